@@ -1,14 +1,15 @@
-//! Sums of times and durations that stay at the ends of the calendar, where jiff's operators panic: a time that
-//! someone wrote by hand may be anywhere. `tests/program/architecture.rs` checks that no operators are used.
+//! Sums of times and durations that saturate at the ends of the calendar, where jiff's operators panic: a
+//! time that someone wrote by hand may be anywhere. `tests/program/architecture.rs` checks that no operators
+//! are used.
 
 use jiff::{SignedDuration, Timestamp};
 
 /// A time or a duration.
 pub(crate) trait Calendar: Sized {
-    /// Returns it with a duration added: Go's `t.Add(d)`.
+    /// Returns it plus a duration: Go's `t.Add(d)`.
     fn plus(self, duration: SignedDuration) -> Self;
 
-    /// Returns it with a duration taken off. Not `plus(-duration)`, which the smallest duration does not have.
+    /// Returns it minus a duration. Not `plus(-duration)`: the smallest duration has no negation.
     fn minus(self, duration: SignedDuration) -> Self;
 }
 

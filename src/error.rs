@@ -1,5 +1,5 @@
-//! Errors as the user sees them: what happened, what to do about it, and the exit code. An
-//! unreadable metric or scale is not an error but an outcome of the pass.
+//! Errors as the user sees them: what happened, the remedy, and the exit code. An unreadable metric or
+//! scale is not an error but an outcome of the pass.
 
 use std::fmt;
 
@@ -25,20 +25,20 @@ impl ErrorKind {
     }
 }
 
-/// An error, with what to do about it.
+/// An error, with its remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// Determines the exit code.
     pub kind: ErrorKind,
     /// What happened, and where.
     pub message: String,
-    /// The reason a server gave for refusing, such as `Forbidden`; the message starts with it.
+    /// The reason that a server gave for a refusal, such as `Forbidden`; the message starts with it.
     pub reason: Option<String>,
-    /// What was typed, and the byte position in it that is wrong.
+    /// The text that was typed, and the byte position of the fault in it.
     pub place: Option<(String, usize)>,
-    /// What to do.
+    /// The remedy.
     pub hint: Option<String>,
-    /// What to print before it: warnings, and what happened, as `-v` requests.
+    /// The lines to print before the error: warnings, and what happened, as `-v` requests.
     pub notes: Vec<String>,
     /// Whether to print the message without a prefix: kubectl omits `error: ` from some messages.
     pub bare: bool,
@@ -53,7 +53,7 @@ impl Error {
         }
     }
 
-    /// No answer.
+    /// Returns an error with no answer.
     pub fn failed(message: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Failed,
@@ -66,7 +66,7 @@ impl Error {
         }
     }
 
-    /// No answer, in a message of kubectl's that has no `error: ` prefix.
+    /// Returns an error with no answer, in a kubectl message without the prefix `error: `.
     pub fn bare(message: impl Into<String>) -> Self {
         Self {
             bare: true,
@@ -74,14 +74,14 @@ impl Error {
         }
     }
 
-    /// Adds the position of the error in what was typed.
+    /// Adds the position of the error in the typed text.
     #[must_use]
     pub fn at(mut self, text: impl Into<String>, place: usize) -> Self {
         self.place = Some((text.into(), place));
         self
     }
 
-    /// Adds what to do.
+    /// Adds the remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -97,12 +97,12 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The address of a page of the documentation, which an installed program has no copy of.
+/// Returns the address of a page of the documentation, of which an installed program has no copy.
 pub(crate) fn docs(page: &str) -> String {
     format!("{}/blob/main/docs/{page}", env!("CARGO_PKG_REPOSITORY"))
 }
 
-/// Returns the first few of a list that may be long.
+/// Returns the first items of a list that may be long, and the number of the others, as text.
 pub(crate) fn listed(all: &[String]) -> String {
     const SHOWN: usize = 10;
     let shown = all[..all.len().min(SHOWN)].join(", ");

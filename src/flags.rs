@@ -1,5 +1,5 @@
-//! The flags of the HPA controller that a pass depends on, in one table: as typed, as in a saved
-//! state and as the controller manager runs with them.
+//! The flags of the HPA controller on which a pass depends, in one table: as typed, as in a saved state and
+//! as the controller manager runs with them.
 
 use clap::Args;
 use jiff::SignedDuration;
@@ -43,9 +43,9 @@ pub struct Flags {
     pub sync_period: Option<SignedDuration>,
 }
 
-/// One of the flags, whose values are of one type.
+/// One of the flags with values of a type.
 pub(crate) struct Flag<T> {
-    /// Its name after `--horizontal-pod-autoscaler-`.
+    /// The flag's name after `--horizontal-pod-autoscaler-`.
     pub(crate) name: &'static str,
     pub(crate) default: T,
     /// Prints a value for people.
@@ -160,7 +160,7 @@ fn duration(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// A sign could be mistaken for a change of the default.
+/// Reads a fraction without a plus sign, which could be mistaken for a change of the default.
 fn typed_fraction(text: &str) -> Result<f64, &'static str> {
     fraction(text)
         .ok()

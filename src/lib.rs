@@ -1,4 +1,4 @@
-//! What the Kubernetes HorizontalPodAutoscaler controller decides, computed outside it.
+//! The decisions of the Kubernetes HorizontalPodAutoscaler controller, computed outside it.
 //!
 //! [`engine::reconcile`] is one pass of the controller as a pure function: it needs no cluster, no
 //! clock and no runtime.
@@ -25,11 +25,11 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 //!
-//! Types of the API are read here by serde alone, for which null is an error where Go reads the zero value; [`saved::read`]
-//! reads as Go does.
+//! Here, serde alone reads the API types, so null is an error where Go reads the zero value;
+//! [`saved::read`] reads as Go does.
 //!
-//! [`engine::decision::Decision`] has what the controller would write and say, and each step that led
-//! there. To run a pass over objects as kubectl prints them, or over what `--save` wrote:
+//! [`engine::decision::Decision`] has everything that the controller would write and say, and each step
+//! that led there. To run a pass over objects as kubectl prints them, or over a file that `--save` wrote:
 //!
 //! ```
 //! use jiff::Timestamp;
@@ -67,13 +67,13 @@
 //! # Ok::<(), kubectl_hpa::error::Error>(())
 //! ```
 //!
-//! A controller remembers past recommendations and scale changes. [`snapshot::memory::Memory`]
-//! states them; [`pass::Pass`] infers them from what the objects show, and [`outlook::Outlook`] has
-//! the other possible results of a pass if they are uncertain.
+//! A controller remembers past recommendations and scale changes. [`snapshot::memory::Memory`] states them;
+//! [`pass::Pass`] infers them from the evidence in the objects, and [`outlook::Outlook`] has the other
+//! possible results of a pass if they are uncertain.
 //!
 //! # The layers
 //!
-//! Each depends only on those below it:
+//! Each layer depends only on those below it:
 //!
 //! ```text
 //!  command        the verbs; the only layer that depends on all others

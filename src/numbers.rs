@@ -1,6 +1,6 @@
-//! Numbers, and lists, as people read them: durations, ages, shares and amounts, rounded so that they are easy to
-//! read and, except for days, written so that a flag accepts them. JSON, saved states and the controller's
-//! own messages have the exact ones. Knows nothing about HPAs.
+//! Numbers and lists in readable form: durations, ages, shares and amounts, rounded so that they are easy to
+//! read, and written so that flags accept them; not every flag accepts days. JSON, saved states and the
+//! controller's own messages have the exact ones. Knows nothing about HPAs.
 
 use jiff::SignedDuration;
 
@@ -33,7 +33,7 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
 pub(crate) fn long(length: SignedDuration) -> String {
     const HOUR: i64 = 3600;
     if length.as_secs() < HOUR {
-        // Of what takes long, the milliseconds are of no interest.
+        // Milliseconds of long durations are of no interest.
         let is_long = length.as_secs() >= 10;
         return duration(if is_long {
             length.round(jiff::Unit::Second).unwrap_or(length)
@@ -54,7 +54,8 @@ pub(crate) fn long(length: SignedDuration) -> String {
         .collect()
 }
 
-/// Reads a duration as people type it: as Go does, or as seconds without a unit.
+/// Parses a duration as people type it: in Go's syntax, which may begin with days, or as seconds without a
+/// unit.
 pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
     let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     let duration = if is_number {
@@ -149,7 +150,8 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     exact
 }
 
-/// The same without thousandths: what is no resource is counted in ones, so half a message is `0.5` and not `500m`.
+/// Formats an amount without thousandths: anything but a resource is counted in ones, so half a message is
+/// `0.5` and not `500m`.
 pub(crate) fn plain_quantity(amount: &Quantity) -> String {
     let milli = amount.milli_value();
     if milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
@@ -183,7 +185,7 @@ pub(crate) fn border(border: &Quantity) -> String {
     )
 }
 
-/// How amounts of a resource are usually written.
+/// Returns the usual format for amounts of a resource.
 pub(crate) fn format_of(resource: &str) -> Format {
     if ["memory", "ephemeral-storage"].contains(&resource) || resource.starts_with("hugepages-") {
         Format::BinarySI

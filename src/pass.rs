@@ -21,9 +21,9 @@ pub struct Pass {
     pub input: Input,
     /// The history that it used.
     pub remembered: Remembered,
-    /// What it decided.
+    /// The decision.
     pub decision: Decision,
-    /// The uncertainty of the decision, and what follows from it.
+    /// The uncertainty of the decision, and the passes after it.
     pub outlook: Outlook,
     /// The pass at the time of the newest sample, if that may be the right time.
     pub elsewhen: Option<Box<Self>>,
@@ -73,7 +73,7 @@ impl Pass {
         }
     }
 
-    /// Runs the same pass at another time, about which there is no doubt.
+    /// Runs the same pass at another time, which is certain.
     fn at(time: Timestamp, input: &Input) -> Self {
         let mut input = input.clone();
         input.snapshot.now = time;
@@ -93,7 +93,7 @@ impl Pass {
             return Doubts::default();
         }
         Doubts {
-            // Behind those of the spec are the metrics of candidates.
+            // The candidates' metrics come after those of the spec.
             metrics: {
                 let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
                 metrics
@@ -106,7 +106,7 @@ impl Pass {
         }
     }
 
-    /// Returns where a recommendation that holds the replicas comes from.
+    /// Returns the origin of a recommendation that holds the replicas.
     pub fn origin(&self, past: &Recommendation) -> RecommendationOrigin {
         let seeded = |step: &Step| matches!(step, Step::SeedRecommendations { .. });
         let is_seed =
@@ -148,7 +148,7 @@ impl Doubts {
     }
 }
 
-/// Where a recommendation that holds the replicas comes from.
+/// The origin of a recommendation that holds the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecommendationOrigin {
     /// A controller that has just started begins with the current replicas.

@@ -1,5 +1,5 @@
-//! Text that must never be shown: tokens, passwords, keys. It prints as stars, compares, and gives
-//! its content only where a call says so. It must not learn to serialize.
+//! Text that must never be shown: tokens, passwords and keys. It prints as stars, can be compared, and
+//! gives its content only to an explicit call. It must not learn to serialize.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -20,21 +20,22 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for the one place that needs it.
+    /// Returns the text itself, for the one place that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing to hide.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The length of a part of a secret that must not be shown either: enough for what a random text does not share.
+/// The length of a part of a secret that must not be shown either: unrelated text does not share a part of
+/// this length.
 const PIECE: usize = 16;
 
-/// The length of the longest name or number of a character in HTML that is looked for, such as `#x10FFFF`.
+/// The maximum length of a name or number of an HTML character that is looked for, such as `#x10FFFF`.
 const LONGEST_NAME: usize = 10;
 
 /// All secrets that are sent to a server.
@@ -42,18 +43,18 @@ const LONGEST_NAME: usize = 10;
 pub(crate) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    /// Adds one.
+    /// Adds a secret.
     pub(crate) fn push(&mut self, secret: Secret) {
         self.0.push(secret);
     }
 
-    /// Adds others.
+    /// Adds other secrets.
     pub(crate) fn extend(&mut self, others: &Self) {
         self.0.extend_from_slice(&others.0);
     }
 
-    /// Returns a text without them, for a text that may repeat what was sent: also without their pieces, which
-    /// are what remains of a long one that was shortened, or whose other characters were escaped.
+    /// Returns a text without the secrets, for a text that may repeat what was sent. Their pieces are removed
+    /// as well: the remains of a long secret that was shortened, or of one whose other characters were escaped.
     pub(crate) fn struck_from(&self, text: String) -> String {
         let mut hidden: Vec<Range<usize>> = Vec::new();
         for Secret(secret) in self.0.iter().filter(|secret| !secret.is_empty()) {
@@ -95,8 +96,8 @@ impl Secrets {
     }
 }
 
-/// Returns what follows a character at the start of a text, in which it may be escaped as in JSON, HTML or an
-/// address.
+/// Returns the rest of a text after a character at its start; the character may be escaped as in JSON, HTML
+/// or an address.
 fn after_escaped(text: &str, character: char) -> Option<&str> {
     after_json(text, character)
         .or_else(|| after_html(text, character))
@@ -116,7 +117,7 @@ fn after_json(text: &str, character: char) -> Option<&str> {
 
 /// Returns what follows a character that is escaped as in HTML.
 fn after_html(text: &str, character: char) -> Option<&str> {
-    // A longer name is no character's, and looking further for its end would take the square of the length.
+    // A longer name belongs to no character, and looking further for its end would take quadratic time.
     let escape = text.strip_prefix('&')?;
     let end = escape
         .bytes()

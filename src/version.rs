@@ -1,6 +1,6 @@
-//! The Kubernetes version of the controller and its API server, and the feature gates that it
-//! has. Only the minor version counts. Other differences between versions belong to the code
-//! that they concern: the engine's rules for the controller, admission for the API server.
+//! The Kubernetes version of the controller and its API server, and the feature gates of that version. Only
+//! the minor version counts. Other differences between versions belong to the code that they concern: the
+//! engine's rules for the controller, admission for the API server.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,10 +9,11 @@ use std::str::FromStr;
 const OLDEST: u32 = 23;
 /// The newest minor version whose rules are confirmed by recorded answers.
 const CONFIRMED: u32 = 37;
-/// The newest minor version whose rules are known: in alpha, from what is merged or proposed for it.
+/// The newest minor version whose rules are known: in alpha, from the changes that are merged or proposed
+/// for it.
 const NEWEST: u32 = 38;
 
-/// A version of Kubernetes, limited to what rules depend on.
+/// A version of Kubernetes, limited to the parts on which rules depend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     minor: u32,
@@ -28,7 +29,7 @@ impl Version {
         }
     }
 
-    /// Returns all versions whose rules are known, the oldest first.
+    /// Returns all versions from the oldest known one to the newest confirmed one, in this order.
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         (OLDEST..=CONFIRMED).map(|minor| Self {
             minor,
@@ -46,13 +47,14 @@ impl Version {
         self.stated.as_deref()
     }
 
-    /// Whether it is newer than the newest known version.
+    /// Whether the version is newer than the newest known version.
     pub fn is_newer_than_known(&self) -> bool {
         self.minor > NEWEST
     }
 
-    /// Whether the controller of StatefulSets may heed `maxUnavailable`, by default: `MaxUnavailableStatefulSet` was
-    /// on up to v1.35.3, off from v1.35.4 on (137926), and is on again as of v1.37 (139466).
+    /// Whether the controller of StatefulSets may respect `maxUnavailable` by default:
+    /// `MaxUnavailableStatefulSet` was on up to v1.35.3, off from v1.35.4 on (137926), and is on again as of
+    /// v1.37 (139466).
     pub(crate) fn replaces_several(&self) -> bool {
         self.minor == 35 || self.minor >= 37
     }
@@ -72,7 +74,7 @@ impl Version {
         self.minor >= 33
     }
 
-    /// Returns why the rules of this version are uncertain.
+    /// Returns the reason why the rules of this version are uncertain.
     pub fn caveat(&self) -> Option<&'static str> {
         match self.minor {
             24 => Some("its source was not read: where v1.23 and v1.25 differ, v1.23 is followed"),
@@ -84,7 +86,7 @@ impl Version {
     }
 }
 
-/// The version whose source the rules were taken from.
+/// Writes the version from whose source the rules were taken.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patch = match self.minor {
@@ -133,7 +135,7 @@ impl FromStr for Version {
     }
 }
 
-/// The feature gates that a pass depends on.
+/// The feature gates on which a pass depends.
 pub const GATES: [&str; 7] = [
     "HPAScaleToZero",
     "HPAContainerMetrics",
@@ -149,7 +151,7 @@ pub const GATES: [&str; 7] = [
 pub enum Stage {
     /// Neither the gate nor its feature exists.
     Absent,
-    /// It exists, but a pass does not depend on it.
+    /// The gate exists, but a pass does not depend on it.
     Unused,
     /// Off by default.
     Off,
@@ -157,7 +159,7 @@ pub enum Stage {
     On,
     /// On, and cannot be switched off.
     Locked,
-    /// Its feature is always on, and the gate is gone.
+    /// The feature is always on, and the gate is gone.
     Removed,
 }
 

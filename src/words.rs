@@ -60,7 +60,7 @@ pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
     }
 }
 
-/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
+/// Describes the metrics that are unknown here and the reasons, as a clause; `None` if all are known.
 pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
     let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
         let labels = metrics.join(", ");
@@ -78,7 +78,7 @@ pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
     (!unread.is_empty()).then(|| Vec::from_iter(clauses).join(", and "))
 }
 
-/// Words what is assumed about something, and what was observed or, in a manifest, stated.
+/// Returns the text for an override: what is assumed, and what was observed or, in a manifest, stated.
 pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> String {
     let was = match around.supposed {
         Some(_) => "stated",
@@ -93,7 +93,7 @@ pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> St
     )
 }
 
-/// Words what is assumed, with its result.
+/// Returns the assumed value, with its result.
 pub(crate) fn assumed(own: &Override, arrow: &str) -> String {
     match &own.result {
         Some(result) => format!("{} {arrow} {}", own.assumed, result.plain()),

@@ -1,5 +1,5 @@
-//! The annotations about scaling. All others are skipped when an object is read: they
-//! may be large, and they may contain what must not be saved. Of the last applied manifest only the replicas are
+//! The annotations about scaling. All others are skipped when an object is read: they may be large, and
+//! they may contain secrets that must not be saved. Of the last applied manifest, only the replicas are
 //! read, not the environment.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -7,28 +7,28 @@ use serde::ser::{Serialize, Serializer};
 
 use super::json::read_str;
 
-/// The revision of a Deployment, and of the ReplicaSet that it made for it.
+/// The revision of a Deployment, and of the ReplicaSet that the Deployment created for it.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
 /// A VerticalPodAutoscaler's changes to a pod.
 pub const VPA_UPDATES: &str = "vpaUpdates";
 /// Stops a ScaledObject from scaling; its HPA is removed.
 pub const KEDA_PAUSED: &str = "autoscaling.keda.sh/paused";
-/// The same, with this many replicas.
+/// Stops a ScaledObject from scaling, at this number of replicas; its HPA is removed.
 pub const KEDA_PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
 /// Stops a ScaledObject from scaling in.
 pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
 /// Stops a ScaledObject from scaling out.
 pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
-/// Has KEDA count a ScaledObject as active, whatever its triggers say.
+/// Makes KEDA count a ScaledObject as active, whatever its triggers report.
 pub const KEDA_FORCE: &str = "autoscaling.keda.sh/force-activation";
 
 /// Lets a ScaledObject take over an HPA that KEDA did not create.
 pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
 
-/// On an HPA: whether KEDA's webhook refuses a ScaledObject for its target.
+/// On an HPA: whether KEDA's webhook rejects a ScaledObject for its target.
 pub const KEDA_OWNERSHIP: &str = "validations.keda.sh/hpa-ownership";
 
-/// What `kubectl apply` has applied last, of which only `spec.replicas` is kept.
+/// The manifest that `kubectl apply` applied last; only `spec.replicas` is kept.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 const KNOWN: [&str; 9] = [
@@ -48,7 +48,7 @@ const KNOWN: [&str; 9] = [
 pub struct Annotations(Vec<(&'static str, Box<str>)>);
 
 impl Annotations {
-    /// The value of one of the annotations above.
+    /// Returns the value of one of the annotations above.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0
             .iter()
@@ -56,7 +56,7 @@ impl Annotations {
             .map(|(_, value)| &**value)
     }
 
-    /// Whether the manifest that `kubectl apply` has applied last states replicas.
+    /// Whether the manifest that `kubectl apply` applied last states replicas.
     pub fn last_applied_states_replicas(&self) -> bool {
         self.get(LAST_APPLIED).is_some()
     }

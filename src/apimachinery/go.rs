@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Text as `%q` prints it.
+/// Returns a text as `%q` prints it.
 pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
@@ -33,8 +33,8 @@ pub(crate) fn quote(text: &str) -> String {
     quoted
 }
 
-/// Text that `fmt.Sprintf` produces from a format without arguments: what looks like a verb becomes an
-/// error about its missing argument. Follows `doPrintf`.
+/// Returns the text that `fmt.Sprintf` produces from a format without arguments: a text that looks like a
+/// verb becomes an error about its missing argument. Follows `doPrintf`.
 pub(crate) fn sprintf(format: &str) -> String {
     let mut text = String::with_capacity(format.len());
     let start = format.find('%').unwrap_or(format.len());
@@ -96,9 +96,9 @@ fn verb(directive: &str) -> (String, &str) {
 
 /// The explicit indices of arguments in a directive.
 struct ArgumentIndex {
-    /// The last part was an index.
+    /// Whether the last part was an index.
     seen: bool,
-    /// Every index so far named an argument; without arguments none does.
+    /// Whether every index so far referred to an argument; without arguments, none does.
     good: bool,
 }
 
@@ -121,7 +121,8 @@ impl ArgumentIndex {
     }
 }
 
-/// Skips a number, and returns whether there was one. A number that is too large takes all that follows.
+/// Skips a number, and returns whether there was one. A number that is too large consumes the rest of the
+/// text.
 fn skip_number(rest: &str) -> (&str, bool) {
     let end = rest
         .find(|c: char| !c.is_ascii_digit())
@@ -136,8 +137,8 @@ fn skip_number(rest: &str) -> (&str, bool) {
     (&rest[end..], end > 0)
 }
 
-/// A finite float as `encoding/json` writes it, through which kubectl sends the numbers of a YAML
-/// file.
+/// Returns a finite float as `encoding/json` writes it; kubectl sends the numbers of a YAML file in this
+/// form.
 pub(crate) fn float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
@@ -152,7 +153,7 @@ pub(crate) fn float(number: f64) -> String {
     }
 }
 
-/// Go's `unicode.IsPrint`, for all but quotes and backslashes.
+/// Go's `unicode.IsPrint`, for all characters but quotes and backslashes.
 fn is_printable(c: char) -> bool {
     // The standard library knows this only when it escapes strings, and is right about combining
     // characters only when they follow another.
@@ -161,7 +162,7 @@ fn is_printable(c: char) -> bool {
     c == '\'' || buffer.escape_debug().count() == 2
 }
 
-/// Text as `json.Marshal` prints it, which also escapes characters that HTML could misread.
+/// Returns a text as `json.Marshal` prints it, which also escapes characters that HTML could misread.
 pub(crate) fn json_string(text: &str) -> String {
     let mut json = String::from('"');
     for c in text.chars() {
@@ -182,7 +183,7 @@ pub(crate) fn json_string(text: &str) -> String {
     json
 }
 
-/// A duration as `time.Duration.String` prints it: `5m0s`, `17.068s`, `1.5ms`.
+/// Returns a duration as `time.Duration.String` prints it: `5m0s`, `17.068s`, `1.5ms`.
 pub(crate) fn duration(duration: SignedDuration) -> String {
     let sign = if duration.is_negative() { "-" } else { "" };
     let nanos = duration.as_nanos().unsigned_abs();
@@ -207,7 +208,7 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
     format!("{sign}{hours}{minutes}m{seconds}{fraction}s")
 }
 
-/// What remains of the nanoseconds below a unit, as a decimal fraction of it with its point.
+/// Returns the remainder of the nanoseconds below a unit, as a decimal fraction of the unit with its point.
 fn fraction(nanos: u128, unit: u128) -> String {
     let width = unit.ilog10() as usize;
     let padded = format!("{:0width$}", nanos % unit);
@@ -281,7 +282,7 @@ fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
     }))
 }
 
-/// Reads digits; none are zero.
+/// Reads digits; an empty text is zero.
 fn digits(text: &str) -> Option<i128> {
     if text.is_empty() {
         Some(0)

@@ -1,5 +1,5 @@
-//! `metav1.ManagedFieldsEntry`: who has written which part of an object, and when. Only the fields
-//! that a caller asks about are read.
+//! `metav1.ManagedFieldsEntry`: the writer of a part of an object, with the time. Only the fields that a
+//! caller needs are read.
 
 use std::collections::BTreeMap;
 
@@ -16,15 +16,15 @@ pub struct ManagedFieldsEntry {
     /// The field manager.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub manager: String,
-    /// How: `Apply` for server-side apply, otherwise `Update`.
+    /// The operation: `Apply` for server-side apply, otherwise `Update`.
     #[serde(skip_serializing_if = "String::is_empty")]
     operation: String,
-    /// When it last changed something; the scale subresource omits it.
+    /// The time of its last change; the scale subresource omits it.
     #[serde(deserialize_with = "optional_time::deserialize")]
     pub time: Option<Timestamp>,
-    /// The subresource that it wrote; empty for the object itself.
+    /// The subresource that was written; empty for the object itself.
     subresource: String,
-    /// Which of these fields it has written.
+    /// The fields of [`SpecField`] that it has written.
     #[serde(
         rename = "fieldsV1",
         skip_serializing_if = "Vec::is_empty",
@@ -34,7 +34,7 @@ pub struct ManagedFieldsEntry {
     fields: Vec<SpecField>,
 }
 
-/// A field of a spec that callers ask about.
+/// A field of a spec that callers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpecField {
     /// `spec.replicas`
@@ -56,7 +56,7 @@ impl SpecField {
 const STATUS: &str = "status";
 
 impl ManagedFieldsEntry {
-    /// Returns a change at a time, to the status or to anything else.
+    /// Returns an entry for a change at a time, to the status or to another part.
     pub(crate) fn at(time: Timestamp, of_status: bool) -> Self {
         let subresource = if of_status { STATUS } else { "" };
         Self {
@@ -74,22 +74,22 @@ impl ManagedFieldsEntry {
         }
     }
 
-    /// Whether it was written through the scale subresource, as the controller and `kubectl scale` do.
+    /// Whether the entry was written through the scale subresource, as by the controller and `kubectl scale`.
     pub fn is_of_scale(&self) -> bool {
         self.subresource == "scale"
     }
 
-    /// Whether it is what a manifest states that the API server applies.
+    /// Whether the entry is from a manifest that the API server applies.
     pub fn is_applied(&self) -> bool {
         self.operation == "Apply"
     }
 
-    /// Whether it has written a field.
+    /// Whether the entry includes a field.
     pub fn owns(&self, field: SpecField) -> bool {
         self.fields.contains(&field)
     }
 
-    /// Whether it is about the status.
+    /// Whether the entry concerns the status.
     pub fn is_of_status(&self) -> bool {
         self.subresource == STATUS
     }

@@ -1,5 +1,5 @@
-//! `metav1.ObjectMeta` of objects that are not validated, and what all kinds of objects share: owners and
-//! conditions.
+//! `metav1.ObjectMeta` of objects that are not validated, and the parts that all kinds of objects share:
+//! owners and conditions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
 use super::tool::Tool;
 
-/// `metav1.ObjectMeta`, limited to what is read of objects that are not validated.
+/// `metav1.ObjectMeta`, limited to the fields that are read for objects that are not validated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Metadata {
@@ -34,7 +34,7 @@ pub struct Metadata {
     /// The annotations about scaling.
     #[serde(skip_serializing_if = "Annotations::is_empty")]
     pub annotations: Annotations,
-    /// When the object was created.
+    /// The creation time of the object.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "optional_time::deserialize"
@@ -46,7 +46,8 @@ pub struct Metadata {
         deserialize_with = "optional_time::deserialize"
     )]
     pub deletion_timestamp: Option<Timestamp>,
-    /// Who has written what, and when. The API returns it with a target, `--save` with its scale.
+    /// The writers of the object's fields, with the times. The API returns them with a target, `--save` with
+    /// its scale.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
     /// The object's owners.
@@ -98,7 +99,7 @@ pub struct Condition {
     pub type_: String,
     /// `True`, `False` or `Unknown`.
     pub status: String,
-    /// When the status last changed.
+    /// The time at which the status last changed.
     #[serde(with = "optional_time")]
     pub last_transition_time: Option<Timestamp>,
     /// The reason, as one word.
@@ -107,7 +108,7 @@ pub struct Condition {
     /// The reason, as a sentence.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// The generation that it was set for; of an HPA from 1.37 on.
+    /// The generation for which it was set; for an HPA, from 1.37 on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 }

@@ -1,7 +1,6 @@
-//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API
-//! versions and container resources. Each function returns what is wrong, worded as the API server
-//! versions and container resources. Each function returns what is wrong, worded as the API server
-//! words it, and knows nothing about the field it checks. Follows apimachinery's `validate/content`
+//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API versions and
+//! container resources. Each function returns the faults, worded as the API server words them, and knows
+//! nothing about the field that it checks. Follows apimachinery's `validate/content`.
 
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
@@ -110,7 +109,7 @@ pub(crate) fn path_segment(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The group of an `apiVersion`; empty if that is malformed.
+/// Returns the group of an `apiVersion`; empty if that is malformed.
 pub(crate) fn group(api_version: &str) -> &str {
     group_version(api_version).map_or("", |(group, _)| group)
 }
@@ -151,10 +150,10 @@ pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
     wrong
 }
 
-/// What is wrong with the name of a container resource.
+/// The fault in the name of a container resource.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ContainerResourceError {
-    /// It is not a label key. Upstream shows the name as a `string`.
+    /// The name is not a label key. Upstream shows it as a `string`.
     Format(String),
     /// Containers have no such resource. Upstream shows the name as a `ResourceName`.
     Kind(&'static str),
@@ -197,7 +196,7 @@ pub(crate) fn is_native_resource(name: &str) -> bool {
 }
 
 pub(crate) fn is_extended_resource(name: &str) -> bool {
-    // Upstream asks whether the name would still be valid as the key of a quota.
+    // Upstream checks whether the name would still be valid as the key of a quota.
     !is_native_resource(name)
         && !name.starts_with("requests.")
         && label_key(&format!("requests.{name}")).is_empty()
@@ -235,7 +234,7 @@ fn too_long(bytes: usize) -> String {
     format!("must be no more than {bytes} bytes")
 }
 
-/// The resource of a kind, in lower case; guessed as in Kubernetes (`UnsafeGuessKindToResource`).
+/// Returns the resource of a kind, in lower case; guessed as in Kubernetes (`UnsafeGuessKindToResource`).
 pub(crate) fn plural(kind: &str) -> String {
     let singular = kind.to_lowercase();
     if singular.ends_with('s') {
@@ -261,9 +260,9 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     within(name, known, 1 + name.len() / 4)
 }
 
-/// Returns the known name that was probably meant by the name of an object: the most similar one, or the only one with
-/// all words of it, or the only one that begins or ends with the same words, as charts and operators add the name of a
-/// release or a part.
+/// Returns the known name that the name of an object was probably meant to be: the most similar one, or the
+/// only one with all of its words, or the only one that begins or ends with the same words, because charts
+/// and operators add the name of a release or a part.
 pub(crate) fn nearest_object<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,
@@ -307,8 +306,8 @@ fn only<'k>(mut names: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     names.next().filter(|_| names.next().is_none())
 }
 
-/// Returns the known name that a typing error may have turned into a name, but not one with another word
-/// in it: names that someone composes differ by words, and each of them is right.
+/// Returns the known name of which a name may be a misspelling, but not one with another word in it: people
+/// compose names from words, and names with different words are all valid.
 pub(crate) fn same_but_typed<'k>(
     name: &str,
     known: impl IntoIterator<Item = &'k str>,
@@ -317,8 +316,8 @@ pub(crate) fn same_but_typed<'k>(
     within(name, others, 1 + usize::from(name.len() >= 8))
 }
 
-/// Returns the known name that was probably meant by the name of a metric: one that is typed alike, or the same
-/// with or without a suffix that says what of it is measured, which exporters add and adapters change.
+/// Returns the known name that the name of a metric was probably meant to be: one with a similar spelling,
+/// or the same with or without a suffix for what is measured, which exporters add and adapters change.
 pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let others: Vec<&str> = known.filter(|known| *known != name).collect();
     let same = others
@@ -329,7 +328,7 @@ pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) 
     same_but_typed(name, others.iter().copied()).or_else(|| same.min_by_key(further))
 }
 
-/// Whether the longer name of a metric is the shorter one with, at most, a suffix that says what of it is measured.
+/// Whether the longer name of a metric is the shorter one with, at most, a suffix for what is measured.
 fn only_adds_suffix(longer: &str, shorter: &str) -> bool {
     const MEASURED: [&str; 7] = [
         "", "_sum", "_count", "_avg", "_average", "_seconds", "_bytes",
@@ -338,7 +337,7 @@ fn only_adds_suffix(longer: &str, shorter: &str) -> bool {
     rest.is_some_and(|rest| MEASURED.contains(&rest))
 }
 
-/// Returns the name of a counter without the suffix that prometheus-adapter takes off or adds.
+/// Returns the name of a counter without the suffix that prometheus-adapter removes or adds.
 fn uncounted(name: &str) -> &str {
     let bare = ["_total", "_per_second"]
         .iter()
@@ -346,7 +345,7 @@ fn uncounted(name: &str) -> &str {
     bare.unwrap_or(name)
 }
 
-/// Returns the known name most similar to a name, if at most that number of letters differ.
+/// Returns the known name most similar to a name, if at most the given number of letters differ.
 fn within<'k>(
     name: &str,
     known: impl IntoIterator<Item = &'k str>,
@@ -361,7 +360,7 @@ fn within<'k>(
     (distance <= most).then_some(known)
 }
 
-/// Returns how many letters must be inserted, removed or changed to turn one word into the other.
+/// Returns the number of letters that must be inserted, removed or changed to turn one word into the other.
 fn distance(one: &str, other: &str) -> usize {
     let letters: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=letters.len()).collect();

@@ -1,4 +1,4 @@
-//! The tools that create objects from a source of their own, and so undo what is changed in the cluster. They are
+//! The tools that create objects from a separate source, and so undo changes in the cluster. They are
 //! recognized by their field managers and labels.
 
 use super::managed_fields::ManagedFieldsEntry;
@@ -21,8 +21,8 @@ pub enum Tool {
     Pulumi,
 }
 
-/// How the names of their field managers begin, in lower case. Those that let another tool of this list render
-/// what they write come first.
+/// The prefixes of their field managers' names, in lower case. Tools that let another tool of this list
+/// render their manifests come first.
 const MANAGERS: [(&str, Tool); 7] = [
     ("argocd", Tool::ArgoCd),
     ("kustomize-controller", Tool::Flux),
@@ -33,7 +33,7 @@ const MANAGERS: [(&str, Tool); 7] = [
     ("helm", Tool::Helm),
 ];
 
-/// The labels that they set, in the same order.
+/// The labels that the tools set, in the same order.
 const LABELS: [(&str, Tool); 4] = [
     ("argocd.argoproj.io/instance", Tool::ArgoCd),
     ("kustomize.toolkit.fluxcd.io/name", Tool::Flux),
@@ -74,7 +74,7 @@ impl Tool {
         labelled.map(|(_, tool)| *tool).or_else(named)
     }
 
-    /// Returns the usual name of its field manager.
+    /// Returns the usual name of the tool's field manager.
     pub(crate) fn manager(self) -> &'static str {
         match self {
             Self::ArgoCd => "argocd-controller",

@@ -1,5 +1,5 @@
-//! How YAML is read everywhere: as kubectl reads it, within limits that fit its length. Nothing here
-//! knows Kubernetes.
+//! The options for reading YAML: as kubectl reads it, within limits that fit its length. Nothing here
+//! depends on Kubernetes.
 
 /// The reader's limits on the number of nodes protect against small texts that expand into large
 /// trees. A text as large as its tree is harmless, so those limits grow with it; the limits on

@@ -1,7 +1,7 @@
-//! A HorizontalPodAutoscaler's way through the API server, up to what the controller would see:
-//! decode, default, drop, validate, and default again when it is read. The steps are in
-//! [`super::convert`], [`super::default`] and [`super::validate`]; this file only has their order. Follows
-//! the generic registry's create.
+//! The processing of a HorizontalPodAutoscaler in the API server, up to what the controller would see:
+//! decode, default, drop, validate, and default again when it is read. The steps are in [`super::convert`],
+//! [`super::default`] and [`super::validate`]; this file only has their order. Follows the generic
+//! registry's create.
 
 use jiff::Timestamp;
 
@@ -13,13 +13,13 @@ use crate::apimachinery::json::DecodeError;
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
 use crate::snapshot::note::{Note, Subject};
 
-/// Why the API server would reject an object.
+/// The reason why the API server would reject an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// It cannot be decoded (status 400).
+    /// The object cannot be decoded (status 400).
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// It can be decoded but is invalid (status 422).
+    /// The object can be decoded but is invalid (status 422).
     #[error(transparent)]
     Invalid(#[from] Invalid),
 }
@@ -55,8 +55,8 @@ pub(crate) fn admit_item(
     )
 }
 
-/// Takes an update of an HPA's spec through the API server: what the HPA already uses stays
-/// allowed, and the spec counts as written at `now`.
+/// Takes an update of an HPA's spec through the API server: fields that the HPA already uses stay allowed,
+/// and the spec counts as written at `now`.
 ///
 /// # Errors
 /// The same as for [`admit`].

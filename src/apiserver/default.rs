@@ -1,6 +1,6 @@
-//! What the API server fills in, rewrites and drops: defaults on decoding a request and on reading
-//! from storage, quantities in their canonical form, and fields whose feature gate is off. It validates
-//! nothing. Follows upstream's `SetDefaults_HorizontalPodAutoscaler` of each version and the strategy's
+//! The defaults, rewrites and drops of the API server: defaults on decoding a request and on reading from
+//! storage, quantities in their canonical form, and fields whose feature gate is off. Nothing is validated
+//! here. Follows upstream's `SetDefaults_HorizontalPodAutoscaler` of each version and the strategy's
 //! `dropDisabledFields`.
 
 use super::convert::HpaVersion;
@@ -9,23 +9,23 @@ use crate::snapshot::controller::Gates;
 use crate::snapshot::hpa::{Behavior, HpaSpec, MetricSpec, ScalingPolicy, ScalingRules};
 use crate::version::Version;
 
-/// What determines, together with the object, what an API server makes of it: its version's rules, and
-/// its feature gates, which are assumed to be the controller's.
+/// The rules by which an API server processes an object: those of its version, and its feature gates, which
+/// are assumed to be the controller's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmissionRules {
-    /// `minReplicas: 0` is allowed.
+    /// Whether `minReplicas: 0` is allowed.
     pub zero_replicas: bool,
-    /// `behavior.*.tolerance` is kept; before 1.33 the field does not exist.
+    /// Whether `behavior.*.tolerance` is kept; before 1.33, the field does not exist.
     pub tolerance: bool,
-    /// Metrics of the type ContainerResource are kept; always since 1.30.
+    /// Whether metrics of the type ContainerResource are kept; always since 1.30.
     pub container_metrics: bool,
-    /// The `apiVersion` of references is validated (1.34: `ValidateAPIVersion` in upstream's
+    /// Whether the `apiVersion` of references is validated (1.34: `ValidateAPIVersion` in upstream's
     /// `pkg/apis/autoscaling/validation`).
     pub api_version: bool,
-    /// A missing `maxReplicas` is distinguished from a negative one (1.36).
+    /// Whether a missing `maxReplicas` is distinguished from a negative one (1.36).
     pub max_replicas_required: bool,
-    /// The zero value that `autoscaling/v1` writes next to the average of an Object metric is
-    /// dropped (1.36); before, it fails validation.
+    /// Whether the zero value that `autoscaling/v1` writes next to the average of an Object metric is dropped
+    /// (1.36); before, it fails validation.
     pub zero_value_dropped: bool,
 }
 
@@ -102,7 +102,7 @@ pub fn drop_zero_values(spec: &mut HpaSpec) {
 /// A field that is dropped because its feature gate is off, or because the version does not have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedField {
-    /// Its path.
+    /// The field's path.
     pub path: String,
     /// The gate.
     pub gate: &'static str,
@@ -110,7 +110,7 @@ pub struct DroppedField {
     pub value: String,
 }
 
-/// Drops what a disabled feature gate does not allow, before validation.
+/// Drops the fields that a disabled feature gate does not allow, before validation.
 pub fn drop_disabled(spec: &mut HpaSpec, rules: AdmissionRules) -> Vec<DroppedField> {
     let mut dropped = Vec::new();
     if !rules.container_metrics {
@@ -152,7 +152,7 @@ fn set_behavior(spec: &mut HpaSpec) {
         Some(0),
         &[policy("Pods", 4), policy("Percent", 100)],
     );
-    // The window for scaling down is left to the controller, whose flag sets it.
+    // The stabilization window for scaling down is left to the controller, whose flag sets it.
     fill(scale_down, None, &[policy("Percent", 100)]);
 }
 

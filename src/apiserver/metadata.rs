@@ -19,7 +19,7 @@ pub type LabelMap = BTreeMap<String, String>;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectMeta {
-    /// The object's name; empty when only `generateName` is given.
+    /// The object's name; empty if only `generateName` is set.
     pub name: String,
     /// The prefix from which the API server would generate a name.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -63,16 +63,17 @@ pub struct ObjectMeta {
     /// The objects that own this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owner_references: Vec<OwnerReference>,
-    /// What has to happen before the object can be deleted.
+    /// The actions that must happen before the object can be deleted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
-    /// Who has written what, and when.
+    /// The writers of the object's fields, with the times.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
 }
 
 impl ObjectMeta {
-    /// The names, labels and annotations that a manifest states; in the namespace `default` if it states none.
+    /// Returns the names, labels and annotations that a manifest states; in the namespace `default` if it
+    /// states none.
     pub(crate) fn stated(metadata: &Json) -> Self {
         let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
         let namespace = match text("namespace") {

@@ -1,5 +1,5 @@
-//! Whether the result of a pass may be written. Each concern says why and, if it can be overridden, names
-//! the flag that does so.
+//! Whether the result of a pass may be written. Each concern has its reason and, if it can be overridden, the
+//! flag that does so.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -23,9 +23,9 @@ use crate::words::{duration, lacking, list};
 pub struct Concern {
     /// Its name.
     pub code: GateCode,
-    /// The concern, in words.
+    /// The text of the concern.
     pub text: String,
-    /// What would settle it.
+    /// The advice that would settle it.
     pub advice: Option<String>,
     /// The flag that overrides it; `None` if nothing does.
     pub flag: Option<&'static str>,
@@ -33,13 +33,13 @@ pub struct Concern {
     pub forced: bool,
 }
 
-/// Why a result should not be written.
+/// A reason why a result should not be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum GateCode {
     /// The HPA has been marked for deletion.
     HpaDeleted,
-    /// So has the target.
+    /// The target has been marked for deletion, at this time.
     TargetDeleted,
     /// The scale cannot be read, or its new value would be refused.
     CannotScale,
@@ -49,9 +49,9 @@ pub enum GateCode {
     NoSelector,
     /// Too many metrics failed.
     NoMetric,
-    /// Only the controller may have read some metrics, which may change what it writes.
+    /// Metrics that only the controller may have read may change what it writes.
     Rights,
-    /// What the controller remembers may change the replicas.
+    /// The controller's history may change the replicas.
     Memory,
     /// Metrics that failed may change the replicas.
     Metrics,
@@ -59,7 +59,7 @@ pub enum GateCode {
     Target,
     /// Something that may change the outcome could not be read.
     Unread,
-    /// Writing the status is up to a controller manager, as far as is known.
+    /// As far as is known, another controller manager writes the status.
     StatusHeld,
 }
 
@@ -75,7 +75,7 @@ impl Concern {
         }
     }
 
-    /// The same, with a flag that overrides it.
+    /// Returns the same concern, with a flag that overrides it.
     fn unless(self, flag: &'static str, forced: bool) -> Self {
         Self {
             flag: Some(flag),
@@ -84,7 +84,7 @@ impl Concern {
         }
     }
 
-    /// Returns what would settle it, the best way first, and how to override it.
+    /// Returns the remedies, the best first, and how to override the concern.
     pub(crate) fn remedies(&self) -> Vec<String> {
         let anyway = self.flag.map(|flag| format!("use {flag} to write anyway"));
         self.advice.clone().into_iter().chain(anyway).collect()
@@ -117,7 +117,7 @@ pub enum Leader {
 }
 
 impl Leader {
-    /// Returns what is known of the controller manager.
+    /// Returns the known facts about the leading controller manager.
     pub fn of(input: &Input) -> Self {
         let Written { status, by_us, .. } = input.snapshot.hpa.written;
         let lapsed = input
@@ -136,14 +136,14 @@ impl Leader {
     }
 }
 
-/// The result of a pass, and what else is known.
+/// The result of a pass, with other known facts.
 #[derive(Debug, Clone, Copy)]
 pub struct GateInput<'a> {
     /// The pass.
     pub pass: &'a Pass,
     /// Whether the target is being deleted.
     pub going: &'a Going,
-    /// Who leads.
+    /// The leading controller manager.
     pub leader: Leader,
 }
 
@@ -237,7 +237,7 @@ impl GateInput<'_> {
         })
     }
 
-    /// What the controller would write and say is unknown if it may have read more.
+    /// Returns the concern that the status or event to write is unknown, if the controller may have read more.
     fn unknown_words(&self, how: &How) -> Option<Concern> {
         let flag = match (how.write_status, how.event) {
             (true, _) => "--write-status",
@@ -248,7 +248,7 @@ impl GateInput<'_> {
         Some(self.rights(format!("{unread}, so what {flag} would write is unknown")))
     }
 
-    /// Returns what could lead to a different answer.
+    /// Returns the concerns about data that could lead to a different answer.
     fn uncertain(&self) -> Vec<Concern> {
         let mut uncertain = Vec::new();
         if let Some(anywhere) = open(self.pass.outlook.range(&self.pass.decision)) {
@@ -279,7 +279,7 @@ impl GateInput<'_> {
         uncertain
     }
 
-    /// Returns the concern about what the controller remembers.
+    /// Returns the concern about the controller's history.
     fn memory(&self, anywhere: &str) -> Concern {
         let known = match self.pass.remembered.knowledge {
             Knowledge::Inferred => "known only within bounds",
@@ -305,7 +305,7 @@ impl GateInput<'_> {
         }
     }
 
-    /// Words which metrics the controller may have read but are unread here; `None` if all are read.
+    /// Describes the metrics that the controller may have read but that are unread here; `None` if all are read.
     fn unread(&self) -> Option<String> {
         let outcome = &self.pass.decision.outcome;
         lacking(&outcome.lacking(&self.pass.input.snapshot.hpa.spec))
@@ -321,7 +321,7 @@ impl GateInput<'_> {
             .collect()
     }
 
-    /// Returns why the first of them fails: what the API says, or else the controller.
+    /// Returns the reason why the first of them fails: the message of the API, or else of the controller.
     fn first_failure(&self) -> String {
         let mut metrics = self.pass.decision.metrics();
         let failure = metrics.find_map(|metric| Some((metric.index, metric.error()?)));
@@ -348,7 +348,7 @@ impl GateInput<'_> {
         outlook.range(&decision)
     }
 
-    /// Whether writing the status is up to someone else.
+    /// Returns a concern if writing the status is up to someone else.
     fn status(&self, how: &How) -> Option<Concern> {
         if !how.write_status {
             return None;
@@ -370,7 +370,7 @@ impl GateInput<'_> {
     }
 }
 
-/// Words a range with more than one count.
+/// Describes a range with more than one count.
 fn open(range: Option<Range>) -> Option<String> {
     let Range { min, max } = range.filter(|range| range.min != range.max)?;
     Some(format!("the pass may end anywhere from {min} to {max}"))

@@ -1,5 +1,6 @@
-//! What `apply` decides in addition to the pass itself: whether its result may be written, what has changed
-//! since it was read, and how the live controller will respond. Pure; the cluster module does the writing.
+//! The decisions of `apply` in addition to the pass itself: whether its result may be written, what has
+//! changed since it was read, and how the live controller will respond. Pure; the cluster module does the
+//! writing.
 
 pub mod gate;
 pub mod next;
@@ -31,13 +32,13 @@ pub struct Applied {
     pub change: Option<Change>,
     /// Whether past recommendations were ignored.
     pub ignores_stabilization: bool,
-    /// Whether the status of the HPA is to be written as well.
+    /// Whether the status of the HPA should be written as well.
     pub writes_status: bool,
-    /// Whether an event is to be sent as well.
+    /// Whether an event should be sent as well.
     pub sends_event: bool,
     /// The concerns about writing.
     pub concerns: Vec<Concern>,
-    /// How the live controller will respond, or why that is unpredictable.
+    /// The live controller's response, or the reason why it is unpredictable.
     pub next: Option<Result<NextPass, Error>>,
     /// The result.
     pub result: ApplyOutcome,
@@ -45,7 +46,7 @@ pub struct Applied {
     pub status: Option<Extra>,
     /// The result of sending the event, if requested.
     pub event: Option<Extra>,
-    /// How the wait for the replicas ended, if requested.
+    /// The end of the wait for the replicas, if requested.
     pub wait: Option<Result<Waited, Error>>,
 }
 
@@ -58,7 +59,7 @@ pub enum ApplyOutcome {
     Refused,
     /// The target does not meet the command line's preconditions; with its actual state.
     Unmet(String),
-    /// Something has changed since it was read, so it is not written; with what changed.
+    /// Something has changed since it was read, so it is not written; the text says what.
     Moved(String),
     /// The answer to the write was lost, and someone else has changed the target since, perhaps after
     /// it was written.
@@ -75,7 +76,8 @@ pub enum ApplyOutcome {
     Altered(ScaleState, Told),
     /// The server refused it, or it could not be sent.
     NotWritten(Error),
-    /// It is unknown whether it is written: why there is no answer, and why reading did not tell.
+    /// It is unknown whether it is written: the reason why there is no answer, and the reason why reading the
+    /// scale did not settle it.
     Unknown(String, String),
 }
 
@@ -107,7 +109,7 @@ pub enum Extra {
     Written,
     /// It is not.
     NotWritten(Error),
-    /// It is unknown whether it is, or it was overwritten; in words.
+    /// It is unknown whether it is, or it was overwritten; the text says which.
     Unknown(String),
 }
 
@@ -122,22 +124,22 @@ impl Extra {
     }
 }
 
-/// How a wait ended, and with how many replicas.
+/// The end of a wait, and the replicas at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Waited {
-    /// How it ended.
+    /// The kind of end.
     pub end: WaitEnd,
     /// The replicas that were ready, or that someone else has set.
     pub replicas: i32,
-    /// Who has set them, if someone else did and is known.
+    /// The other writer, if someone else has set them and is known.
     pub by: Option<String>,
     /// The exit code of the signal that ended it, or 0.
     #[serde(skip)]
     pub signal: u8,
 }
 
-/// How a wait ended.
+/// The kinds of ends of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WaitEnd {
@@ -159,7 +161,7 @@ impl Applied {
         self.concerns.iter().filter(|concern| concern.forced)
     }
 
-    /// Returns what was sent, if the server stored a different count.
+    /// Returns the count that was sent, if the server stored a different one.
     pub fn made(&self, state: &ScaleState) -> Option<i32> {
         self.change
             .map(|change| change.to)
@@ -186,7 +188,7 @@ impl Applied {
             ApplyOutcome::NotWritten(e) => e.kind.exit_code(),
             ApplyOutcome::Altered(..) => 8,
             ApplyOutcome::Accepted(state) if self.made(state).is_some() => 8,
-            // It may have been written, and overwritten since: 6 would say that it was not.
+            // It may have been written, and overwritten since: 6 would mean that it was not.
             ApplyOutcome::Superseded(_) | ApplyOutcome::Unknown(..) => 7,
             _ => extra.unwrap_or(match &self.wait {
                 None => 0,
@@ -221,7 +223,7 @@ pub fn precondition(
     ))
 }
 
-/// Returns what has changed between two readings of an HPA and its target's scale.
+/// Returns the change between two readings of an HPA and its target's scale, if there is one.
 pub fn moved(hpa: [&Hpa; 2], scale: [&ScaleState; 2]) -> Option<String> {
     let [before, now] = hpa;
     let name = format!("the HPA {}", before.key());

@@ -1,5 +1,6 @@
-//! How the live controller will respond to a change at its next sync: the pass after ours, run by the same
-//! engine on the target as it will be then, with the controller's own history, which has nothing of ours.
+//! The live controller's response to a change at its next sync: the pass after the applied one, run by the
+//! same engine on the target as it will be then, with the controller's own history, which does not contain
+//! the change.
 
 use std::collections::HashSet;
 
@@ -18,20 +19,20 @@ use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Assumptions;
 
-/// The pass after ours, and what it means for the change.
+/// The pass after the applied one, and its consequence for the change.
 #[derive(Debug)]
 pub struct NextPass {
-    /// What it means for the change.
+    /// The consequence for the change.
     pub verdict: Verdict,
-    /// The replicas after it, over everything that is unknown.
+    /// The replicas after it, over all unknowns.
     pub replicas: Range,
-    /// Who runs it.
+    /// The controller manager that runs it.
     pub leader: Leader,
     /// The pass.
     pub pass: Pass,
 }
 
-/// What happens to a change.
+/// The fate of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Verdict {
@@ -41,15 +42,15 @@ pub enum Verdict {
     GoesOn,
     /// The controller reverts it, at least in part.
     Undoes,
-    /// That depends on what is unknown.
+    /// Unknown data decides.
     Open,
 }
 
 /// The maximum number of invented pods.
 const MOST: i32 = 10_000;
 
-/// Runs the pass after a change, with the controller's history as it is without it. New pods are pending
-/// and use nothing yet; the others continue as observed, and so do the metrics that are not about pods.
+/// Runs the pass after a change, with the controller's history without the change. New pods are pending and
+/// use nothing yet; the others continue as observed, and so do the metrics that do not come from pods.
 ///
 /// # Errors
 ///
@@ -133,7 +134,7 @@ pub fn next(
     })
 }
 
-/// Returns what a range of counts means for a change.
+/// Returns the consequence of a range of counts for a change.
 fn judge(Change { from, to }: Change, Range { min, max }: Range) -> Verdict {
     let (forth, back) = if to > from {
         (min > to, max < to)

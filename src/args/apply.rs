@@ -44,7 +44,7 @@ pub struct Apply {
     pub output: Option<ApplyOutput>,
 
     #[command(flatten)]
-    /// How to write the decision.
+    /// The options for writing the decision.
     pub how: How,
 
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub struct Apply {
     pub connection: ConnectionFlags,
 }
 
-/// How to write the decision.
+/// The options for writing the decision.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Writing")]
 pub struct How {

@@ -107,8 +107,8 @@ pub struct ConnectionFlags {
 }
 
 impl ConnectionFlags {
-    /// Returns the flags that select cluster and user, quoted for a shell, so that a command to paste reaches the
-    /// same cluster as the same user. A token is not repeated, but asked for.
+    /// Returns the flags that select cluster and user, quoted for a shell, so that a command to paste reaches
+    /// the same cluster as the same user. A token is not repeated; the command has a placeholder for it.
     pub fn selection(&self) -> String {
         let token = self.token.as_ref().map(|_| "TOKEN".to_owned());
         let insecure = self.insecure_skip_tls_verify.map(|it| it.to_string());

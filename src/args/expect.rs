@@ -1,4 +1,4 @@
-//! What a pipeline expects of an answer, and where to report the result. Expressions are parsed in
+//! The expectations of a pipeline, and the destinations of the result. Expressions are parsed in
 //! [`crate::whatif`].
 
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::fmt;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command, ValueEnum};
 
-/// What a pipeline expects of the answer.
+/// The expectations of a pipeline for the answer.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Expectations (exit code 3 if one is false, 4 if one is uncertain)")]
 pub struct ExpectArgs {
@@ -35,16 +35,17 @@ pub struct ExpectArgs {
     pub reports: Vec<Report>,
 }
 
-/// What `predict` may fail on.
+/// The conditions on which `predict` may fail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailOn {
     /// A shorthand for an expectation.
     Condition(ExpectShorthand),
-    /// A finding: its code, or the least severity.
+    /// A finding: its code, or the minimum severity.
     Finding(String),
 }
 
-/// Reads what `predict` may fail on. The conditions are listed; findings are looked up later.
+/// Reads the conditions on which `predict` may fail. The conditions are listed; findings are looked up
+/// later.
 #[derive(Debug, Clone, Copy)]
 struct FailOnParser;
 

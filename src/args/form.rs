@@ -1,4 +1,4 @@
-//! The names that the program runs under. For `kubectl hpa-explain`, kubectl runs an executable named
+//! The names under which the program runs. For `kubectl hpa-explain`, kubectl runs an executable named
 //! `kubectl-hpa_explain`, whose name implies the verb, and for completions one named
 //! `kubectl_complete-hpa_explain`. Texts for people repeat the form that was typed.
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::COMPLETE;
 
-/// How texts in the source write the command.
+/// The command as texts in the source write it.
 const WRITTEN: &str = "kubectl hpa";
 
 /// The prefix of a link's name, before its verb.
@@ -16,7 +16,7 @@ const LINK: &str = "kubectl-hpa_";
 /// The form in which the program was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Form {
-    /// What is typed before a verb, including the separator.
+    /// The words before a verb, including the separator.
     before: &'static str,
     /// The verb implied by the link.
     linked: Option<String>,
@@ -32,9 +32,8 @@ impl Default for Form {
 }
 
 impl Form {
-    /// The form, and the arguments as if the program had been run under its own name, with the verb
-    /// as the first one. `path` is PATH: kubectl runs a plugin by its full path in one of these
-    /// directories.
+    /// Returns the form, and the arguments as if the program had been run under its own name, with the verb as
+    /// the first one. `path` is PATH: kubectl runs a plugin by its full path in one of these directories.
     pub fn read(mut arguments: Vec<OsString>, path: Option<&OsStr>) -> (Self, Vec<OsString>) {
         let program = arguments.first().map(Path::new);
         let name = program

@@ -62,8 +62,8 @@ Exit codes:
   7  apply: unknown whether the change was written
   8  apply: the server wrote a different number of replicas";
 
-/// The definition of the command line, under the name that most people type, with what applies to every
-/// verb.
+/// Returns the definition of the command line, under the name that most people type, with everything that
+/// applies to every verb.
 pub fn command_line() -> Command {
     Cli::command()
         .bin_name("kubectl hpa")
@@ -93,8 +93,8 @@ fn hinted(arg: Arg) -> Arg {
     }
 }
 
-/// Hides the flags that few people need from a verb's summary: most of those for the connection and
-/// the controller. The long help has them.
+/// Hides the flags that few users need from a verb's summary: most of those for the connection and the
+/// controller. The long help includes them.
 fn summarized(arg: Arg) -> Arg {
     const SHOWN: [&str; 3] = ["namespace", "context", "kubeconfig"];
     let heading = arg.get_help_heading().unwrap_or_default();
@@ -103,7 +103,7 @@ fn summarized(arg: Arg) -> Arg {
     arg.hide_short_help(hides)
 }
 
-/// The verb that shells call. No HPA can have this name.
+/// The verb that shells run. No HPA can have this name.
 const COMPLETE: &str = "__complete";
 
 /// The verbs.
@@ -271,8 +271,8 @@ pub struct Explain {
     pub connection: ConnectionFlags,
 }
 
-/// What the controller remembers from its earlier passes. Without these flags, the input's history is
-/// used, and without that, the history is inferred.
+/// The controller's history from its earlier passes. Without these flags, the input's history is used;
+/// without that, the history is inferred.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "History of the controller (default: from the input, or inferred)")]
 pub struct MemoryArgs {

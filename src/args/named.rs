@@ -1,5 +1,5 @@
-//! The words that say which HPAs are meant, in kubectl's forms: NAME, TYPE NAME and TYPE/NAME; and
-//! NAMESPACE/NAME. Any other type than the HPA's is the type of a target. Nothing is looked up here. Follows
+//! The words that name HPAs, in kubectl's forms: NAME, TYPE NAME and TYPE/NAME; and NAMESPACE/NAME. Any
+//! type other than the HPA's is the type of a target. Nothing is looked up here. Follows
 //! `hasCombinedTypeArgs` and `splitResourceTypeName` of cli-runtime's `resource.Builder`.
 
 use std::fmt;
@@ -22,7 +22,7 @@ const TYPES: [(&str, &str); 6] = [
 
 const HPA: &str = "horizontalpodautoscaler";
 
-/// Types that are no targets, each with its short name.
+/// Types that cannot be targets, each with its short name.
 const UNSCALED: [(&str, &str); 12] = [
     ("service", "svc"),
     ("ingress", "ing"),
@@ -38,10 +38,10 @@ const UNSCALED: [(&str, &str); 12] = [
     ("scaledobject", "so"),
 ];
 
-/// What is asked about, and where.
+/// The requested HPAs, and their cluster and namespace.
 #[derive(Debug, Clone, Default)]
 pub struct NamedRequest {
-    /// Each once, as typed; empty if nothing is named.
+    /// Each HPA or target once, as typed; empty if nothing is named.
     pub named: Vec<Named>,
     /// The connection flags, with the namespace of a NAMESPACE/NAME.
     pub connection: ConnectionFlags,
@@ -67,23 +67,23 @@ pub struct Target {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Type {
     typed: String,
-    /// In lower case and without the group; known ones in the singular.
+    /// The resource in lower case and without the group; known ones in the singular.
     resource: String,
-    /// What follows the first dot: a group, or version and group.
+    /// The part after the first dot: a group, or version and group.
     group: Option<String>,
 }
 
-/// Words after a number that was meant as a duration.
+/// Words after a number that were meant as a unit of a duration.
 const UNITS: [&str; 9] = [
     "s", "sec", "seconds", "m", "min", "minutes", "h", "hour", "hours",
 ];
 
 impl NamedRequest {
-    /// Reads the words.
+    /// Reads the words of the command line.
     ///
     /// # Errors
     ///
-    /// They are not of these forms, or name different namespaces.
+    /// The words are not of these forms, or name different namespaces.
     pub fn read(words: &[String], connection: &ConnectionFlags) -> Result<Self, Error> {
         let (type_, names) = match words {
             [first, names @ ..] if !names.is_empty() => match Type::known(first) {
@@ -92,7 +92,7 @@ impl NamedRequest {
             },
             _ => (None, words),
         };
-        // As in kubectl, an empty one is none.
+        // As in kubectl, an empty namespace counts as none.
         let namespace = connection.namespace.clone().filter(|name| !name.is_empty());
         let connection = &ConnectionFlags {
             namespace,
@@ -132,11 +132,11 @@ impl NamedRequest {
         Ok(request)
     }
 
-    /// What a verb that works on one HPA is asked about; none if nothing is named.
+    /// Returns the request of a verb that works on one HPA; `None` if nothing is named.
     ///
     /// # Errors
     ///
-    /// More is named.
+    /// More than one HPA or target is named.
     pub fn one(&self, verb: &str) -> Result<Option<&Named>, Error> {
         match &self.named[..] {
             [] => Ok(None),
@@ -180,8 +180,8 @@ pub fn states_no_type(word: &str) -> bool {
         || word.starts_with("../")
 }
 
-/// Says what was probably meant by a word that is read as a namespace, before a slash, or as the first of several
-/// names.
+/// Returns the probable meaning of a word that is read as a namespace, before a slash, or as the first of
+/// several names.
 #[must_use]
 pub fn meant_as_type(words: &[String]) -> Option<String> {
     let first = words.first().filter(|_| words.len() > 1);
@@ -192,13 +192,14 @@ pub fn meant_as_type(words: &[String]) -> Option<String> {
             return Some(hint);
         }
         let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
-        // Two letters are like too many words.
+        // Two letters are similar to too many words.
         let meant = names::nearest(before, types.filter(|type_| type_.len() > 2))?;
         Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
     }))
 }
 
-/// Says that a word is the type of something that is no target; `read_as` is what it is read as.
+/// Says that a word is the type of something that cannot be a target; `read_as` is what the word is read
+/// as.
 fn unscaled(word: &str, read_as: &str) -> Option<String> {
     let lower = word.to_lowercase();
     if ["po", "pod", "pods"].contains(&&*lower) {
@@ -216,8 +217,8 @@ fn unscaled(word: &str, read_as: &str) -> Option<String> {
     })
 }
 
-/// Says how a word is typed that names an HPA, but was probably meant as the value of the flag before it: where a flag
-/// may have none, its value follows an equals sign.
+/// Says how to type a word that names an HPA, but was probably meant as the value of the flag before it: if
+/// a flag's value is optional, it follows an equals sign.
 fn meant_as_value(verb: &str, word: &str) -> Option<String> {
     let definition = command_line();
     let flags: Vec<&str> = definition
@@ -248,7 +249,7 @@ fn takes(verb: &str, flag: &str, word: &str) -> bool {
     })
 }
 
-/// What a word names, and the namespace that it states.
+/// Returns the HPA or target that a word names, and the namespace that it states.
 fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Named), Error> {
     let Some((before, name)) = word.split_once('/') else {
         let name = checked(word)?;
@@ -280,8 +281,8 @@ fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Nam
     }
 }
 
-/// A name. In a path these two would lead to another object; any other name is sought, so that the
-/// error can list those that exist.
+/// Checks a name. In a path, these two would lead to another object; any other name is looked up, so that
+/// the error can list the existing ones.
 fn checked(name: &str) -> Result<String, Error> {
     match name {
         "" => Err(Error::usage("resource name may not be empty")),
@@ -310,7 +311,7 @@ impl Type {
         }
     }
 
-    /// A type that is one without further evidence, such as a slash after it.
+    /// Returns a type that is recognized without further evidence, such as a slash after it.
     fn known(typed: &str) -> Option<Self> {
         let type_ = Self::of(typed);
         let is_known = TYPES.iter().any(|(kind, _)| *kind == type_.resource);
@@ -332,7 +333,7 @@ impl Type {
     }
 }
 
-/// Returns the group after a version, as kubectl takes both: `v1.apps`.
+/// Returns the group after a version, which kubectl accepts together: `v1.apps`.
 fn after_version(typed: &str) -> Option<&str> {
     let (version, group) = typed.split_once('.')?;
     let number = version.strip_prefix('v')?;
@@ -342,12 +343,12 @@ fn after_version(typed: &str) -> Option<&str> {
 }
 
 impl Target {
-    /// Whether it is of this group and kind. Without a group, it is of any.
+    /// Whether the target is of this group and kind. A target without a group may be of any.
     pub fn is_of(&self, group: &str, kind: &str) -> bool {
         self.type_.is(group, kind)
     }
 
-    /// Its name.
+    /// Returns the target's name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -98,7 +98,7 @@ pub struct Predict {
     pub save: Option<String>,
 
     #[command(flatten)]
-    /// What to assume.
+    /// The assumptions.
     pub overrides: Overrides,
 
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub struct Predict {
     pub timeline: TimelineArgs,
 
     #[command(flatten)]
-    /// Where a load was recorded.
+    /// The Prometheus that recorded a load.
     pub prometheus: PrometheusArgs,
 
     #[command(flatten)]
@@ -114,7 +114,7 @@ pub struct Predict {
     pub recorded: RecordedArgs,
 
     #[command(flatten)]
-    /// What a pipeline expects of the answer.
+    /// The expectations for the answer.
     pub expect: ExpectArgs,
 
     #[command(flatten)]
@@ -194,7 +194,7 @@ pub struct TimelineArgs {
     pub passes: bool,
 }
 
-/// What to assume, as typed.
+/// The assumptions, as typed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What if")]
 #[command(group(ArgGroup::new("manifests").args(["hpa", "filenames"]).multiple(true)))]
@@ -295,11 +295,11 @@ pub enum Validate {
     Ignore,
 }
 
-/// A bound of the spec. `+2` is rejected, as it looks like a change.
+/// Reads a bound of the spec. `+2` is rejected, because it looks like a change.
 fn bound(text: &str) -> Result<i32, String> {
     if text.starts_with('+') {
         return Err("a bound cannot be changed by an amount: give the new number".to_owned());
     }
-    // The API server says what is wrong with a negative one.
+    // For a negative number, the API server reports the fault.
     whole(text).or_else(|e| text.parse().map_err(|_| e))
 }

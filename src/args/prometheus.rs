@@ -1,4 +1,4 @@
-//! Where a load is to be read from: the flags about Prometheus. Nothing is asked here.
+//! The flags for the Prometheus from which a load is read. No query is sent here.
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
@@ -40,11 +40,11 @@ pub struct PrometheusArgs {
 }
 
 impl PrometheusArgs {
-    /// Makes sure that there is a server if a flag about it is typed, or one of `more`.
+    /// Checks that a server is named if a flag about it is typed, or one of `more`.
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No server is named.
     pub fn check(&self, more: &[(&'static str, bool)]) -> Result<(), Error> {
         let own = [
             ("--query", !self.queries.is_empty()),
@@ -60,11 +60,11 @@ impl PrometheusArgs {
         }
     }
 
-    /// Returns the matcher that was typed; empty for none.
+    /// Returns the matcher that was typed; empty if none was.
     ///
     /// # Errors
     ///
-    /// It is not `LABEL="VALUE"` with one of the four operators, or several, separated by commas.
+    /// The text is not `LABEL="VALUE"` with one of the four operators, or several, separated by commas.
     pub fn matching(&self) -> Result<&str, Error> {
         let Some(text) = &self.matcher else {
             return Ok("");
@@ -125,12 +125,12 @@ impl RecordedArgs {
         ]
     }
 
-    /// Returns the first and the last time of the load of a state read at a time, and the time between two
-    /// samples.
+    /// Returns the first and the last time of the load for a state read at a given time, and the time between
+    /// two samples.
     ///
     /// # Errors
     ///
-    /// There can be no samples of such a time.
+    /// There can be no samples for such a time.
     pub fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp, SignedDuration), Error> {
         const WEEK: TimeArgument = TimeArgument::Before(SignedDuration::from_hours(7 * 24));
         const STEP: SignedDuration = SignedDuration::from_secs(30);
@@ -140,12 +140,12 @@ impl RecordedArgs {
     }
 }
 
-/// A time, or how long it is before another.
+/// A time, or a duration before another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeArgument {
     /// The time.
     At(Timestamp),
-    /// This long before.
+    /// A duration before another time.
     Before(SignedDuration),
 }
 
@@ -154,7 +154,7 @@ impl TimeArgument {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
         }
-        // A time as Prometheus itself takes it.
+        // A time in the notation of Prometheus itself.
         let second = text
             .parse::<i64>()
             .ok()
@@ -163,7 +163,7 @@ impl TimeArgument {
             return Ok(Self::At(time));
         }
         parse_duration(text).map(Self::Before).map_err(|_| {
-            // As others write it: -1h, now-1h, "1h ago".
+            // Other notations: -1h, now-1h, "1h ago".
             let unsigned = text
                 .strip_prefix("now")
                 .unwrap_or(text)
@@ -181,11 +181,11 @@ impl TimeArgument {
         })
     }
 
-    /// The time, where it may be one before another.
+    /// Returns the time; a duration counts back from `time`.
     ///
     /// # Errors
     ///
-    /// It is before 1970, when the times of samples begin.
+    /// The time is before 1970, when the times of samples begin.
     pub fn before(self, time: Timestamp) -> Result<Timestamp, Error> {
         let moment = match self {
             Self::At(moment) => moment,
@@ -203,7 +203,7 @@ impl TimeArgument {
     }
 }
 
-/// A time between samples.
+/// Reads the time between samples.
 fn step(text: &str) -> Result<SignedDuration, String> {
     let step = parse_duration(text).map_err(|e| e.to_string())?;
     match step {
@@ -213,7 +213,7 @@ fn step(text: &str) -> Result<SignedDuration, String> {
     }
 }
 
-/// Where a Prometheus is.
+/// The location of a Prometheus server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrometheusServer {
     /// At an address.
@@ -222,7 +222,7 @@ pub enum PrometheusServer {
     Service {
         /// The namespace.
         namespace: String,
-        /// The service as the API server's proxy takes it: `[SCHEME:]NAME[:PORT]`.
+        /// The service in the notation of the API server's proxy: `[SCHEME:]NAME[:PORT]`.
         service: String,
         /// The start of the paths behind it, with a slash; empty for none.
         path: String,
@@ -230,11 +230,11 @@ pub enum PrometheusServer {
 }
 
 impl PrometheusServer {
-    /// Reads what was typed. What may hold credentials is not repeated.
+    /// Reads the text that was typed. Errors do not repeat parts that may contain credentials.
     ///
     /// # Errors
     ///
-    /// It is neither an address nor a service.
+    /// The text is neither an address nor a service.
     pub fn read(text: &str) -> Result<Self, Error> {
         const FORMS: &str = "such as https://prometheus.example.com or monitoring/prometheus:9090";
         if let Some((scheme, rest)) = text.split_once("://") {
@@ -293,7 +293,7 @@ impl PrometheusServer {
                 return Err(wrong(format!("invalid {what} {name:?}: {cause}")));
             }
         }
-        // Only with a scheme a port may be left out after its colon.
+        // Only with a scheme, the port may be omitted after its colon.
         let is_left_out = |port: &str| port.is_empty() && !scheme.is_empty();
         if let Some(port) = port.filter(|port| !is_port(port) && !is_left_out(port)) {
             return Err(wrong(format!(
@@ -316,7 +316,7 @@ fn no_matcher(text: &str) -> Error {
     .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
 }
 
-/// Whether a text can stand between two slashes of a path as it is.
+/// Whether a text can be used unchanged between two slashes of a path.
 fn is_segment(text: &str) -> bool {
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-._~".contains(&c);
     !text.is_empty() && text != "." && text != ".." && text.bytes().all(is_plain)

@@ -1,5 +1,5 @@
-//! What to type instead of what clap does not know. Its own tips compare spellings alone: they name hidden verbs,
-//! and flags that share a few letters.
+//! Suggestions for words that clap does not know. clap's own tips compare only spellings: they name hidden
+//! verbs, and flags that share a few letters.
 
 use clap::Command;
 use clap::builder::StyledStr;
@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::apimachinery::names::nearest;
 
-/// Flags of `kubectl get` and `kubectl apply`, with what does the same here.
+/// Flags of `kubectl get` and `kubectl apply`, with their equivalents here.
 const OF_KUBECTL: [(&str, &str, &str); 4] = [
     (
         "-w",
@@ -27,7 +27,7 @@ const OF_KUBECTL: [(&str, &str, &str); 4] = [
     ("--files", "--file", "to read a file: -f FILE"),
 ];
 
-/// Words that are verbs of other programs, with where the same is found here.
+/// Verbs of other programs, with their equivalents here.
 const OF_OTHERS: [(&str, &str); 5] = [
     (
         "get",
@@ -111,7 +111,7 @@ fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
         .filter(|it| !it.is_hide_set())
         .map(Command::get_name);
     if let Some(meant) = nearest(&typed, verbs) {
-        // After `help`, clap has no tip of its own.
+        // After `help`, clap gives no tip.
         let has_tip = e.get(ContextKind::SuggestedSubcommand).is_some();
         let tip = (!has_tip).then(|| format!("a similar subcommand exists: '{meant}'"));
         return add(e, tip);

@@ -1,18 +1,18 @@
-//! A command line that is still being typed: which verb, flag or value its last word is the beginning
-//! of, by the definition of the command line. It knows no candidates beyond that definition.
+//! A command line that is still being typed: the verb, flag or value with which its last word begins,
+//! according to the definition of the command line. Candidates beyond that definition are not known here.
 
 use clap::builder::PossibleValue;
 use clap::{Arg, Args, Command, FromArgMatches, ValueHint};
 
 use super::ConnectionFlags;
 
-/// What has been typed so far.
+/// The command line as typed so far.
 #[derive(Debug)]
 pub struct Typing {
     verb: String,
     /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
-    /// What the last word can be.
+    /// The possible values of the last word.
     wanted: LastWord,
     /// The part of the last word that is complete, such as `limited,` of a list.
     lead: String,
@@ -20,7 +20,7 @@ pub struct Typing {
     stem: String,
 }
 
-/// What a word can be.
+/// The possible values of a word.
 #[derive(Debug)]
 enum LastWord {
     /// One of these, each with its description.
@@ -91,12 +91,12 @@ impl Typing {
         }
     }
 
-    /// The verb; the program's name before there is one.
+    /// Returns the verb; the program's name before there is one.
     pub fn verb(&self) -> &str {
         &self.verb
     }
 
-    /// The flag or positional argument whose value is typed, by its name in the definition.
+    /// Returns the flag or positional argument whose value is typed, by its name in the definition.
     pub fn id(&self) -> Option<&str> {
         match &self.wanted {
             LastWord::Known(_) => None,
@@ -109,7 +109,7 @@ impl Typing {
         matches!(self.wanted, LastWord::Value { is_file: true, .. })
     }
 
-    /// The candidates of the definition, each with its description.
+    /// Returns the candidates of the definition, each with its description.
     pub fn known(&self) -> &[(String, String)] {
         match &self.wanted {
             LastWord::Known(known) => known,
@@ -117,12 +117,12 @@ impl Typing {
         }
     }
 
-    /// The part of the last word that precedes each candidate.
+    /// Returns the part of the last word that precedes each candidate.
     pub fn lead(&self) -> &str {
         &self.lead
     }
 
-    /// What candidates must begin with.
+    /// Returns the text with which candidates must begin.
     pub fn stem(&self) -> &str {
         &self.stem
     }
@@ -140,7 +140,7 @@ impl Typing {
         }
     }
 
-    /// The values typed before for a flag or positional argument.
+    /// Returns the values that were typed earlier for a flag or positional argument.
     pub fn typed(&self, id: &str) -> impl Iterator<Item = &str> {
         self.before
             .iter()
@@ -148,7 +148,7 @@ impl Typing {
             .map(|(_, value)| &**value)
     }
 
-    /// The connection flags, or `None` if one of them has an invalid value.
+    /// Returns the connection flags; `None` if one of them has an invalid value.
     pub fn connection(&self) -> Option<ConnectionFlags> {
         let command =
             ConnectionFlags::augment_args(Command::new("connection").no_binary_name(true));
@@ -175,8 +175,8 @@ fn needs_value(flag: &Arg) -> bool {
     flag.get_action().takes_values() && least > 0
 }
 
-/// The flag that a word names, with the value in the same word. Of several short flags in one word, it
-/// is the first that takes a value, otherwise the last.
+/// Returns the flag that a word names, with the value in the same word. Of several short flags in one word,
+/// it is the first that takes a value, otherwise the last.
 fn flag<'c, 'w>(command: &'c Command, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
     if let Some(long) = word.strip_prefix("--") {
         let (name, value) = long

@@ -1,4 +1,4 @@
-//! How far a replay agrees with the record. Samples smooth peaks, and the load does not contain rollouts or
+//! The agreement of a replay with the record. Samples smooth peaks, and the load does not contain rollouts or
 //! manual changes of the replicas. Candidates are therefore measured against the replay, and the replay
 //! against the record.
 
@@ -9,33 +9,33 @@ use crate::whatif::timeline::{Point, Record, Timeline, Totals};
 /// The record compared with the replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// How many passes were compared.
+    /// The number of passes that were compared.
     pub compared: usize,
-    /// How many ended with the recorded replicas: those of the sample before or after the pass.
+    /// The number of passes that ended with the recorded replicas: those of the sample before or after the pass.
     pub equal: usize,
-    /// How many ended with at most one more or fewer.
+    /// The number of passes that ended with at most one more or fewer.
     pub within_one: usize,
-    /// How many were left out: after a mark, or without a record.
+    /// The number of passes that were left out: after a mark, or without a record.
     pub left_out: usize,
     /// The replica-hours of the replay over the passes that were compared, as a multiple of those
     /// recorded, if there were any.
     pub replica_hours: Option<f64>,
-    /// What was recorded.
+    /// The totals of the record.
     pub recorded: RecordTotals,
 }
 
-/// The totals of the record; `None` for what it does not contain.
+/// The totals of the record; `None` for totals that it does not contain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordTotals {
-    /// The replicas at each pass of the load, where they are known.
+    /// The replicas at each pass of the load, if they are known.
     pub replicas: Vec<Option<i32>>,
     /// Its totals over the passes at which they are known, without proposals.
     pub totals: Totals,
 }
 
 impl Check {
-    /// Compares a replay with a record. What follows a mark is left out for as long as one change may
-    /// lead to the next. `None` if no replicas were recorded.
+    /// Compares a replay with a record. Passes after a mark are left out for as long as one change may lead to
+    /// the next. `None` if no replicas were recorded.
     pub(super) fn of(
         replay: &Timeline,
         record: &Record,
@@ -96,7 +96,7 @@ impl Check {
 }
 
 impl RecordTotals {
-    /// Adds the replicas at the next pass. What was proposed was not recorded.
+    /// Adds the replicas at the next pass. Proposals were not recorded.
     fn add(&mut self, before: i32, replicas: i32) {
         let point = Point {
             replicas,

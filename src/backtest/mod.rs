@@ -1,5 +1,5 @@
-//! What an HPA would have done: the run of the HPA as it is over a load, the runs of candidates over the
-//! same load, where they part, and how far the first can be trusted. [`crate::whatif::timeline`] runs the
+//! The behavior of an HPA over a load: the run of the unchanged HPA, the runs of candidates over the same
+//! load, where they part, and how far the first run can be trusted. [`crate::whatif::timeline`] runs the
 //! passes; nothing here decides about replicas.
 
 mod check;
@@ -34,18 +34,18 @@ pub use search::{Axis, Filter, Search, SearchResult, Tried};
 pub struct Backtest {
     /// The load, if a trace states it.
     pub load: Option<LoadFacts>,
-    /// The metrics of the HPA that have no value in any pass: the load is not about them, and they cannot
-    /// be read at its start.
+    /// The metrics of the HPA that have no value in any pass: the load does not contain them, and they cannot be
+    /// read at its start.
     pub lacking: Vec<String>,
-    /// The run of the HPA as it is.
+    /// The run of the HPA without changes.
     pub replay: Run,
     /// The runs of other specs, in the order in which they were given.
     pub candidates: Vec<CandidateRun>,
-    /// What the cluster did, if that was recorded, and how far the replay agrees.
+    /// The replay's agreement with the record, if there is a record.
     pub check: Option<Check>,
-    /// How long new pods take to become ready, if the record shows it.
+    /// The time that new pods take to become ready, if the record shows it.
     pub ready_after: Option<SignedDuration>,
-    /// What a search over settings found, if there was one.
+    /// The result of a search over settings, if there was one.
     pub search: Option<SearchResult>,
 }
 
@@ -58,7 +58,7 @@ pub struct Run {
     pub input: Input,
     /// Each assumption.
     pub overrides: Vec<Override>,
-    /// The same with the pods that are rolled out later, if some are.
+    /// The input with the pods that are rolled out later, if some are.
     pub rolled_out: Option<Box<Input>>,
     /// Its passes and totals.
     pub timeline: Timeline,
@@ -71,13 +71,13 @@ pub struct CandidateRun {
     pub run: Run,
     /// The manifest that it comes from, if it comes from one.
     pub manifest: Option<ManifestPlace>,
-    /// Where it first differs from the replay, with how each of the two changed the replicas.
+    /// The first difference from the replay, with the change of the replicas by each of the two.
     pub parted: Option<Parting>,
     /// All stretches over which the two have different replicas.
     pub stretches: Stretches,
 }
 
-/// Where a manifest is.
+/// The place of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestPlace {
     /// The file.
@@ -86,18 +86,18 @@ pub struct ManifestPlace {
     pub line: u64,
 }
 
-/// What to play, and the assumptions.
+/// The runs to play, and their assumptions.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How long, and under which load.
+    /// The time to play, and the load.
     pub timeline: TimelineOptions,
-    /// What was observed, at the beginning of the load.
+    /// The observed state, at the beginning of the load.
     pub observed: Input,
     /// Whether the load begins at another time than the state was read.
     pub is_moved: bool,
     /// The replicas at the beginning, if they were recorded.
     replicas: Option<i32>,
-    /// How long after the first pass other pods are rolled out; `None` if they run from the start.
+    /// The time from the first pass until the changed pods are rolled out; `None` if they run from the start.
     rollout: Option<SignedDuration>,
 }
 
@@ -112,7 +112,7 @@ pub struct NamedSpec {
     pub manifest: Option<ManifestPlace>,
 }
 
-/// A run that is about to be played.
+/// A run that is ready to be played.
 #[derive(Debug)]
 pub struct PreparedRun {
     input: Input,
@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// The same with other pods rolled out at a time after the first pass, if one is given.
+    /// Returns the same plan with other pods rolled out at a time after the first pass, if one is given.
     #[must_use]
     pub fn with_rollout(mut self, at: Option<SignedDuration>) -> Self {
         self.rollout = at;
@@ -168,8 +168,8 @@ impl Plan {
             .is_some_and(|trace| trace.is_recorded(now))
     }
 
-    /// The same with all specs that are played over the load, the HPA as it is first. Specs that cannot be
-    /// assumed are left out.
+    /// Returns the same plan with all specs that are played over the load, that of the unchanged HPA first. Specs
+    /// that cannot be assumed are left out.
     #[must_use]
     pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
         let decision = decide(&self.observed);
@@ -190,11 +190,11 @@ impl Plan {
         self
     }
 
-    /// Gets ready to play a spec.
+    /// Prepares the run of a spec.
     ///
     /// # Errors
     ///
-    /// Something is assumed that this HPA cannot have, or the load is not about it.
+    /// An assumption is impossible for this HPA, or the load does not fit it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
         let started = assumptions.clone().starting_with(self.replicas);
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
@@ -243,7 +243,7 @@ impl Plan {
         })
     }
 
-    /// Plays the HPA as it is and each candidate, and compares them. `None` if the scale cannot be read.
+    /// Plays the unchanged HPA and each candidate, and compares them. `None` if the scale cannot be read.
     /// `assumptions` are those that do not concern the spec.
     ///
     /// # Errors
@@ -326,7 +326,7 @@ impl Plan {
 }
 
 /// Makes a run begin with the running pods, and roll out the pods of `input` later. Returns the input with
-/// these, if it comes to that.
+/// these, if there is a rollout.
 fn roll_out(
     at: SignedDuration,
     assumptions: &Assumptions,
@@ -342,7 +342,8 @@ fn roll_out(
         assumptions.workload(hpa),
         input.surroundings.workload(target),
     ];
-    // The API server states the defaults: one that it has read but that states none was saved without.
+    // The API server states the defaults: an object that it has read but that states none was saved without
+    // them.
     let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
     let how = Replacement::of(target, known.into_iter().flatten());
     let stating: Vec<&Workload> = known.into_iter().flatten().filter(states).collect();
@@ -435,7 +436,7 @@ impl PreparedRun {
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// The run needs more pods than can be played.
     pub fn play(&mut self) -> Result<Option<Timeline>, Error> {
         let timeline = self.player.play(&self.input.snapshot, &self.first)?;
         if let Some(rolled) = timeline.as_ref().and_then(|own| own.rolled) {
@@ -478,7 +479,7 @@ impl PreparedRun {
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// The run needs more pods than can be played.
     pub fn totals(&self) -> Result<Option<Totals>, Error> {
         let Some(mut course) = self.start() else {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Where a candidate and the replay part. Until they first part, both have had the same passes; there, each
-//! says why it did what it did.
+//! The point where a candidate and the replay part. Until then, both have had the same passes; there, each
+//! gives the reason for its change.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,18 +10,18 @@ use crate::whatif::timeline::{Course, PassChange, Point, Stretch, Timeline};
 /// The first pass after which two runs have different replicas.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parting {
-    /// When.
+    /// The time of the pass.
     pub time: Timestamp,
-    /// How the replay changed the replicas; it may have kept them.
+    /// The replay's change of the replicas; it may have kept them.
     pub replay: PassChange,
-    /// How the candidate changed them.
+    /// The candidate's change of the replicas.
     pub candidate: PassChange,
 }
 
 /// The stretches of time over which two runs have different replicas.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stretches {
-    /// In order.
+    /// All stretches, in order.
     pub all: Vec<Stretch>,
 }
 
@@ -30,7 +30,7 @@ impl Parting {
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// A run needs more pods than can be played.
     pub(super) fn find(
         mut replay: Course<'_>,
         mut candidate: Course<'_>,

@@ -13,7 +13,7 @@ use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
 use crate::whatif::timeline::Totals;
 
-/// The most combinations that are tried. A week of passes takes a fraction of a second.
+/// The maximum number of combinations. A week of passes takes a fraction of a second.
 const MOST: usize = 2000;
 
 const FORM: &str = "such as target.cpu=50%..80%:5, or \
@@ -38,7 +38,7 @@ pub struct Search {
     /// The assumptions of every combination, and as they were typed.
     every: Assumptions,
     typed: Overrides,
-    /// When the pods are changed, if that is not from the first pass on.
+    /// The time at which the pods are changed; `None` if from the first pass on.
     at: Option<SignedDuration>,
     first: Assumptions,
 }
@@ -48,7 +48,7 @@ pub struct Search {
 pub struct Tried {
     /// The value of each field.
     pub values: Vec<String>,
-    /// The totals of its run, or why the API server would reject it.
+    /// The totals of its run, or the error with which the API server would reject it.
     pub result: Result<Totals, Error>,
     /// Whether it meets the expectations; false if it was not played.
     pub meets: Truth,
@@ -57,7 +57,7 @@ pub struct Tried {
 /// Judges a run by its first pass and its totals.
 pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone)]
 pub struct SearchResult {
     /// The fields that were varied.
@@ -66,13 +66,13 @@ pub struct SearchResult {
     pub missed: Vec<(String, String, String)>,
     /// The assumptions about the spec in all of them, as typed.
     pub base: Vec<String>,
-    /// How many combinations there are.
+    /// The number of combinations.
     pub combinations: usize,
     /// The combinations that were tried, in order; not all of them if a signal ended the search.
     pub tried: Vec<Tried>,
-    /// The indices of those that meet the expectations and that nothing else that meets them beats: no other
-    /// setting, and not the HPA as it is. One run beats another if it has fewer replica-hours, less
-    /// time short or a smaller shortfall, and is behind in none of these.
+    /// The indices of the settings that meet the expectations and that nothing else that meets them beats: no
+    /// other setting, and not the unchanged HPA. One run beats another if it has fewer replica-hours, less time
+    /// short or a smaller shortfall, and is behind in none of these.
     pub front: Vec<usize>,
     /// The exit code of the signal that ended the search, if one did.
     pub stopped: Option<u8>,
@@ -83,7 +83,7 @@ impl Axis {
     ///
     /// # Errors
     ///
-    /// It has another form, or the range is invalid.
+    /// The text has another form, or the range is invalid.
     pub fn read(text: &str) -> Result<Self, Error> {
         let bad = |why: &str| Error::usage(format!("--vary {text}: {why}")).hint(FORM);
         let (path, range) = text
@@ -120,8 +120,8 @@ impl Axis {
     }
 }
 
-/// The values from one to another, and whether the last step reaches the end, which is then included. They have
-/// the unit of the first.
+/// Returns the values from one to another, and whether the last step reaches the end, which is then included.
+/// They have the unit of the first.
 fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), String> {
     let (first, is_percent) = number(from)?;
     let (last, last_is) = number(to)?;
@@ -178,7 +178,7 @@ fn decimal(milli: i64) -> String {
 }
 
 impl Search {
-    /// Reads what to try in addition to the other assumptions.
+    /// Parses the settings to try in addition to the other assumptions.
     ///
     /// # Errors
     ///
@@ -226,7 +226,7 @@ impl Search {
             typed: typed.clone(),
             at,
         };
-        // What is invalid in one combination is invalid in all of them.
+        // A setting that is invalid in one combination is invalid in all of them.
         search.first = search.assumptions(0).map_err(|e| Error {
             message: format!("--vary: {}", e.message),
             ..e
@@ -234,7 +234,7 @@ impl Search {
         Ok(search)
     }
 
-    /// What every combination assumes of the spec and the requests, as typed.
+    /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
     fn base(&self) -> Vec<String> {
         let Overrides {
             min,
@@ -265,12 +265,12 @@ impl Search {
         &self.first
     }
 
-    /// How many combinations there are.
+    /// The number of combinations.
     pub fn count(&self) -> usize {
         self.axes.iter().map(|axis| axis.values.len()).product()
     }
 
-    /// The values of a combination, field by field; the last field changes first.
+    /// Returns the values of a combination, field by field; the last field changes first.
     pub fn values(&self, place: usize) -> Vec<String> {
         let mut rest = place;
         let mut values: Vec<String> = Vec::with_capacity(self.axes.len());
@@ -282,7 +282,7 @@ impl Search {
         values
     }
 
-    /// The fields with their values in a combination.
+    /// Returns the fields with their values in a combination.
     fn settings(&self, place: usize) -> Vec<String> {
         let pairs = self.axes.iter().zip(self.values(place));
         pairs
@@ -333,7 +333,7 @@ impl Search {
 }
 
 impl Search {
-    /// The result of the search. `rival` is the HPA as it is, if it meets the expectations.
+    /// Returns the result of the search. `rival` is the unchanged HPA, if it meets the expectations.
     ///
     /// # Errors
     ///
@@ -409,7 +409,7 @@ impl SearchResult {
             .map(|own| own.meets)
             .max()
             .unwrap_or(Truth::False);
-        // One that was not tried might.
+        // A setting that was not tried might meet them.
         let is_open = self.tried.len() < self.combinations;
         if is_open {
             best.max(Truth::Unknown)
@@ -419,7 +419,7 @@ impl SearchResult {
     }
 }
 
-/// The indices of those that neither another nor the rival beats, by replica-hours.
+/// Returns the indices of those that neither another nor the rival beats, by replica-hours.
 fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
     let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
     let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();

@@ -1,6 +1,6 @@
-//! All network I/O: from flags and kubeconfig to a [`Session`], which asks the API server and returns
-//! bodies or typed failures. It must not interpret objects or compute replicas. Follows client-go's
-//! `clientcmd` and `rest`, with kube's client over connections of its own.
+//! All network I/O: from flags and kubeconfig to a [`Session`], which sends requests to the API server and
+//! returns bodies or typed failures. It must not interpret objects or compute replicas. Follows client-go's
+//! `clientcmd` and `rest`, with kube's client over separate connections.
 
 mod connect;
 pub mod fetch;

@@ -1,5 +1,5 @@
-//! From the answers of an API server to a snapshot. The requests are made elsewhere; here the answers
-//! become the same plain values that files become.
+//! Turns the answers of an API server into a snapshot. The requests are made elsewhere; here, the answers
+//! become the same plain values as files do.
 
 use jiff::Timestamp;
 
@@ -23,9 +23,9 @@ use crate::version::Version;
 /// Everything that was fetched.
 #[derive(Debug)]
 pub struct Observed {
-    /// When it was fetched.
+    /// The time of the fetch.
     pub now: Now,
-    /// The server's version, such as `v1.36.2`, or the one that it emulates.
+    /// The server's version, such as `v1.36.2`, or the version that it emulates.
     pub version: Option<String>,
     /// The HPA.
     pub hpa: Hpa,
@@ -37,28 +37,28 @@ pub struct Observed {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// An answer for each metric of the spec.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs whose selector the controller knows.
+    /// The other HPAs whose selectors the controller knows.
     pub others: Vec<Shared<OtherHpa>>,
     /// Evidence in the API of the controller's past.
     pub evidence: Evidence,
     /// The objects around the pass that explain its answer.
     pub surroundings: Surroundings,
-    /// What is known about the controller manager, except the server's version.
+    /// The known facts about the controller manager, except the server's version.
     pub control_plane: ControlPlane,
-    /// Substitutes for what could not be read.
+    /// Substitutes for objects that could not be read.
     pub basis: Vec<Basis>,
-    /// What could not be determined, and what that means.
+    /// The facts that could not be determined, with their consequences.
     pub notes: Vec<Note>,
-    /// Where the scale is and the state that was read; `None` if it was not read itself.
+    /// The location of the scale, and the state that was read; `None` if the scale itself was not read.
     pub scale_at: Option<ScaleAt>,
 }
 
-/// The time at which an API server was asked.
+/// The time at which an API server was queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Now {
     /// The time.
     pub time: Timestamp,
-    /// Whether the server stated it; if not, it is the local clock.
+    /// Whether the server stated the time; if not, it is that of the local clock.
     pub by_server: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct ScaleAt {
     pub state: ScaleState,
 }
 
-/// A state of a scale, named in a write so that it applies to no other.
+/// A state of a scale, which a write names so that it applies to no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleState {
     /// `metadata.uid` of the target.
@@ -171,11 +171,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     Ok(input)
 }
 
-/// Checks that the command line states only existing settings, before any request.
+/// Checks, before any request, that the command line states only existing settings.
 ///
 /// # Errors
 ///
-/// The same as for [`input`].
+/// The same errors as for [`input`].
 pub fn check(options: &Options) -> Result<(), Error> {
     // Without a version, a gate must exist in any version.
     match &options.version {

@@ -1,6 +1,6 @@
-//! Queries a Prometheus, or a server with the same API: through the API server's proxy of a service, with the
-//! credentials of the session, or directly at its own address, by the same rules. Only `query` and
-//! `query_range` are used. What the answers mean is decided elsewhere.
+//! Queries Prometheus, or a server with the same API: through the API server's service proxy, with the
+//! credentials of the session, or directly at the server's own address, by the same rules. Only `query` and
+//! `query_range` are used. The answers are interpreted elsewhere.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -29,13 +29,13 @@ use crate::secret::Secret;
 
 const JSON: &str = "application/json";
 
-/// How many requests are sent concurrently.
+/// The number of requests that are sent concurrently.
 const AT_ONCE: usize = 4;
 
-/// How much of an error page is shown.
+/// The number of characters of an error page that are shown.
 const SHOWN: usize = 200;
 
-/// What errors say if less is to be asked for: too many samples, too long a query, or too long a time.
+/// Words in errors that call for a smaller query: too many samples, too long a query, or too long a time.
 const TOO_MUCH: [&str; 6] = [
     "too many samples",
     "limit",
@@ -70,21 +70,21 @@ pub struct Prometheus {
     session: Session,
     /// The start of its paths.
     base: String,
-    /// Its name in messages, without credentials.
+    /// The server's name in messages, without credentials.
     name: String,
     /// Whether it is reached without the API server.
     is_direct: bool,
-    /// The headers that are sent to it.
+    /// The headers that are sent with each request.
     headers: Vec<HeaderName>,
-    /// What to type to ask for less.
+    /// The flags to type for a smaller query.
     less: &'static str,
-    /// What is left of the memory for its answers.
+    /// The remaining memory for its answers.
     room: Arc<AnswerMemory>,
 }
 
 impl Prometheus {
-    /// Connects to a server at an address of its own. `headers` are sent with each request; `authority` is
-    /// a file with the certificate authorities to trust.
+    /// Connects to a server at its own address. `headers` are sent with each request; `authority` is a file
+    /// with the certificate authorities to trust.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl Prometheus {
         let base = format!(
             "/api/v1/namespaces/{}/services/{}/proxy{path}",
             segment(namespace),
-            // A colon does not separate anything in a path.
+            // In a path, a colon separates nothing.
             segment(service).replace("%3A", ":")
         );
         let name = format!("Prometheus at the service {namespace}/{service}{path}");
@@ -175,7 +175,7 @@ impl Prometheus {
     ///
     /// # Errors
     ///
-    /// There is no answer.
+    /// The query has no answer.
     pub async fn at_once(
         &self,
         of: &str,
@@ -191,7 +191,7 @@ impl Prometheus {
     ///
     /// # Errors
     ///
-    /// One of them has no answer.
+    /// One of the queries has no answer.
     pub async fn all_at_once<T: Copy>(
         &self,
         queries: &[(T, &'static str, String)],
@@ -211,7 +211,7 @@ impl Prometheus {
     ///
     /// # Errors
     ///
-    /// One of them has no answer.
+    /// One of the queries has no answer.
     pub async fn answers(
         &self,
         questions: Vec<Question>,
@@ -265,7 +265,7 @@ impl Prometheus {
         Ok(answered)
     }
 
-    /// Works on another thread with what was answered, within the time for all requests.
+    /// Runs work on the answers on another thread, within the time limit for all requests.
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl Prometheus {
             .await
             .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
-        // The reader copies a text with escapes, of which a body may consist.
+        // The reader copies a text with escapes, and a body may consist of one.
         let held = response
             .body
             .hold_again()
@@ -373,7 +373,7 @@ impl Prometheus {
                 () => e,
             };
         }
-        // At an address of its own, no API server answers.
+        // At the server's own address, no API server answers.
         if status.from_server && !self.is_direct {
             let e = denied(failure);
             let is_port = status.code == 503 && status.message.contains("endpoints available");
@@ -448,12 +448,12 @@ fn said(status: &ApiStatus) -> Option<QueryFault> {
     matches!(fault, QueryFault::Said { .. }).then_some(fault)
 }
 
-/// Returns the connection to the named server. `session` belongs to the cluster, if there is one; `less` is what to
-/// type if the server finds that too much is asked.
+/// Returns the connection to the named server. `session` belongs to the cluster, if there is one; `less`
+/// names the flags for a smaller query, if the server finds one too large.
 ///
 /// # Errors
 ///
-/// It cannot be reached this way.
+/// The server cannot be reached this way.
 pub fn connect(
     server: &PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,

@@ -1,5 +1,5 @@
-//! The signals that end the program, and with it the plugins that it runs: who listens is told of a signal, and
-//! otherwise it ends the program. What a signal means to a command is decided elsewhere.
+//! The signals that end the program, and with it the plugins that it runs. A listener receives a signal;
+//! without one, the signal ends the program. Each command decides what a signal means to it.
 
 use std::io;
 use std::process::exit;
@@ -22,8 +22,8 @@ const TERMINATED: u8 = 143;
 #[cfg(unix)]
 const HUNG_UP: u8 = 129;
 
-/// What a signal does once signals are listened to: a runtime that has listened once keeps them from ending
-/// the program.
+/// The action on a signal once signals are listened to: a runtime that has listened once keeps them from
+/// ending the program.
 static ACTION: Mutex<Option<Action>> = Mutex::new(None);
 
 /// The process groups that end with the program.
@@ -32,19 +32,19 @@ static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 type Action = Box<dyn FnMut(u8) + Send>;
 
-/// Does this with the exit code for each signal from now on. Where signals cannot be listened to, one ends the program
-/// by itself.
+/// Runs the action, with the exit code, for each signal from now on. Where signals cannot be listened to, a
+/// signal ends the program directly.
 pub fn on_signal(action: impl FnMut(u8) + Send + 'static) {
     if let Ok(mut current) = listening() {
         *current = Some(Box::new(action));
     }
 }
 
-/// Makes sure that signals are listened to; by default they still end the program. Returns what they do.
+/// Starts listening to signals; by default, they still end the program. Returns the action on them.
 fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
     let mut action = action_lock();
     if action.is_none() {
-        // On a thread of its own, which nothing that blocks the others holds up, such as a full pipe.
+        // On a separate thread, which is not held up by anything that blocks the others, such as a full pipe.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()?;
@@ -89,8 +89,8 @@ impl ProcessGroup {
         Ok((child, Self(pid)))
     }
 
-    /// Leaves the processes of the group to themselves. If a signal ended the group, this waits for what the
-    /// signal ends besides, because what the group left undone is no failure of its own.
+    /// Leaves the processes of the group running. If a signal ended the group, this waits for the signal to end
+    /// the program as well, because the group's unfinished work is no failure of its own.
     pub(crate) async fn release(self) {
         if groups_lock()
             .extract_if(.., |pid| *pid == self.0)
@@ -118,7 +118,7 @@ fn end_groups() {
     groups_lock().drain(..).for_each(end);
 }
 
-/// Ends all processes of a group; there may be none left.
+/// Ends all processes of a group, if any are left.
 #[cfg(unix)]
 fn end(group: Pid) {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -133,22 +133,22 @@ fn action_lock() -> MutexGuard<'static, Option<Action>> {
     ACTION.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The error where no signal can be listened to.
+/// Returns the error if no signal can be listened to.
 pub(crate) fn unheard(e: &io::Error) -> Error {
     Error::failed(format!("failed to listen for signals: {e}"))
 }
 
-/// The signals that come to the program. When it is dropped, they end the program again.
+/// The signals that the program receives. Once this is dropped, they end the program again.
 pub(crate) struct Signals(UnboundedReceiver<u8>);
 
 impl Signals {
-    /// Listens; meanwhile no signal ends the program by itself.
+    /// Listens for signals; meanwhile, none ends the program directly.
     pub(crate) fn new() -> io::Result<Self> {
         Self::told(None)
     }
 
-    /// Listens where work may be blocked, such as by a file that never begins: a signal ends the program by itself
-    /// after this time.
+    /// Listens while work may be blocked, such as by a file that never begins: a signal ends the program
+    /// directly after the given time.
     pub(crate) fn within(patience: Duration) -> io::Result<Self> {
         Self::told(Some(patience))
     }
@@ -156,7 +156,7 @@ impl Signals {
     fn told(patience: Option<Duration>) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
         let mut action = listening()?;
-        // What ends the program where no one hears of the signal.
+        // The action that ends the program if no one receives the signal.
         let before = Arc::new(Mutex::new(action.take()));
         let act = move |code: u8| match &mut *before.lock().unwrap_or_else(PoisonError::into_inner)
         {
@@ -178,7 +178,7 @@ impl Signals {
         Ok(Self(receiver))
     }
 
-    /// Waits for the next one; with the exit code for it.
+    /// Waits for the next signal; returns its exit code.
     pub(crate) async fn next(&mut self) -> Option<u8> {
         self.0.recv().await
     }
@@ -189,13 +189,13 @@ impl Signals {
 struct Raised {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// None where whoever started the program has it ignored, as `nohup` does.
+    /// SIGHUP; `None` if the program was started with it ignored, as by `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Raised {
-    /// Listens. It needs a runtime.
+    /// Starts listening. It needs a runtime.
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
@@ -209,7 +209,7 @@ impl Raised {
         })
     }
 
-    /// Waits for the next one; with the exit code for it.
+    /// Waits for the next signal; returns its exit code.
     async fn next(&mut self) -> Option<u8> {
         let hangup = async {
             match &mut self.hangup {
@@ -225,7 +225,7 @@ impl Raised {
     }
 }
 
-/// Whether SIGHUP, the first of the signals, is ignored. Only Linux tells without a system call that
+/// Whether SIGHUP, the first of the signals, is ignored. Only Linux reveals that without a system call that
 /// Rust calls unsafe.
 #[cfg(unix)]
 fn ignores_hangup() -> bool {
@@ -241,12 +241,12 @@ struct Raised;
 
 #[cfg(not(unix))]
 impl Raised {
-    /// Listens. It needs a runtime.
+    /// Starts listening. It needs a runtime.
     fn new() -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// Waits for the next one; with the exit code for it.
+    /// Waits for the next signal; returns its exit code.
     async fn next(&mut self) -> Option<u8> {
         tokio::signal::ctrl_c().await.ok().map(|()| INTERRUPTED)
     }

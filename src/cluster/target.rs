@@ -1,5 +1,5 @@
-//! A target itself: whether it is being deleted, how many of its replicas are ready, and who last set
-//! them. It is only read.
+//! A target itself: whether it is being deleted, how many of its replicas are ready, and who last set them.
+//! It is only read.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ impl TargetObject {
         &self.metadata.uid
     }
 
-    /// Returns since when it has been marked for deletion.
+    /// Returns the time at which the target was marked for deletion.
     pub(crate) fn deleted(&self) -> Option<Timestamp> {
         self.metadata.deletion_timestamp
     }
@@ -62,7 +62,7 @@ impl TargetObject {
         self.status.replicas
     }
 
-    /// Returns how many replicas there were until a time, if it says since when its status is unchanged.
+    /// Returns the replica count until a time, if the target says since when its status is unchanged.
     pub(super) fn counted(&self, replicas: i32, until: Timestamp) -> Option<Counted> {
         Counted::new(replicas, &self.metadata.managed_fields, until)
     }
@@ -86,7 +86,7 @@ impl TargetObject {
         current && *there == replicas && *ready_replicas == replicas
     }
 
-    /// Returns who last set the replicas, if known; ourselves if we are among several.
+    /// Returns the last writer of the replicas, if known; this program, if it is one of several.
     pub(crate) fn owner(&self) -> Option<&str> {
         let managers: Vec<&str> = self
             .metadata
@@ -104,7 +104,7 @@ impl TargetObject {
 ///
 /// # Errors
 ///
-/// It cannot be read.
+/// The target cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
     let response = session.get(&at.path, "application/json").await?;
     session

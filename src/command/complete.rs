@@ -1,4 +1,4 @@
-//! The verb that shells call while a command line is typed: it prints the completions of the last word, in
+//! The verb that shells run while a command line is typed: it prints the completions of the last word, in
 //! kubectl's protocol for plugins. It never fails, prints nothing on standard error, and ends within two
 //! seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
 
@@ -28,21 +28,21 @@ use crate::snapshot::shared::Shared;
 use crate::version::GATES;
 use crate::whatif::expect::{metric_fields, pass_fields, run_fields};
 
-/// How long a cluster or a file may take to answer.
+/// The time within which a cluster or a file must answer.
 const PATIENCE: Duration = Duration::from_millis(1400);
 
-/// Work that is abandoned: a file that never ends, a name that is not resolved.
+/// The time after which work is abandoned, such as a file that never ends, or a name that is not resolved.
 const END: Duration = Duration::from_millis(1700);
 
-/// No space after a single candidate, because the word continues.
+/// Add no space after a single candidate, because the word continues.
 const NO_SPACE: u8 = 2;
-/// No names of files.
+/// Complete no file names.
 const NO_FILES: u8 = 4;
 
 /// A candidate and its description.
 type Candidate = (String, String);
 
-/// The completions of the last of these words; `command` is the definition of the command line.
+/// Returns the completions of the last of these words; `command` is the definition of the command line.
 pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     command.build();
     let mut typing = Typing::read(&command, words);
@@ -151,7 +151,7 @@ fn plain(name: String) -> Candidate {
     (name, String::new())
 }
 
-/// An HPA with its target, and the replicas if a controller has reported them.
+/// Returns an HPA with its target, and the replicas if a controller has reported them.
 fn described(hpa: &Hpa) -> Candidate {
     let status = &hpa.status;
     let target = hpa.reference();
@@ -166,17 +166,17 @@ fn described(hpa: &Hpa) -> Candidate {
     (hpa.name.clone(), about)
 }
 
-/// What is asked of a cluster.
+/// The query to a cluster.
 enum Asked {
     Namespaces,
     Hpas,
-    /// The HPA that is meant.
+    /// The HPA that the line refers to.
     Hpa(Options),
     /// The pods of its target.
     Pods(Options),
 }
 
-/// Its answer; empty if there was no response.
+/// The cluster's answer; empty if there was no response.
 #[derive(Default)]
 struct Reply {
     namespaces: Vec<String>,
@@ -184,7 +184,7 @@ struct Reply {
     hpas: Vec<Hpa>,
 }
 
-/// Asks the cluster, without any message.
+/// Queries the cluster, without any message.
 fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -222,7 +222,7 @@ fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
     answer.ok().flatten().unwrap_or_default()
 }
 
-/// The objects in the files of `-f`; `None` without `-f`. Standard input belongs to the shell.
+/// Returns the objects in the files of `-f`; `None` without `-f`. Standard input belongs to the shell.
 fn read(typing: &Typing) -> Option<Objects> {
     let files: Vec<String> = typing.typed("filenames").map(str::to_owned).collect();
     if files.is_empty() {
@@ -236,7 +236,7 @@ fn read(typing: &Typing) -> Option<Objects> {
     })
 }
 
-/// The HPAs of files, in the stated namespace.
+/// Returns the HPAs of files, in the stated namespace.
 fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
     let wanted = objects.hpas.iter().filter(|hpa| {
         let own = hpa.namespace.as_deref();
@@ -247,15 +247,15 @@ fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
         .collect()
 }
 
-/// What the line names, and this word.
+/// Returns the request in the words of the line and this word.
 fn request(typing: &Typing, word: Option<&str>) -> Option<NamedRequest> {
     let words = typing.typed("names").chain(word).map(str::to_owned);
     NamedRequest::read(&words.collect::<Vec<_>>(), &typing.connection()?).ok()
 }
 
-/// The possible names: of HPAs, or of the targets of the stated type.
+/// Returns the possible names: of HPAs, or of the targets of the stated type.
 fn names(typing: &Typing) -> Vec<Candidate> {
-    // Any name shows which type and namespace it is of.
+    // Any name shows its type and namespace.
     let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {
         return Vec::new();
     };
@@ -315,7 +315,7 @@ fn named(typing: &Typing) -> cluster::KubeconfigNames {
     cluster::names(file, &Environment::of_process(true)).unwrap_or_default()
 }
 
-/// The HPA of files that is meant.
+/// Returns the HPA in files to which the request refers, if there is exactly one.
 fn meant(objects: &Objects, request: &NamedRequest) -> Option<Hpa> {
     let hpas = decoded(objects, request.connection.namespace.as_deref());
     let mut meant = hpas
@@ -330,7 +330,7 @@ fn options(request: &NamedRequest) -> Options {
     super::state::options(&controller, &request.connection, &[], request.named.first())
 }
 
-/// The metrics of the HPA that the line names.
+/// Returns the metrics of the HPA that the line names.
 fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     let Some(request) = request(typing, None) else {
         return Vec::new();
@@ -344,7 +344,8 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
 
-/// The shortest name that flags know a metric by: its own, unless several metrics have it.
+/// Returns the shortest name with which flags can refer to a metric: its name, unless several metrics have
+/// it.
 fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
     let is_one = all
         .iter()
@@ -357,7 +358,7 @@ fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
     }
 }
 
-/// Metrics as the overrides name them.
+/// Returns the metrics under the names of the overrides.
 fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = metrics
         .iter()
@@ -370,8 +371,8 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
     candidates
 }
 
-/// The containers whose usage counts: those that have a target of their own, and those of pods that have
-/// one.
+/// Returns the containers whose usage counts: those with a ContainerResource metric, and those of the pods
+/// if there is a Resource metric.
 fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let metrics = metrics(typing);
     let mut candidates: Vec<Candidate> = Vec::new();
@@ -396,7 +397,7 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     candidates
 }
 
-/// The containers of some pods, with those that only start them up if `starting`.
+/// Returns the containers of some pods; with `starting`, also those that only run at the start.
 fn containers(pods: &[Shared<Pod>], starting: bool) -> BTreeSet<Box<str>> {
     pods.iter()
         .flat_map(|pod| pod.running(starting))
@@ -404,7 +405,8 @@ fn containers(pods: &[Shared<Pod>], starting: bool) -> BTreeSet<Box<str>> {
         .collect()
 }
 
-/// The pods of the target of the HPA that the line names. In files, those of its namespace.
+/// Returns the pods of the target of the HPA that the line names. In files, these are all pods of its
+/// namespace.
 fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
     let Some(request) = request(typing, None) else {
         return Vec::new();
@@ -425,7 +427,7 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
     }
 }
 
-/// The fields of expectations; those of metrics and runs once it is clear that one is wanted.
+/// Returns the fields of expectations; those of metrics and runs only once it is clear that one is wanted.
 fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
     let stem = typing.stem();

@@ -1,4 +1,4 @@
-//! `explain`: reads the objects or asks the cluster, runs one pass, and puts it into words.
+//! `explain`: reads the objects or queries the cluster, runs one pass, and puts it into words.
 
 use std::mem::ManuallyDrop;
 
@@ -22,7 +22,7 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
 
-/// Makes sure that `--save` does not name a file that is read.
+/// Checks that `--save` does not name a file that is read.
 fn check_files(args: &Explain) -> Result<(), Error> {
     let filenames = args.filenames.iter().map(|input| ("-f", input));
     let history = args.memory.history.iter().map(|input| ("--history", input));
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     }
 }
 
-/// What to explain, if it is one HPA.
+/// The explanation to make, if it is of one HPA.
 struct One<'a> {
     args: &'a Explain,
     request: &'a NamedRequest,
@@ -91,7 +91,7 @@ struct One<'a> {
     terminal: &'a Terminal,
 }
 
-/// What a target's name leads to.
+/// The HPAs that the name of a target refers to.
 enum Matches<'a> {
     /// With the messages about another connection.
     One(Box<Pass>, Vec<String>),
@@ -107,7 +107,7 @@ impl One<'_> {
             terminal,
             ..
         } = self;
-        // Whether or not the answer needs it.
+        // This happens whether or not the answer needs it.
         if let Some(query) = &self.query {
             waited(async { query.check(None) })?;
         }
@@ -134,7 +134,7 @@ impl One<'_> {
         self.show(pass, messages)
     }
 
-    /// Asks a cluster.
+    /// Queries a cluster.
     fn observe(&self) -> Result<Answer, Error> {
         let connection = &self.request.connection;
         let (found, mut messages) = connected(connection, async |session| self.ask(session).await)?;
@@ -181,7 +181,7 @@ impl One<'_> {
         Ok(Matches::One(Box::new(live.pass), live.messages))
     }
 
-    /// The report on one pass.
+    /// Returns the report on one pass.
     fn show(&self, pass: Pass, mut messages: Vec<String>) -> Result<Answer, Error> {
         let Self {
             args,

@@ -1,4 +1,4 @@
-//! `--fail-on` and `--ignore`: which findings fail a run, and which are left out.
+//! `--fail-on` and `--ignore`: the findings that fail a run, and those that are left out.
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
@@ -14,7 +14,7 @@ use crate::report::expected::Judged;
 use crate::snapshot::input::Input;
 use crate::whatif::expect::{Expectation, PassFacts};
 
-/// The exit code if what `--fail-on` names is found.
+/// The exit code if a finding of `--fail-on` is found.
 pub(super) const FOUND: u8 = 3;
 
 /// The conditions of `predict`.
@@ -23,7 +23,7 @@ fn conditions() -> Vec<PossibleValue> {
     all.filter_map(ValueEnum::to_possible_value).collect()
 }
 
-/// What the command line says about findings.
+/// The command line's settings for findings.
 pub(super) struct FindingsWatch {
     pub(super) fail_on: Vec<Watched>,
     pub(super) ignored: Vec<Code>,
@@ -34,7 +34,7 @@ impl FindingsWatch {
     ///
     /// # Errors
     ///
-    /// A word is no finding.
+    /// A word is not a finding.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let conditions = || conditions.iter().map(PossibleValue::get_name);
@@ -49,11 +49,11 @@ impl FindingsWatch {
         Self::beside(fail_on, ignore, &[])
     }
 
-    /// Reads the same of `predict`, whose `--fail-on` takes conditions, too.
+    /// Reads the settings of `predict`, whose `--fail-on` also accepts conditions.
     ///
     /// # Errors
     ///
-    /// A word is no finding.
+    /// A word is not a finding.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let names: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
@@ -69,8 +69,8 @@ impl FindingsWatch {
         })
     }
 
-    /// Explains the first pass of a run. What holds throughout the run is found in the pods that are rolled out
-    /// during it.
+    /// Explains the first pass of a run. Findings that last throughout the run come from the pods that are
+    /// rolled out during it.
     pub(super) fn explain<'p>(
         &self,
         pass: &'p Pass,
@@ -80,7 +80,7 @@ impl FindingsWatch {
         if let Some(input) = rolled_out {
             let later = Pass::run(input.clone());
             let later = Explanation::new(&later).ignoring(&self.ignored).findings;
-            // Who sets the replicas does not depend on pods.
+            // The writer of the replicas does not depend on pods.
             let is_of_pods =
                 |it: &FindingView| it.code.is(Aspect::Lasts) && it.code != Code::OtherWriter;
             explanation.findings.retain(|it| !is_of_pods(it));
@@ -92,7 +92,7 @@ impl FindingsWatch {
         explanation
     }
 
-    /// Returns what `--fail-on` expects of a pass, and of a run that begins with it.
+    /// Returns the expectations of `--fail-on` for a pass, and for a run that begins with it.
     pub(super) fn expectations<'a>(
         &'a self,
         explanation: &'a Explanation<'_>,
@@ -123,7 +123,7 @@ impl FindingsWatch {
         }
     }
 
-    /// Says which findings `--fail-on` matches, each with its severity.
+    /// Names the findings that `--fail-on` matches, each with its severity.
     pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
         let mut found: Vec<String> = explanation
             .findings

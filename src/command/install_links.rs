@@ -1,5 +1,5 @@
-//! `install-links`: makes the links through which kubectl finds the other forms of the program and
-//! its completions. Anything else in the directory is never touched.
+//! `install-links`: creates the links through which kubectl finds the other forms of the program and its
+//! completions. Other files in the directory are never touched.
 
 use std::env;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::args::InstallLinks;
 use crate::error::Error;
 use crate::saved::file::plain;
 
-/// What happened to a link.
+/// The outcome for a link.
 enum LinkFate {
     Made,
     Changed(PathBuf),
@@ -23,7 +23,7 @@ enum LinkFate {
     Foreign,
 }
 
-/// Makes the links; `command` is the definition of the command line, which has the verbs.
+/// Creates the links; `command` is the definition of the command line, which has the verbs.
 pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Error> {
     let path = env::var_os("PATH").unwrap_or_default();
     let program = program(&path)?;
@@ -40,7 +40,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         );
         return Err(Error::failed(message).hint("create it, or use another with --dir"));
     };
-    // In its own directory a link needs no path, and survives a move of the directory.
+    // In the program's directory, a link needs no path, and survives a move of the directory.
     let own = program
         .parent()
         .and_then(real)
@@ -97,8 +97,8 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     })
 }
 
-/// The program as kubectl or the shell found it, which may be a link that a package manager updates; under
-/// its plain name if that is the same program.
+/// Returns the path by which kubectl or the shell found the program, which may be a link that a package
+/// manager updates; under its plain name if that is the same program.
 fn program(path: &OsStr) -> Result<PathBuf, Error> {
     let current = env::current_exe()
         .map_err(|e| Error::failed(format!("failed to find this program: {}", plain(&e))))?;
@@ -148,8 +148,8 @@ fn names(command: &Command) -> Vec<String> {
     names
 }
 
-/// Makes one link, unless something else is there or this is a dry run. `names` are the names of the program
-/// and its links.
+/// Creates one link, unless another file is there or this is a dry run. `names` are the names of the
+/// program and its links.
 fn settle(
     link: &Path,
     names: &[String],

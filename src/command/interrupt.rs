@@ -1,6 +1,6 @@
-//! Signals around a write: before it they end the program, during it they only end the wait, so that the
-//! outcome of the write is still reported. Elsewhere they end a long list or search, with what it has so
-//! far. Afterwards they end the program, even if no one reads its output.
+//! Signals around a write: before it, they end the program; during it, they only end the wait, so that the
+//! outcome of the write is still reported. Elsewhere, they end a long list or search, with its results so
+//! far. Afterwards, they end the program, even if no one reads its output.
 
 use std::mem::ManuallyDrop;
 
@@ -25,8 +25,8 @@ struct Come {
 pub(super) struct Interrupts(watch::Receiver<Come>);
 
 impl Interrupts {
-    /// Listens. Until [`on_signal`] no signal ends the program by itself, and after the first one a session writes
-    /// nothing more. It needs a runtime.
+    /// Starts listening. Until [`on_signal`], no signal ends the program directly, and after the first one a
+    /// session writes nothing more. It needs a runtime.
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let (sender, receiver) = watch::channel(Come::default());
         // Kept until the program says what was written, or a signal could end it before.
@@ -60,7 +60,7 @@ impl Interrupts {
         }
     }
 
-    /// Does something that writes nothing; a signal ends it.
+    /// Runs work that writes nothing; a signal ends it.
     pub(super) async fn before<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
         let come = self.come(1);
         pin!(work, come);
@@ -76,7 +76,7 @@ impl Interrupts {
         }
     }
 
-    /// Why nothing was written: the signal, if it prevented the request.
+    /// Returns the reason why nothing was written: the signal, if it prevented the request.
     pub(super) fn refused(&self, failure: &Failure) -> Error {
         let code = self.0.borrow().code;
         match failure.kind {

@@ -1,5 +1,5 @@
-//! `explain` for several HPAs: the named ones, all of a namespace, or all of the cluster, each with its own
-//! pass, in one line. A failure for one is reported with the answers for the others.
+//! `explain` for several HPAs: the named ones, or all of a namespace or of the cluster, each with its own
+//! pass, in one line. A failure for one is reported along with the answers for the others.
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -83,7 +83,7 @@ impl<'a> ListCommand<'a> {
         })
     }
 
-    /// Explains all of them; the text is for standard output.
+    /// Explains all of the HPAs; the text is for standard output.
     pub(super) fn run(&self, terminal: &Terminal) -> Result<Answer, Error> {
         if !self.args.filenames.is_empty() {
             return self.of(&file::read(&self.args.filenames)?, terminal);
@@ -142,7 +142,7 @@ impl<'a> ListCommand<'a> {
         self.tell(explained, Vec::new(), terminal)
     }
 
-    /// Begins to write lines as they come, if that is requested.
+    /// Begins to write lines as they arrive, if that is requested.
     fn lines(&self, terminal: &Terminal) -> Option<(Sender<String>, oneshot::Receiver<String>)> {
         terminal
             .answer
@@ -155,7 +155,7 @@ impl<'a> ListCommand<'a> {
         self.args.save.is_some() || !self.args.fail_on.is_empty()
     }
 
-    /// Asks a cluster, and explains its answers as they arrive. After a signal, it returns those so far.
+    /// Queries a cluster, and explains its answers as they arrive. After a signal, it returns those so far.
     pub(super) async fn fetch(
         &self,
         session: &Session,
@@ -244,7 +244,7 @@ impl<'a> ListCommand<'a> {
             (Some(Output::Json), Ok(it)) => text = structured::json(it)?,
             (Some(Output::Jsonl), Ok(it)) => {
                 text = structured::json_line(it)?;
-                // If no one reads them any more, the first that was not written tells.
+                // If no one reads the lines any more, the first unwritten line shows it.
                 let _ = lines.map(|lines| lines.send(take(&mut text)));
             }
             (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
@@ -381,7 +381,8 @@ impl<'a> ListCommand<'a> {
     }
 }
 
-/// The error for a list that a signal ended, with how many of how many HPAs were explained.
+/// Returns the error for a list that a signal ended, with the number of HPAs that were explained, and of
+/// all.
 fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
     let message = match done {
         Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
@@ -393,7 +394,7 @@ fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
     }
 }
 
-/// Says of which HPAs the input lacks the target, with what a pass of the first of them needs.
+/// Names the HPAs whose targets the input lacks, with what a pass of the first of them needs.
 fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
     let all = hpas
         .iter()
@@ -403,7 +404,7 @@ fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
     Some(format!("hint: {}: {hint}", listed(&keys)))
 }
 
-/// Says what is wrong with several HPAs once, with the hint of the first of them.
+/// Returns one error for all HPAs with the same fault, with the hint of the first of them.
 fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
     let mut groups: Vec<(Vec<String>, Error)> = Vec::new();
     for (key, e) in failed {
@@ -426,55 +427,56 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
     named.collect()
 }
 
-/// What was explained, and what limited it.
+/// The explained HPAs, and what limited the list.
 pub(super) struct Explained {
-    /// Each with its place in the list.
+    /// The HPAs, each with its place in the list.
     hpas: Vec<(usize, ListedHpa)>,
     /// The namespace, if it was only one.
     namespace: Option<String>,
     /// The rights that lists lacked.
     refused: Vec<MissingRight>,
-    /// The exit code for the signal that ended it, with the number of HPAs explained, and of all, if they had
-    /// been listed.
+    /// The exit code for the signal that ended the list, with the number of HPAs explained, and of all, if they
+    /// had been listed.
     interrupted: Option<(u8, Option<(usize, usize)>)>,
     /// The first line that could not be written.
     unwritten: String,
 }
 
-/// Writes lines until their sender is gone or the output is closed, and then returns the line that could not be
-/// written, if any. It has a thread of its own: a reader may be as slow as it likes, such as a pager, while the
-/// time of requests continues. Lines that wait take no more memory than any other output.
+/// Writes lines until their sender is gone or the output is closed, and then returns the line that could
+/// not be written, if any. It has a separate thread: a reader, such as a pager, may be as slow as it likes
+/// while the time of requests continues. Lines that wait take no more memory than any other output.
 fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<String>) {
     let (sender, lines) = channel::<String>();
     let (ended, end) = oneshot::channel();
     thread::spawn(move || {
         let unwritten = lines.into_iter().find(|line| !answer(line));
-        // Whoever was interrupted does not wait for it.
+        // An interrupted caller does not wait for it.
         let _ = ended.send(unwritten.unwrap_or_default());
     });
     (sender, end)
 }
 
-/// What the answer says about an HPA.
+/// The part of the answer about an HPA.
 struct ListedHpa {
-    /// Its part of the answer, unless that has been printed.
+    /// The text about the HPA, unless that has been printed.
     text: String,
-    /// Its line of the table.
+    /// The row of the table.
     cells: Option<Row>,
     /// The findings that `--fail-on` matches.
     failed: Option<String>,
     /// The verdict on `--fail-on`, for a comment.
     judged: Option<Judged>,
-    /// Why there is no answer.
+    /// The reason why there is no answer.
     error: Option<Error>,
-    /// What a pass needs, if the input lacks the target. That is no failure: an accepted manifest is one.
+    /// The input that a pass still needs, if the target is missing. This does not count as a failure: an
+    /// accepted manifest suffices.
     hint: Option<String>,
-    /// Its pass, if it is needed again.
+    /// The pass, if it is needed again.
     pass: Listed<Option<Pass>>,
 }
 
 impl ListedHpa {
-    /// Returns its pass, or why it has none.
+    /// Returns the pass of the HPA, or the reason why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
         let Listed {
             namespace,

@@ -33,7 +33,7 @@ pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
     read_csv(&bytes, &origin).map(Some)
 }
 
-/// What to ask Prometheus, read before anything is sent.
+/// The query to Prometheus, read before anything is sent.
 pub(super) struct Query<'a> {
     server: PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,
@@ -42,8 +42,8 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Reads the flags, and the files that they name; none without `--prometheus`. `more` are other flags that
-    /// require it, and whether each is typed.
+    /// Reads the flags, and the files that they name; `None` without `--prometheus`. `more` are other flags
+    /// that require it, and whether each is typed.
     pub(super) fn read(
         args: &'a PrometheusArgs,
         more: &[(&'static str, bool)],
@@ -92,7 +92,7 @@ impl<'a> Query<'a> {
         }))
     }
 
-    /// Asks for the load of an HPA, and of the metrics that only candidates have. Also returns the messages
+    /// Requests the load of an HPA, and of the metrics that only candidates have. Also returns the messages
     /// about a connection other than `session`.
     pub(super) async fn load(
         &self,
@@ -107,12 +107,12 @@ impl<'a> Query<'a> {
         self.told(&way, answered)
     }
 
-    /// Makes sure that the server can be connected to, without asking it.
+    /// Checks that a connection to the server is possible, without sending a query.
     pub(super) fn check(&self, session: Option<&Session>) -> Result<(), Error> {
         self.connect(session, "").map(drop)
     }
 
-    /// Connects to the server. `less` is what to type to ask for less.
+    /// Connects to the server. `less` names the flags for a smaller query.
     pub(super) fn connect(
         &self,
         session: Option<&Session>,
@@ -136,12 +136,12 @@ impl<'a> Query<'a> {
         )
     }
 
-    /// The queries that were typed.
+    /// Returns the queries that were typed.
     pub(super) fn typed(&self) -> &PrometheusArgs {
         self.args
     }
 
-    /// Adds the messages about a connection of its own.
+    /// Adds the messages about a separate connection.
     pub(super) fn told<T>(
         &self,
         way: &Prometheus,
@@ -251,7 +251,7 @@ async fn ask(
     Ok(load)
 }
 
-/// Says how a load was sampled, and what the answers before it warn of.
+/// Says how a load was sampled, with the warnings in the answers before it.
 fn notes(
     load: &Load,
     metrics: &[MetricSpec],
@@ -276,7 +276,8 @@ fn notes(
     [sampled].into_iter().chain(several).chain(warned).collect()
 }
 
-/// Makes sure that there are pods to share the load of a resource, which the input may lack, and a template of them.
+/// Checks that there are pods to share the load of a resource, which the input may lack, and a template for
+/// them.
 fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
     let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
     let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && answer.is_missing());
@@ -301,7 +302,7 @@ fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
     Err(Error::usage(message).hint(hint))
 }
 
-/// The error if a server has no series of the HPA, its target and its containers.
+/// Returns the error if a server has no series of the HPA, its target and its containers.
 async fn nothing(
     way: &Prometheus,
     wanted: &LoadRequest<'_>,
@@ -334,7 +335,7 @@ async fn nothing(
     Ok(Error::failed(format!("Prometheus has no series of {of}")).hint(hint))
 }
 
-/// What the query for ReplicaSets is for.
+/// The purpose of the query for ReplicaSets.
 pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
 
 fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> {
@@ -344,10 +345,10 @@ fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> 
         .collect()
 }
 
-/// The longest names of ReplicaSets together that a query can have: it is part of a URL.
+/// The maximum total length of the names of ReplicaSets in a query: it is part of a URL.
 const MOST_OF_NAMES: usize = 60_000;
 
-/// The ReplicaSets in an answer.
+/// Returns the ReplicaSets in an answer.
 fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     let found = answer
         .series
@@ -363,7 +364,7 @@ fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// The error if a metric has no query; if none has one, no request is needed to say so.
+/// Returns the error if a metric has no query; if none has one, no request is needed to say so.
 fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Option<Error> {
     let spec = &metrics[place];
     let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
@@ -381,7 +382,7 @@ fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -
     })
 }
 
-/// The line that shows the progress.
+/// Returns the line that shows the progress.
 pub(super) fn line(progress: &QueryProgress) -> String {
     match progress.requests() {
         (_, 0) => "asking Prometheus".to_owned(),
@@ -389,7 +390,7 @@ pub(super) fn line(progress: &QueryProgress) -> String {
     }
 }
 
-/// The target's ReplicaSets of the last `seconds`, with the answer that lists them.
+/// Returns the target's ReplicaSets of the last `seconds`, with the answer that lists them.
 pub(super) async fn replica_sets(
     way: &Prometheus,
     wanted: &LoadRequest<'_>,
@@ -403,7 +404,8 @@ pub(super) async fn replica_sets(
     Ok((names(&owned)?, owned))
 }
 
-/// The metrics of the HPA, and the other ones of candidates; of several based on the same usage, the first.
+/// Returns the metrics of the HPA, and the other ones of candidates; of several based on the same usage,
+/// the first.
 fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
@@ -417,7 +419,7 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     metrics
 }
 
-/// Each typed query with its metric, whose name ends at the first `=` that leaves a valid name.
+/// Returns each typed query with its metric, whose name ends at the first `=` that leaves a valid name.
 pub(super) fn stated(
     queries: &[String],
     input: &Input,
@@ -482,10 +484,10 @@ pub(super) fn stated(
     Ok(stated)
 }
 
-/// How many `=` are tried as the end of a name; a container and a selector need fewer.
+/// The number of `=` that are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
 
-/// Whether one of the two is about the usage of pods, and the other about that of their containers.
+/// Whether one of the two metrics is the usage of pods, and the other the usage of their containers.
 fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
     spec.is_resource()
         && other.is_resource()
@@ -493,7 +495,7 @@ fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
         && spec.container().is_some() != other.container().is_some()
 }
 
-/// A header whose value is in a file.
+/// Reads a header whose value is in a file.
 fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
     let (name, path): (HeaderName, &str) = text
         .split_once("=@")

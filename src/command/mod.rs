@@ -41,16 +41,17 @@ pub struct Answer {
     pub messages: Vec<String>,
     /// Errors for the parts of the question that have no answer.
     pub errors: Vec<Error>,
-    /// The exit code if nothing is wrong: an expectation may not hold. Unless it is 0, it also takes
-    /// precedence over the exit code of the errors.
+    /// The exit code if there is no error, for example if an expectation does not hold. Unless it is 0, it also
+    /// takes precedence over the exit code of the errors.
     pub exit_code: u8,
-    /// What was written to a cluster, or may have been. It is reported even if the text cannot be printed.
+    /// The change that was written to a cluster, or may have been. It is reported even if the text cannot be
+    /// printed.
     pub written: Option<String>,
     /// Lines for standard error that a CI runner interprets.
     pub annotations: String,
 }
 
-/// Runs what was typed.
+/// Runs the typed command.
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => {
@@ -74,8 +75,8 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     }
 }
 
-/// Adds to an error what the words that name HPAs were probably meant as: files, if the verb reads any, types, or the
-/// verb once more.
+/// Adds to an error what the words that name HPAs were probably meant to be: files, if the verb reads any,
+/// types, or the verb itself.
 fn misread(
     answer: Result<Answer, Error>,
     verb: &str,
@@ -108,7 +109,7 @@ fn misread(
     }
 }
 
-/// Asks a cluster. Also returns the messages about it, for standard error.
+/// Queries a cluster. Also returns the messages about it, for standard error.
 fn connected<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
@@ -117,7 +118,7 @@ fn connected<T>(
     warned.map_or(Ok((answer, messages)), Err)
 }
 
-/// The same for an answer that is printed even if warnings count as errors.
+/// Queries a cluster for an answer that is printed even if warnings count as errors.
 fn connected_whatever<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
@@ -146,13 +147,13 @@ fn connected_whatever<T>(
 /// Runs requests to a server to their end.
 fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // They parse long lists; more of them would not be faster.
+        // These threads parse long lists; more of them would not be faster.
         .max_blocking_threads(available_parallelism().map_or(2, NonZero::get))
         .enable_all()
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
     let answer = runtime.block_on(async {
-        // Whoever listens during the work says more.
+        // Code that listens during the work reports more.
         const PATIENCE: Duration = Duration::from_secs(1);
         let mut signals = Signals::within(PATIENCE).map_err(|e| unheard(&e))?;
         tokio::select! {
@@ -162,12 +163,12 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
             }
         }
     });
-    // A name lookup may still be running, for longer than anyone wants to wait.
+    // A name lookup may still be running, longer than a user should wait.
     runtime.shutdown_background();
     answer
 }
 
-/// Makes sure that saving does not overwrite anything that is read. `inputs` are the flags that name files,
+/// Checks that saving does not overwrite anything that is read. `inputs` are the flags that name files,
 /// each with its value.
 fn check_save<'a>(
     path: Option<&str>,
@@ -179,7 +180,7 @@ fn check_save<'a>(
     })
 }
 
-/// The same for a file that a flag writes; `example` is a possible name.
+/// Checks the same for a file that a flag writes; `example` is a possible name.
 fn check_written<'a>(
     flag: &str,
     path: &str,
@@ -227,12 +228,12 @@ fn write_saved(path: &str, saved: &Saved<'_>) -> Result<(), Error> {
     output_file::replace(path, |out| saved.write(out))
 }
 
-/// A variable of the environment; an empty one is none.
+/// Returns an environment variable; `None` if it is unset or empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The width of a terminal.
+/// Returns the width of a terminal.
 fn columns() -> usize {
     let own = || comfy_table::Table::new().width().map(usize::from);
     variable("COLUMNS")
@@ -243,30 +244,31 @@ fn columns() -> usize {
         .unwrap_or(80)
 }
 
-/// What is known about where the answer goes.
+/// The known properties of the answer's destination.
 #[derive(Debug, Clone, Default)]
 pub struct Terminal {
-    /// The columns; `None` if it is not a terminal.
+    /// The columns; `None` if standard output is not a terminal.
     pub width: Option<usize>,
-    /// Whether it shows only ASCII.
+    /// Whether the terminal shows only ASCII.
     pub ascii: bool,
-    /// The columns of standard error, likewise.
+    /// The columns of standard error; `None` if it is not a terminal.
     pub messages: Option<usize>,
     /// Whether standard error is a terminal as well, on which a line can be rewritten.
     pub rewrites: bool,
     /// Writes to standard error until the answer is ready; `None` if no one waits.
     pub tell: Option<fn(&str)>,
-    /// Writes part of the answer before the rest is ready, on any thread; false if the output is closed.
+    /// Writes part of the answer before the rest is ready, on any thread; returns false if the output is
+    /// closed.
     pub answer: Option<fn(&str) -> bool>,
     /// Whether a question can be asked: standard input is a terminal as well.
     pub asks: bool,
-    /// How the program was run.
+    /// The form in which the program was run.
     pub form: Form,
 }
 
 impl Terminal {
     /// Examines standard output and the environment. `COLUMNS` takes precedence over the terminal's own width;
-    /// anything but a terminal gets lines of any length.
+    /// if the output is not a terminal, lines may have any length.
     pub fn detect() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()

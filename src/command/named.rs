@@ -1,5 +1,5 @@
-//! Finds the HPA if its target is named, or nothing. It costs one request, for the list of the namespace's
-//! HPAs.
+//! Finds the HPA if its target is named, or nothing. This takes one request, for the list of the
+//! namespace's HPAs.
 
 use crate::args::Target;
 use crate::cluster::fetch::complete::{hpas, paused_for};
@@ -7,7 +7,8 @@ use crate::cluster::{Session, denied};
 use crate::error::{Error, listed};
 use crate::snapshot::input::Options;
 
-/// The name of the one HPA that the options mean. If they have its name, nothing is requested.
+/// Returns the name of the one HPA that the options refer to. If the options have its name, nothing is
+/// requested.
 ///
 /// # Errors
 ///
@@ -27,7 +28,7 @@ pub(super) async fn name(session: &Session, options: &Options) -> Result<String,
     Err(Error::usage(message).hint("name one of them"))
 }
 
-/// The names of all HPAs of the session's namespace, or of those of a target; at least one.
+/// Returns the names of all HPAs of the session's namespace, or of the HPAs of a target; at least one.
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ pub(super) async fn names(
     let namespace = session.namespace();
     let all = hpas(session).await.map_err(|e| denied(&e))?;
     let names: Vec<String> = match target {
-        // One that cannot be read says so when it is asked for.
+        // An HPA that cannot be read causes an error when it is requested.
         None => all.names().map(str::to_owned).collect(),
         Some(target) => {
             let meant = all

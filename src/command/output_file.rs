@@ -1,6 +1,7 @@
-//! Files that the program writes, none of which it has read. The content goes to a temporary file in the same
-//! directory, which is renamed when it is complete, so that there is always the old file or the new one. Only the
-//! owner can read them. The summary of a job, to which all of its steps add, is appended to instead.
+//! Files that the program writes; it has read none of them. The content goes to a temporary file in the
+//! same directory, which is renamed when it is complete, so that there is always either the old or the new
+//! file. Only the owner can read them. The summary of a job, to which all of its steps add, is appended to
+//! instead.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -26,8 +27,8 @@ pub(super) fn replace(
     written.map_err(|e| failed(path, &e))
 }
 
-/// Adds to a file, or creates it. What [`replace`] refuses is an error, and so are a file with several hard links,
-/// one of which may have been read, and a pipe, which may have no reader.
+/// Appends to a file, or creates it. Whatever [`replace`] rejects is an error, and so are a file with
+/// several hard links, one of which may have been read, and a pipe, which may have no reader.
 pub(super) fn append(path: &str, text: &str) -> Result<(), Error> {
     destination(path)?;
     let file = open_to_append(Path::new(path));
@@ -40,14 +41,14 @@ fn open_to_append(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
     let about = match fs::symlink_metadata(path) {
-        // It follows no link that was made in the meantime.
+        // This follows no link that was made in the meantime.
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             return File::options().append(true).create_new(true).open(path);
         }
         about => about?,
     };
     if about.is_symlink() {
-        // Of the system, to a stream.
+        // A link of the system to a stream.
         return File::options().append(true).open(path);
     }
     if !about.is_file() && !about.file_type().is_char_device() {
@@ -75,7 +76,7 @@ fn failed(path: &str, e: &io::Error) -> Error {
     Error::failed(format!("failed to write {path}: {}", plain(e)))
 }
 
-/// What a path leads to.
+/// The destination of a path.
 enum Destination {
     /// A regular file, or nothing yet.
     File,
@@ -83,7 +84,7 @@ enum Destination {
     Stream,
 }
 
-/// Finds out what would be written, and refuses what must not be.
+/// Determines what would be written, and rejects destinations that must not be.
 fn destination(path: &str) -> Result<Destination, Error> {
     let file = Path::new(path);
     if was_read(file) {
@@ -118,7 +119,7 @@ fn beside(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> i
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    // Another ending, so that no directory is read with it.
+    // The name has another extension, so that the file is not read along with its directory.
     let new = tempfile::Builder::new()
         .prefix(".kubectl-hpa-")
         .suffix(".tmp")

@@ -1,4 +1,4 @@
-//! Asks Prometheus for the history of a past pass.
+//! Queries Prometheus for the history of a past pass.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ use crate::snapshot::past::Bounds;
 /// The seconds between two samples of a typed query.
 const STEP: i64 = 15;
 
-/// Turns what is read now into the input of a past pass. Also returns the messages about a connection other
-/// than `session`.
+/// Turns the current state into the input of a past pass. Also returns the messages about a connection
+/// other than `session`.
 pub(super) async fn past(
     query: &Query<'_>,
     typed: TimeArgument,
@@ -58,8 +58,8 @@ pub(super) async fn past(
     query.told(&way, rewound)
 }
 
-/// Narrows what a pass may remember by the history of the passes before it. Also returns the messages, among them
-/// why a history is not used.
+/// Narrows the possible memories of a pass by the history of the passes before it. Also returns the
+/// messages, including the reason why a history is not used.
 pub(super) async fn narrow(
     query: &Query<'_>,
     session: Option<&Session>,
@@ -104,7 +104,7 @@ async fn ask(
     let hpa = &input.snapshot.hpa;
     let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
     let matching = typed.matching()?;
-    // What was typed comes first.
+    // Typed queries come first.
     for ((purpose, _), text) in stated.iter().zip(&typed.queries) {
         let metric = match purpose {
             Purpose::Metric(place) => Some(&hpa.spec.metrics[*place]),
@@ -176,7 +176,8 @@ async fn ask(
     shown(asked, || line(&progress), terminal).await
 }
 
-/// What the answers say about the pods, the HPA and its metrics. `owned` lists the ReplicaSets in `sets`.
+/// Returns the history of the pods, the HPA and its metrics, according to the answers. `owned` lists the
+/// ReplicaSets in `sets`.
 fn history(
     hpa: &Hpa,
     sets: &[String],
@@ -208,7 +209,7 @@ fn history(
     Ok((history, HistoryOrigin { warnings, ..origin }))
 }
 
-/// The values of metrics, by index in the spec.
+/// Returns the values of metrics, by index in the spec.
 fn values(
     specs: &[MetricSpec],
     answered: &[Answered],

@@ -1,5 +1,5 @@
-//! Shows the progress of anything that takes longer than a moment: on a terminal in a line that is rewritten
-//! and disappears at the end, elsewhere in one plain line. All of it goes to standard error.
+//! Shows the progress of any task that takes longer than a moment: on a terminal in a line that is
+//! rewritten and disappears at the end, elsewhere in one plain line. All of it goes to standard error.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use super::Terminal;
 use crate::cluster::fetch::list::Progress;
 
-/// How long nothing is shown.
+/// The time during which nothing is shown.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// The time between two states of the line.

@@ -1,5 +1,5 @@
-//! The controller's history as the command line states it, instead of the input; and `--observe`, which learns
-//! more of it.
+//! The controller's history as stated on the command line, instead of the input; and `--observe`, which
+//! learns more of it.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::right::UnknownFact;
 use crate::whatif::overrides::Assumptions;
 
-/// More often than a controller runs a pass, whatever its sync period.
+/// The polling interval: shorter than a controller's interval between passes, whatever its sync period.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Puts the history from the command line into an input.
@@ -95,7 +95,7 @@ pub(super) async fn watch(
     .await
 }
 
-/// Questions that cost additional requests, and are asked only if the answer depends on them.
+/// Queries that cost additional requests, and are made only if the answer depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OpenQuestion {
     /// The earlier states of the HPA and of its target.
@@ -104,8 +104,8 @@ pub(super) enum OpenQuestion {
     TargetEvents,
 }
 
-/// The next question whose answer may change the result of the pass, over the input as it is or as it is
-/// assumed to be.
+/// Returns the next question whose answer may change the result of the pass, over the input as read or as
+/// assumed.
 pub(super) fn open_question(
     pass: &Pass,
     assumptions: Option<&Assumptions>,
@@ -124,13 +124,13 @@ pub(super) fn open_question(
         })
 }
 
-/// Whether the result would depend on the history if this were assumed.
+/// Whether the result would depend on the history under these assumptions.
 fn depends_on_history_with(assumptions: &Assumptions, pass: &Pass) -> bool {
     let assumed = assumptions.apply(pass.input.clone(), &pass.decision);
     assumed.is_ok_and(|(input, _)| Pass::run(input).depends_on_history())
 }
 
-/// Asks, and adds the answer to the input.
+/// Makes the query, and adds the answer to the input.
 pub(super) async fn learn(
     session: &Session,
     question: OpenQuestion,

@@ -1,5 +1,5 @@
-//! The state of one HPA, from saved objects or a cluster, and the pass over it: what `explain`, `predict`
-//! and `apply` have in common.
+//! The state of one HPA, from saved objects or a cluster, and the pass over it: the common part of
+//! `explain`, `predict` and `apply`.
 
 use jiff::Timestamp;
 
@@ -28,7 +28,7 @@ use crate::snapshot::{Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
 use crate::words::lacking;
 
-/// Collects what a pass needs from saved objects.
+/// Collects the input of a pass from saved objects.
 pub(super) fn read_saved(objects: Objects, options: &Options) -> Result<Input, Error> {
     assemble(objects, options, Timestamp::now())
 }
@@ -42,14 +42,14 @@ pub(super) fn pass(mut input: Input, memory: &MemoryArgs) -> Result<Pass, Error>
 /// A pass over the answers of a cluster.
 pub(super) struct Live {
     pub(super) pass: Pass,
-    /// Where the scale was read.
+    /// The location at which the scale was read.
     pub(super) scale_at: Option<ScaleAt>,
-    /// The messages about a history, if one was asked for.
+    /// The messages about a history, if one was requested.
     pub(super) messages: Vec<String>,
 }
 
-/// Asks a cluster for everything about one HPA: first which one it is, then what every pass needs, and then,
-/// pass after pass, whatever the answer turns out to depend on.
+/// Queries a cluster for everything about one HPA: first its identity, then the input of every pass, and
+/// then, pass after pass, everything on which the answer turns out to depend.
 pub(super) async fn ask(
     session: &Session,
     memory: &MemoryArgs,
@@ -89,14 +89,14 @@ pub(super) async fn ask(
     })
 }
 
-/// Asks a cluster for an HPA as it is, and for its target.
+/// Queries a cluster for an HPA in its current state, and for its target.
 pub(super) async fn current(session: &Session, options: &Options) -> Result<Input, Error> {
     let name = name(session, options).await?;
     let observed = fetch(session, session.namespace(), &name, &options.also).await?;
     observed::input(observed, options)
 }
 
-/// Why there is no answer, if what decides is unknown here.
+/// Returns the error that explains why there is no answer, if the deciding fact is unknown here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
     let Input {
@@ -146,12 +146,13 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     )
 }
 
-/// Why there is no prediction: the same, or what is known of the target is not enough for a pass.
+/// Returns the error that explains why there is no prediction: the same, or too little is known about the
+/// target for a pass.
 pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
     without_target(pass).or_else(|| unanswered(pass))
 }
 
-/// What the input lacks of the target, if that is not enough for a pass.
+/// Returns the error if the input lacks too much of the target for a pass.
 pub(super) fn without_target(pass: &Pass) -> Option<Error> {
     let Input {
         snapshot,
@@ -168,7 +169,7 @@ pub(super) fn without_target(pass: &Pass) -> Option<Error> {
     Some(Error::usage(format!("no answer: {lacking}")).hint(hint))
 }
 
-/// What the command line says besides the objects.
+/// Returns the options of the command line that add to the objects.
 pub(super) fn options(
     args: &ControllerArgs,
     connection: &ConnectionFlags,
@@ -188,7 +189,7 @@ pub(super) fn options(
         version: args.kubernetes_version.clone(),
         flags: args.flags,
         gates: args.feature_gates.iter().cloned().collect(),
-        // Nothing here is about to be applied.
+        // Nothing is about to be applied here.
         validate: Validate::Warn,
         also: Vec::new(),
         command_flags: match files {

@@ -1,6 +1,6 @@
-//! Conversions between floats and integers as the controller's amd64 build makes them. Rust's `as`
-//! saturates and turns NaN into 0; the processor gives the smallest integer for whatever does not
-//! fit, so `as` must not be used on a float anywhere in the engine.
+//! Conversions between floats and integers as the controller's amd64 build makes them. Rust's `as` saturates
+//! and turns NaN into 0; the processor gives the smallest integer for any value that does not fit, so `as`
+//! must not be used on a float anywhere in the engine.
 
 use crate::calendar::Calendar;
 use jiff::{SignedDuration, Timestamp};
@@ -14,8 +14,8 @@ pub(crate) fn to_i32(f: f64) -> i32 {
     }
 }
 
-/// The same, but values that are too large give `i32::MAX`. NaN and values that are too small still give
-/// `i32::MIN`.
+/// The same conversion, but values that are too large give `i32::MAX`. NaN and values that are too small
+/// still give `i32::MIN`.
 pub(crate) fn to_i32_capped(f: f64) -> i32 {
     if f > f64::from(i32::MAX) {
         i32::MAX

@@ -1,6 +1,6 @@
-//! From what the metrics ask for to what is allowed: stabilization over past recommendations, rate
-//! limits, bounds. Follows `normalizeDesiredReplicas` without `behavior`, and
-//! `normalizeDesiredReplicasWithBehaviors` with it; the two differ in more than their parameters.
+//! From the metrics' proposal to the allowed replicas: stabilization over past recommendations, rate limits,
+//! bounds. Follows `normalizeDesiredReplicas` without `behavior`, and `normalizeDesiredReplicasWithBehaviors`
+//! with it; the two differ in more than their parameters.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -22,7 +22,7 @@ pub(crate) struct BehaviorInput {
     pub(crate) downscale_stabilization: SignedDuration,
 }
 
-/// The two steps from what the metrics ask for to what is allowed.
+/// The two steps from the metrics' proposal to the allowed replicas.
 pub(crate) struct Normalized {
     pub(crate) stabilized: StabilizeStep,
     pub(crate) limit: LimitStep,
@@ -261,8 +261,8 @@ struct Events<'m> {
 }
 
 impl Events<'_> {
-    /// How far the policies of a direction allow scaling (`calculateScaleUpLimitWithScalingRules` and
-    /// its counterpart). The events give the replicas at the start of a period.
+    /// Returns how far the policies of a direction allow scaling (`calculateScaleUpLimitWithScalingRules` and its
+    /// counterpart). The events give the replicas at the start of a period.
     fn limit(&self, current: i32, rules: &ScalingRules, direction: Direction) -> RateLimit {
         let select_policy = rules
             .select_policy
@@ -605,8 +605,8 @@ mod tests {
         }
     }
 
-    /// What a pass with `behavior` over 5 replicas, between 3 and 10, says about itself: the result of
-    /// stabilization, how old the recommendation that held it is, the replicas, the reason, the rate limit.
+    /// The trace of a pass with `behavior` over 5 replicas, between 3 and 10: the result of stabilization, the
+    /// age of the recommendation that held it, the replicas, the reason, the rate limit.
     #[test]
     fn the_trace_names_what_holds_and_what_limits() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
@@ -667,7 +667,7 @@ mod tests {
             (8, vec![], 0, 0, (8, None, 7, "ScaleUpLimit", Some(7))),
             // The limit is the minimum.
             (2, vec![], 0, 0, (2, None, 3, "TooFewReplicas", Some(3))),
-            // What the period has used up already does not turn the direction around.
+            // Changes already made in the period do not turn the direction around.
             (9, vec![], 5, 0, (9, None, 5, "ScaleUpLimit", Some(5))),
             (1, vec![], 0, 5, (1, None, 5, "ScaleDownLimit", Some(5))),
         ] {

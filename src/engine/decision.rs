@@ -15,18 +15,18 @@ use crate::snapshot::{Documents, UnreadCause};
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// What the controller would do.
+    /// The actions of the controller.
     pub outcome: Outcome,
     /// The highest proposal of the metrics, before stabilization and limits; `None` if the pass
     /// computed none.
     pub proposal: Option<i32>,
     /// The steps, in order.
     pub trace: Vec<Step>,
-    /// What the controller remembers after the pass.
+    /// The controller's history after the pass.
     pub memory: Memory,
 }
 
-/// What prevents a pass from deciding or scaling.
+/// A reason why a pass cannot decide or scale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Block {
     /// The scale of the target could not be read.
@@ -117,8 +117,8 @@ impl Decision {
     }
 }
 
-/// What the controller would do in this pass. If a metric is unread, only the replicas are known,
-/// within the range of the answer: what the controller writes and says depends on all metrics.
+/// The actions of the controller in this pass. If a metric is unread, only the replicas are known, within the
+/// range of the answer: what the controller writes and reports depends on all metrics.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
@@ -141,7 +141,7 @@ pub struct Outcome {
 pub struct UnreadMetric {
     /// Its index in the spec, from 0.
     pub index: usize,
-    /// Why.
+    /// The reason.
     #[serde(flatten)]
     pub why: UnreadCause,
 }
@@ -149,7 +149,7 @@ pub struct UnreadMetric {
 /// Metrics that are unknown here for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadMetrics {
-    /// What is missing; `None` if whoever asked may not read them.
+    /// The missing documents; `None` if the user may not read them.
     pub missing: Option<Documents>,
     /// The metrics, each by its label in the spec.
     pub metrics: Vec<String>,
@@ -171,7 +171,7 @@ impl Outcome {
 }
 
 impl UnreadMetrics {
-    /// Sorts unread metrics by reason: a refusal, whatever it says, or the documents that are missing.
+    /// Sorts unread metrics by reason: a refusal, with any message, or the documents that are missing.
     pub fn of(unread: &[UnreadMetric], spec: &HpaSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for UnreadMetric { index, why } in unread {
@@ -220,7 +220,7 @@ pub enum Step {
         status_replicas: Option<i32>,
         /// `status.selector`.
         selector: Option<String>,
-        /// Why it could not be read.
+        /// The reason why it could not be read.
         error: Option<String>,
     },
     /// There was no list of recommendations, so the current replicas became its first entry.
@@ -269,7 +269,7 @@ pub enum Step {
         to: i32,
         /// The controller's reason, which may be empty.
         reason: String,
-        /// Why it could not be written.
+        /// The reason why it could not be written.
         error: Option<String>,
     },
 }
@@ -292,7 +292,7 @@ impl Step {
     }
 }
 
-/// How the proposals of the metrics were combined.
+/// The combination of the metrics' proposals.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CombineStep {
@@ -300,18 +300,18 @@ pub struct CombineStep {
     pub highest: i32,
     /// The index of the metric that made it, from 0.
     pub by: Option<usize>,
-    /// How many metrics failed.
+    /// The number of metrics that failed.
     pub invalid: usize,
-    /// How many metrics are unknown here.
+    /// The number of metrics that are unknown here.
     #[serde(skip_serializing_if = "is_zero")]
     pub unread: usize,
-    /// How many metrics there are.
+    /// The number of metrics.
     pub total: usize,
     /// Whether the pass accepts it.
     pub accepted: bool,
 }
 
-/// How past recommendations were taken into account.
+/// The stabilization over past recommendations.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StabilizeStep {
@@ -319,10 +319,10 @@ pub struct StabilizeStep {
     pub desired: i32,
     /// The replicas after stabilization.
     pub result: i32,
-    /// How long recommendations hold back scaling up; `None` without `behavior`.
+    /// The window in which recommendations hold back scaling up; `None` without `behavior`.
     #[serde(serialize_with = "optional_seconds")]
     pub up_window: Option<SignedDuration>,
-    /// How long recommendations hold back scaling down.
+    /// The window in which recommendations hold back scaling down.
     #[serde(serialize_with = "seconds")]
     pub down_window: SignedDuration,
     /// The remembered recommendation that determined the result.
@@ -338,7 +338,7 @@ impl StabilizeStep {
     }
 }
 
-/// How rate limits and bounds were applied.
+/// The application of rate limits and bounds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitStep {
@@ -402,7 +402,7 @@ pub enum Direction {
     Down,
 }
 
-/// How far one pass may go.
+/// The limit of what one pass may change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RateLimit {
@@ -412,7 +412,7 @@ pub struct RateLimit {
     pub replicas: i32,
     /// `Max`, `Min` or `Disabled`; `None` for the fixed limit of an HPA without `behavior`.
     pub select_policy: Option<String>,
-    /// The policies and what each allows.
+    /// The policies, with the limit of each.
     pub policies: Vec<PolicyLimit>,
 }
 
@@ -423,7 +423,7 @@ impl RateLimit {
     }
 }
 
-/// What one scaling policy allows.
+/// The limit of one scaling policy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyLimit {
@@ -436,7 +436,7 @@ pub struct PolicyLimit {
     pub replicas: i32,
 }
 
-/// How one metric was evaluated.
+/// The evaluation of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricStep {
@@ -463,7 +463,7 @@ pub struct MetricStep {
     /// The outcome.
     #[serde(flatten)]
     pub result: MetricResult,
-    /// How each pod was counted; empty if pods do not matter.
+    /// The group of each pod; empty if pods do not matter.
     #[serde(skip)]
     pub pods: Vec<PodRow>,
     /// Metrics of pods that are not in the list.
@@ -493,7 +493,7 @@ impl MetricStep {
         self.error().is_some()
     }
 
-    /// Whether it is about a resource of the pods.
+    /// Whether it is a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(&*self.type_, "Resource" | "ContainerResource")
     }
@@ -523,7 +523,7 @@ impl MetricError {
     }
 }
 
-/// What a metric proposes, and how that was computed.
+/// The proposal of a metric, and its computation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Proposal {
@@ -531,7 +531,7 @@ pub struct Proposal {
     pub replicas: i32,
     /// The controller's name for the metric, as in its messages.
     pub metric_name: String,
-    /// What is reported in the status.
+    /// The value that the status reports.
     pub current: MetricValueStatus,
     /// The total value, if the target is an average over the replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -545,11 +545,11 @@ pub struct Proposal {
     /// The second computation, with values assumed for missing and unready pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub filled: Option<Filled>,
-    /// Which formula gave the replicas.
+    /// The formula that gave the replicas.
     pub because: Because,
 }
 
-/// How many pods were in each group.
+/// The number of pods in each group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PodCounts {
@@ -577,7 +577,7 @@ pub struct Filled {
     /// The share of the request (in percent) that missing pods are assumed to use; `None` if
     /// they count as 0, as the plain target, or are left out.
     pub missing_percent: Option<i64>,
-    /// How missing pods are filled in.
+    /// The values that missing pods are filled in with.
     pub missing: Fill,
     /// Whether unready pods count as using nothing.
     pub unready_as_zero: bool,
@@ -617,7 +617,7 @@ pub enum Because {
     FromZero,
 }
 
-/// Why a metric could not be evaluated, in the controller's words.
+/// The error of a metric that could not be evaluated, in the controller's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetricError {
@@ -629,7 +629,7 @@ pub struct MetricError {
     pub error: String,
 }
 
-/// How one pod was counted for one metric.
+/// The group of one pod for one metric, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PodRow {
     /// Its index in the snapshot's pods.
@@ -644,7 +644,7 @@ pub struct PodRow {
     pub request: Option<i64>,
     /// The value that entered the final ratio.
     pub counted: Option<i64>,
-    /// When time alone moves the pod out of the group, at the latest.
+    /// The latest time at which the passing of time alone moves the pod out of the group.
     pub until: Option<Timestamp>,
     /// If the sample is too old: the time from which a sample would count.
     pub sample_from: Option<Timestamp>,

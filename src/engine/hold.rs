@@ -4,7 +4,7 @@ use super::decision::{
     Block, CombineStep, Decision, Direction, LimitStep, Path, StabilizeStep, Step,
 };
 
-/// What keeps a pass from giving the target the replicas that its metrics ask for.
+/// Something that keeps a pass from giving the target the replicas that its metrics propose.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Hold<'d> {
     /// The scale of the target could not be read.
@@ -34,7 +34,7 @@ pub enum Hold<'d> {
     Unwritten {
         /// The replicas that it would have.
         to: i32,
-        /// Why.
+        /// The reason.
         error: &'d str,
     },
 }
@@ -97,8 +97,8 @@ impl Decision {
         })
     }
 
-    /// Returns what prevented the pass from deciding or scaling; `None` if nothing did, or if a metric that
-    /// is unknown here may decide.
+    /// Returns the reason why the pass could not decide or scale; `None` if it could, or if a metric that is
+    /// unknown here may decide.
     pub fn block(&self) -> Option<Block> {
         self.holds().find_map(|hold| match hold {
             Hold::Unreadable(_) => Some(Block::NoScale),

@@ -1,6 +1,6 @@
-//! Evaluates the metrics of the spec one by one (`computeReplicasForMetrics` and what it calls): which
-//! calculator applies, under which name, with which error. An unreadable metric is an outcome with
-//! the controller's reason and message.
+//! Evaluates the metrics of the spec one by one (`computeReplicasForMetrics` and its callees): which
+//! calculator applies, under which name, with which error. An unreadable metric is an outcome with the
+//! controller's reason and message.
 
 use super::decision::{MetricError, MetricResult, MetricStep, PodRow, Proposal};
 use super::pods::{Grouped, PodSample, Selected};
@@ -20,7 +20,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Scale, Snapshot, UnreadCause};
 
-/// What all metrics of a pass share.
+/// The context that all metrics of a pass share.
 pub(super) struct MetricContext<'s> {
     pub(super) snapshot: &'s Snapshot,
     pub(super) rules: Rules,
@@ -59,7 +59,7 @@ impl From<MetricError> for MetricFailure {
     }
 }
 
-/// What ends the computation of a metric, before its errors are wrapped.
+/// The reason why the computation of a metric ended, before its errors are wrapped.
 enum MetricStop {
     Error(String),
     Unread(UnreadCause),
@@ -102,7 +102,7 @@ fn object_error(message: &str, error: &str) -> MetricError {
     }
 }
 
-/// Why an answer has no values, if its request failed.
+/// Returns why an answer has no values, if its request failed.
 fn failed(answer: &MetricAnswer, api: &str) -> Option<MetricStop> {
     match answer {
         MetricAnswer::Failed(e) => Some(unfetched(api, e)),
@@ -848,7 +848,7 @@ mod tests {
         assert_eq!(check_selector(&MetricIdentifier::default()), Ok(()));
     }
 
-    /// Only a sum beyond the largest number ends the loop: one that reaches it does not.
+    /// Only a sum beyond the largest number ends the loop, not one that reaches it.
     #[test]
     fn the_sum_for_a_value_target_is_capped_where_it_overflows() {
         for (values, expected) in [

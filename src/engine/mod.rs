@@ -1,6 +1,6 @@
-//! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream), by
-//! the rules of the snapshot's version. It knows no cluster, clock or command line, and returns each
-//! step that it took, so that whatever explains the decision only has to word it.
+//! The controller, pure: one pass over a snapshot and a memory (`reconcileAutoscaler` upstream), by the rules
+//! of the snapshot's version. It knows no cluster, clock or command line, and returns each step that it took,
+//! so that an explanation only has to put the steps into words.
 
 pub(crate) mod arith;
 pub(crate) mod behavior;
@@ -47,8 +47,8 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     }
 }
 
-/// Computes the replicas that stabilization and limits allow, from what the metrics ask for and a memory;
-/// also returns the steps.
+/// Computes the replicas that stabilization and limits allow, from the metrics' proposal and a memory; also
+/// returns the steps.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -101,7 +101,7 @@ struct Draft {
 }
 
 impl Draft {
-    /// Returns the outcome. What the controller writes and says depends on every metric, so none of it is
+    /// Returns the outcome. What the controller writes and reports depends on every metric, so none of it is
     /// claimed if a metric is unknown here.
     fn finish(self, unread: Vec<UnreadMetric>) -> Outcome {
         let Self {
@@ -142,7 +142,7 @@ enum NoProposal {
         error: String,
         statuses: Option<Vec<MetricStatus>>,
     },
-    /// They may for the controller, which may have read what is unknown here.
+    /// They may decide for the controller, which may have read the metrics that are unknown here.
     Unread,
 }
 
@@ -246,7 +246,7 @@ impl<'s> Reconciliation<'s> {
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
                 Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. })) => {
-                    // What the controller would read and say is unknown.
+                    // What the controller would read and report is unknown.
                     self.trace.push(Step::ReadScale {
                         replicas: None,
                         status_replicas: None,
@@ -335,7 +335,7 @@ impl<'s> Reconciliation<'s> {
         })
     }
 
-    /// Computes what is allowed from what the metrics ask for.
+    /// Computes the allowed replicas from the metrics' proposal.
     fn normalize(&mut self, current: i32, desired: i32) -> Allowed {
         let wanted = behavior::BehaviorInput {
             current,
@@ -493,7 +493,7 @@ impl<'s> Reconciliation<'s> {
                 "pods by selector {selector} are controlled by multiple HPAs: [{}]",
                 hpas.join(" ")
             ),
-            // Which ones, and in which order, is random in the controller.
+            // The controller's choice and order of the examples are random.
             Some(most) => format!(
                 "pods by selector {selector} are controlled by more than one HPA (e.g. [{}])",
                 hpas[..hpas.len().min(most)].join(" ")
@@ -578,8 +578,7 @@ impl<'s> Reconciliation<'s> {
         self.condition(SCALED_TO_ZERO, to_zero, reason);
     }
 
-    /// Reports why no metric could decide. Silent failures have no condition of their own, so an
-    /// empty one is set.
+    /// Reports why no metric could decide. Silent failures have no condition, so an empty one is set.
     fn deactivate(&mut self, first: &MetricError) {
         if first.is_silent() {
             self.outcome.status.conditions.push(Condition::default());

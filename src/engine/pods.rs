@@ -1,6 +1,6 @@
-//! Which pods a pass uses, the group of each, and its requests (`groupPods`,
-//! `calculateRequests` and `PodRequests` upstream). The order of the pods does not matter, except for
-//! which one an error about missing requests names.
+//! The pods that a pass uses, the group of each, and its requests (`groupPods`, `calculateRequests` and
+//! `PodRequests` upstream). The order of the pods does not matter, except that it determines which pod an
+//! error about missing requests names.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -203,10 +203,10 @@ impl PodCounts {
     }
 }
 
-/// How many further pods are compared with a metric's pod name before it is looked up.
+/// The number of further pods that are compared with a metric's pod name before it is looked up.
 const LOOK_AHEAD: usize = 4;
 
-/// What decides whether a pod's CPU usage counts yet.
+/// The facts that decide whether a pod's CPU usage counts yet.
 struct Readiness<'s> {
     controller: &'s Controller,
     now: Timestamp,
@@ -280,8 +280,8 @@ fn requests_the_same(one: &Pod, other: &Pod) -> bool {
         && states_none(other)
 }
 
-/// Whether the request of the whole pod counts, because it states one (`IsPodLevelRequestsSet`), instead
-/// of those of its containers.
+/// Whether the request of the whole pod counts instead of those of its containers, because the pod states one
+/// (`IsPodLevelRequestsSet`).
 pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules) -> bool {
     rules.pod_level_requests
         && container.is_none()
@@ -292,9 +292,8 @@ pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules)
             .any(|(name, _)| is_pod_level_resource(name))
 }
 
-/// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): what its
-/// containers need together, during startup or later, overridden if the pod states it, plus the
-/// overhead.
+/// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): the sum that its
+/// containers need, during startup or later, overridden if the pod states it, plus the overhead.
 fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, String> {
     let stated = pod
         .requests

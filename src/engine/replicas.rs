@@ -8,7 +8,7 @@ use super::pods::{Grouped, Selected};
 use super::rules::Rules;
 use crate::snapshot::controller::Tolerances;
 
-/// How a ratio becomes replicas.
+/// The rules by which a ratio becomes replicas.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms<'r> {
     pub(super) rules: &'r Rules,
@@ -379,7 +379,7 @@ mod tests {
         }
     }
 
-    /// Before 1.28, averages took a ratio of exactly 1 for one that asks for more.
+    /// Before 1.28, averages treated a ratio of exactly 1 as one above it.
     #[test]
     fn at_the_target_missing_pods_once_counted_as_idle() {
         let tolerances = Tolerances { down: 0.1, up: 0.1 };
@@ -420,7 +420,7 @@ mod tests {
         }
     }
 
-    /// Where a limit and the count are equal, the replicas are the same for two reasons; the trace has one.
+    /// If a limit and the count are equal, the replicas are the same for two reasons; the trace has one.
     #[test]
     fn the_trace_says_what_was_assumed_and_why_the_replicas_follow() {
         use Because::{CountFlips, DirectionFlips, FilledWithinTolerance, RatioTimesFilled};

@@ -39,7 +39,7 @@ pub(crate) struct Rules {
     pub(crate) balanced_fills_zero: bool,
     /// Requests include sidecars (1.29).
     pub(crate) sidecars: bool,
-    /// What this pass read of the metrics is reported even if it fails (1.29).
+    /// Whether the status reports the metrics that were read even if the pass fails (1.29).
     pub(crate) reports_failed_metrics: bool,
     /// A condition's message is used as a format without arguments, which garbles `%`
     /// (before 1.29).
@@ -63,8 +63,8 @@ pub(crate) struct Rules {
     pub(crate) container_must_exist: bool,
     /// At zero replicas the condition ScaledToZero decides, not `minReplicas` (1.36; #135118).
     pub(crate) zero_by_condition: bool,
-    /// The words of an unreadable Object metric are in the order that was meant (1.37; #139029).
-    /// Its release was inferred from the date, May 2026.
+    /// The words of an unreadable Object metric are in the intended order (1.37; #139029). Its release was
+    /// inferred from the date, May 2026.
     pub(crate) object_words: bool,
     /// `status.observedGeneration` follows the HPA's generation, and is 0 if that is absent
     /// (1.37; #138228, gate `HPAGeneration`). Without the gate a pass drops the field.

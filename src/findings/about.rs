@@ -27,14 +27,14 @@ use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
 use crate::words::{count, future, list, percent, quantity, sentence, time};
 
-/// A remedy, in the imperative: what to do, what to wait for, or either of them.
+/// A remedy, in the imperative: an action, something to wait for, or a choice between the two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Advice {
-    /// What kind of advice it is.
+    /// The kind of advice.
     pub(crate) remedy: Remedy,
-    /// What only time brings, as it follows `Wait`.
+    /// What to wait for, worded to follow `Wait`.
     wait: Option<String>,
-    /// What to do: a sentence, or how one ends if waiting is the alternative.
+    /// The action: a sentence, or the end of one if waiting is the alternative.
     act: String,
     /// Lines to paste.
     pub(crate) commands: Vec<Command>,
@@ -67,7 +67,7 @@ impl Default for Advice {
 }
 
 impl Advice {
-    /// Adds what else to do.
+    /// Adds an alternative action.
     pub(crate) fn or(self, act: impl Into<String>) -> Self {
         Self {
             act: act.into(),
@@ -92,8 +92,8 @@ impl Advice {
         self
     }
 
-    /// Returns what of it holds for a past pass, which no one waits for and whose commands would act on the HPA of
-    /// today.
+    /// Returns the part of it that applies to a past pass, which no one waits for and whose commands would act on
+    /// the current HPA.
     pub(crate) fn of_past(self) -> Self {
         match self.wait {
             Some(_) if self.act.is_empty() => Self::default(),
@@ -102,7 +102,7 @@ impl Advice {
         }
     }
 
-    /// Returns it as a sentence; empty if there is none.
+    /// Returns it as a sentence; empty if there is no advice.
     pub(crate) fn text(&self) -> String {
         match (&self.wait, &*self.act) {
             (None, act) => act.to_owned(),
@@ -120,7 +120,7 @@ impl Serialize for Advice {
     }
 }
 
-/// What the facts are about.
+/// The subject of the facts.
 pub(crate) struct About<'a> {
     pub(crate) pass: &'a Pass,
     pub(crate) finding: &'a Finding,
@@ -151,8 +151,8 @@ impl<'a> About<'a> {
         self.spec(metric).target().unwrap_or(&NONE)
     }
 
-    /// Returns the flags that predict another target of a metric; `None` if flags cannot tell it from others of
-    /// its name.
+    /// Returns the flags that predict another target of a metric; `None` if flags cannot distinguish it from
+    /// others of its name.
     pub(crate) fn target_flags(&self, metric: usize, target: &str) -> Option<String> {
         let spec = self.spec(metric);
         let plain = match spec.container() {
@@ -170,7 +170,7 @@ impl<'a> About<'a> {
         ))
     }
 
-    /// Returns the HPA itself, as an object to look at.
+    /// Returns the HPA itself, as an object to inspect.
     pub(crate) fn own(&self) -> Vec<String> {
         vec![format!("hpa/{}", self.hpa().name)]
     }
@@ -194,12 +194,12 @@ impl<'a> About<'a> {
         self.pass.decision.metric(metric)
     }
 
-    /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and what follows the name.
+    /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and the rest after the name.
     pub(crate) fn kubectl(&self, verb: &str, rest: &str) -> Command {
         self.kubectl_for(&self.hpa().name, verb, rest)
     }
 
-    /// Returns the same for an object of another name in the namespace.
+    /// Returns the same command for an object of another name in the namespace.
     pub(crate) fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
         let namespace = self.namespace();
         format!("kubectl {verb} {} {namespace} {rest}", shell_word(name))
@@ -207,7 +207,7 @@ impl<'a> About<'a> {
             .into()
     }
 
-    /// Returns `kubectl hpa predict NAME …`, with what the pass assumes.
+    /// Returns `kubectl hpa predict NAME …`, with the assumptions of the pass.
     pub(crate) fn predict(&self, flags: &str) -> Command {
         self.kubectl(
             "hpa predict",
@@ -279,8 +279,8 @@ impl<'a> About<'a> {
         })
     }
 
-    /// Returns how to state the value of a metric that only a candidate has, or of a container that only its pods
-    /// have: nothing can have been observed of it.
+    /// Returns the advice to state the value of a metric that only a candidate has, or of a container that only
+    /// its pods have: it cannot have been observed.
     pub(crate) fn of_candidate(&self, metric: usize) -> Option<String> {
         let spec = self.spec(metric);
         if spec.is_resource() {
@@ -328,7 +328,7 @@ impl<'a> About<'a> {
         all.find(|it| it.metadata.name == owner.name)
     }
 
-    /// Words whether a trigger of a ScaledObject is active, or when one was last.
+    /// Describes whether a trigger of a ScaledObject is active, or when one was last.
     pub(crate) fn activity(&self, object: &ScaledObject) -> Option<String> {
         let name = &object.metadata.name;
         match (object.condition("Active"), object.status.last_active_time) {
@@ -343,7 +343,8 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns what to do about a metric that is exactly 0 while the pods are busy, before fewer pods are made easier.
+    /// Returns the advice on a metric that is exactly 0 while the pods are busy, which comes before any advice
+    /// that makes fewer pods easier.
     pub(crate) fn zero(&self) -> Option<Advice> {
         match self.finding.code() {
             Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
@@ -358,7 +359,8 @@ impl<'a> About<'a> {
         Some(advice.with(self.ask(metric)))
     }
 
-    /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
+    /// Returns the advice if a ScaledObject states another bound than its HPA has, which comes before any change
+    /// of a bound.
     pub(crate) fn withheld(&self) -> Option<Advice> {
         let field = match self.finding.code() {
             Code::AtMax | Code::AboveMax => "maxReplicas",
@@ -379,7 +381,7 @@ impl<'a> About<'a> {
         Some(advice.with(self.describe_scaled_object(owner)))
     }
 
-    /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
+    /// Returns advice for a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
     /// and scales to its own minimum.
     pub(crate) fn conflict(&self, owner: &OwnerReference) -> Option<Advice> {
         let ScaledObjectSpec {
@@ -413,8 +415,8 @@ impl<'a> About<'a> {
         self.kubectl_for(&owner.name, "get scaledobject", "")
     }
 
-    /// Has advice change what lasts: what KEDA does not pass on is mended first, and what a tool or an owner writes
-    /// again is changed there.
+    /// Makes advice change the right source: anything that KEDA does not pass on is fixed first, and anything
+    /// that a tool or an owner writes again is changed there.
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let is_due = self.finding.severity < Severity::Info;
@@ -427,7 +429,7 @@ impl<'a> About<'a> {
             if is_due {
                 advice = advice.and(&source);
             } else {
-                // Nobody has to act on it.
+                // No action is needed.
                 evidence.push(source);
             }
         }
@@ -449,7 +451,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Words that KEDA cannot use a ScaledObject.
+    /// Says that KEDA cannot use a ScaledObject.
     pub(crate) fn unready(&self, owner: &OwnerReference) -> Option<String> {
         let object = self.object_of(owner)?;
         (object.condition("Ready") == Some(false)).then(|| {
@@ -460,8 +462,8 @@ impl<'a> About<'a> {
         })
     }
 
-    /// Words where an object is to be changed instead, if something else would undo it: its owner, or the tool that
-    /// writes it.
+    /// Describes where to change an object instead, if something else would undo the change: its owner, or the
+    /// tool that writes it.
     pub(crate) fn source(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
         let hpa = self.hpa();
@@ -512,7 +514,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns what gives a metric a target of type AverageValue, to follow `Use`.
+    /// Returns the text that gives a metric a target of type AverageValue, to follow `Use`.
     pub(crate) fn average_value(&self, metric: usize, value: &str) -> String {
         let Some(owner) = self.owner() else {
             return format!("averageValue: {value}");
@@ -534,7 +536,7 @@ impl<'a> About<'a> {
         format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
     }
 
-    /// Returns what makes a metric one of a container, to follow `Use`.
+    /// Returns the text that makes a metric one of a container, to follow `Use`.
     pub(crate) fn container_metric(&self, metric: usize, container: &str) -> String {
         match self.owner() {
             None => format!("a ContainerResource metric for {container}"),
@@ -560,7 +562,7 @@ impl<'a> About<'a> {
         )
     }
 
-    /// Words since when a condition has its status, to follow it; empty if that is not stated.
+    /// Describes since when a condition has its status, to follow it; empty if that is not stated.
     pub(crate) fn since(&self, condition: &Condition) -> String {
         let since = condition.last_transition_time;
         since.map_or_else(String::new, |since| {
@@ -578,7 +580,8 @@ impl<'a> About<'a> {
         typed(&self.hpa().spec.scale_target_ref)
     }
 
-    /// Returns the object that has the template of the target's pods: the target, or what a Rollout refers to.
+    /// Returns the object that has the template of the target's pods: the target, or the object that a Rollout
+    /// refers to.
     pub(crate) fn template_holder(&self) -> &CrossVersionObjectReference {
         let target = &self.hpa().spec.scale_target_ref;
         let workload = self.pass.input.surroundings.workload(target);
@@ -587,7 +590,7 @@ impl<'a> About<'a> {
             .unwrap_or(target)
     }
 
-    /// Returns it as `kubectl` takes it.
+    /// Returns it as `kubectl` accepts it.
     pub(crate) fn template_target(&self) -> String {
         typed(self.template_holder())
     }
@@ -603,8 +606,8 @@ impl<'a> About<'a> {
         format!("-n {}", shell_word(&self.hpa().namespace))
     }
 
-    /// Words what follows the pass, if something is known and nothing else sets the replicas: `it goes to 6 replicas at
-    /// 12:05:00Z (in 5m) if the metrics keep proposing the same`.
+    /// Describes the change after the pass, if it is known and nothing else sets the replicas: `it goes to 6
+    /// replicas at 12:05:00Z (in 5m) if the metrics keep proposing the same`.
     pub(crate) fn next(&self, next: NextChange) -> Option<String> {
         if self.finding.follows == Some(Code::OtherWriter) {
             return None;
@@ -634,7 +637,7 @@ impl<'a> About<'a> {
         })
     }
 
-    /// Returns a hint at what a change would do, to follow an advice: ` (predict --max 12)`.
+    /// Returns a hint at a command that shows the effect of a change, to follow an advice: ` (predict --max 12)`.
     pub(crate) fn try_it(&self, flags: &str) -> String {
         if self.pass.input.evidence.past.is_some() {
             return String::new();
@@ -642,8 +645,8 @@ impl<'a> About<'a> {
         format!(" (predict {flags})")
     }
 
-    /// Words the result of the pass without the trouble: `6 replicas`, or the proposal and what is left
-    /// of it.
+    /// Returns the result of the pass without the problem as text: `6 replicas`, or the proposal and the replicas
+    /// that are left of it.
     pub(crate) fn without(&self) -> Option<String> {
         let Alternative { proposal, replicas } = self.finding.without?;
         Some(match (proposal, replicas) {
@@ -658,7 +661,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// Returns an object as `kubectl` takes it: `deployment/web`.
+/// Returns an object as `kubectl` accepts it: `deployment/web`.
 pub(crate) fn typed(object: &CrossVersionObjectReference) -> String {
     let kind = object.kind.to_lowercase();
     let group = match object.group() {
@@ -675,14 +678,14 @@ fn merge(spec: &Value) -> String {
 }
 
 impl About<'_> {
-    /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
-    /// empty if it does not.
+    /// Describes how the problem affects the answer, to follow a sentence: `: 4 replicas instead of 1`; empty if
+    /// it does not.
     pub(crate) fn cost(&self) -> String {
         self.cost_if("")
     }
 
-    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`. Of pods that have
-    /// just started, nothing is to be assumed.
+    /// Describes the same if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
+    /// assumed about pods that have just started.
     pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
         if self.assumes_usage(pods) && self.have_just_started(pods) {
             match self.pass.decision.proposal {
@@ -736,8 +739,8 @@ impl About<'_> {
         }
     }
 
-    /// Whether some pods have no value that decides, so that one is assumed if they counted. The ratio of a total
-    /// does not depend on them.
+    /// Whether some pods have no value that decides, so that one would be assumed if they counted. The ratio of a
+    /// total does not depend on them.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let all = &self.pass.input.snapshot.pods;
         let mut rows = self
@@ -752,12 +755,12 @@ impl About<'_> {
         })
     }
 
-    /// Returns a sentence about the result of the pass with a change that ends the trouble.
+    /// Returns a sentence about the result of the pass with a change that ends the problem.
     pub(crate) fn result(&self, change: &str) -> Option<String> {
         Some(format!("{change}: {}.", self.without()?))
     }
 
-    /// Returns a sentence about the result of the pass without the trouble.
+    /// Returns a sentence about the result of the pass without the problem.
     pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
         Some(if self.finding.explains {
@@ -790,7 +793,7 @@ pub(crate) fn in_scaled_object(field: &str) -> &str {
     }
 }
 
-/// Words a reason and a message, to follow a sentence: `: Reason: message`; empty if there are none.
+/// Returns a reason and a message as text to follow a sentence: `: Reason: message`; empty if both are.
 pub(crate) fn told(said: [&str; 2]) -> String {
     said.iter()
         .filter(|it| !it.is_empty())
@@ -798,12 +801,12 @@ pub(crate) fn told(said: [&str; 2]) -> String {
         .collect()
 }
 
-/// Words a target as it is stated, without rounding.
+/// Returns a target as it is stated, without rounding.
 pub(crate) fn exact(target: &MetricTarget) -> String {
     let amount = target.average_value.as_ref().or(target.value.as_ref());
     match (target.average_utilization, amount) {
         (Some(percent), _) => format!("{percent}%"),
-        // Of bytes, fewer digits are shown.
+        // For bytes, fewer digits are shown.
         (None, Some(amount)) if amount.format() == Format::BinarySI => amount.to_string(),
         (None, Some(amount)) => quantity(amount),
         (None, None) => String::new(),
@@ -815,11 +818,11 @@ pub(crate) fn them(n: usize) -> &'static str {
     if n == 1 { "it" } else { "them" }
 }
 
-/// What to do about pods of others that the selector matches.
+/// The advice on pods of others that the selector matches.
 pub(crate) const APART: &str =
     "Label the other pods apart, or recreate the target with another selector.";
 
-/// Returns the first of some names, and how many more there are.
+/// Returns the first of some names, and the number of the others.
 pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
     let first = names.first().map_or("", AsRef::as_ref);
     match names.len() {
@@ -869,7 +872,7 @@ impl About<'_> {
         self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": other}]))
     }
 
-    /// Returns a command that asks a metrics API for what the controller asks it.
+    /// Returns a command that sends a metrics API the controller's own request.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
         let scale = self.pass.input.snapshot.scale.as_ref().ok();
@@ -944,7 +947,7 @@ impl About<'_> {
         Some(shell_word(scale.selector.as_str()))
     }
 
-    /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
+    /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with the rest after it.
     pub(crate) fn list_pods(&self, rest: &str) -> Option<Command> {
         let selector = self.selector()?;
         Some(

@@ -41,7 +41,7 @@ pub(crate) struct Case<'p> {
     direct_owner: Option<&'static str>,
 }
 
-/// What follows a pass.
+/// The change after a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextChange {
     /// The time of the first pass that may change something, unless this one may.
@@ -52,7 +52,7 @@ pub struct NextChange {
     pub latest: Option<Timestamp>,
 }
 
-/// Who owns a pod, with the owners followed to the top.
+/// The owner of a pod, with the owners followed to the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Top<'p> {
     /// The target of the HPA.
@@ -110,7 +110,7 @@ impl<'p> Case<'p> {
         }
     }
 
-    /// Returns the findings so far: what explains the failure of a metric explains it whether or not it is shown.
+    /// Returns the findings so far: the explanation of a metric's failure applies whether or not it is shown.
     pub(crate) fn found(&self) -> impl Iterator<Item = &Finding> {
         self.found.iter()
     }
@@ -214,8 +214,8 @@ impl<'p> Case<'p> {
             .of_pod(&pod.name)
     }
 
-    /// Returns the part of the cpu that the running pods request which they use; `None` if either is unknown for one
-    /// of them.
+    /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of
+    /// them.
     pub(super) fn cpu_share(&self) -> Option<f64> {
         let (mut used, mut requested) = (0.0, 0.0);
         for pod in self.pods().filter(|pod| pod.phase == Phase::Running) {
@@ -227,10 +227,10 @@ impl<'p> Case<'p> {
         Some(used / requested)
     }
 
-    /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
-    /// share of what they request: some adapters count a query without a result as 0.
+    /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with their cpu usage as a
+    /// share of their requests: some adapters count a query without a result as 0.
     pub(crate) fn zero_while_busy(&self) -> Option<(usize, f64)> {
-        /// Pods that have nothing to do seldom use all that they request.
+        /// Idle pods seldom use everything that they request.
         const BUSY: f64 = 1.0;
         let step = self.decision().winner().filter(|it| !it.is_resource())?;
         let proposal = step.proposal()?;
@@ -278,7 +278,7 @@ impl<'p> Case<'p> {
             };
             match workload.metadata.controller() {
                 Some(next) => owner = next,
-                // A manifest does not say what will own the object.
+                // A manifest does not show what will own the object.
                 None if workload.status.is_none() && self.direct_owner.is_none() => {
                     return Top::Unknown;
                 }
@@ -293,8 +293,8 @@ impl<'p> Case<'p> {
         Top::Unknown
     }
 
-    /// Returns what an unread owner reveals. A ReplicaSet is named after its Deployment or Rollout and
-    /// the hash of the template.
+    /// Returns what an unread owner's name reveals. A ReplicaSet is named after its Deployment or Rollout and the
+    /// hash of the template.
     fn unread_owner(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
         let other = Top::Other {
             kind: &owner.kind,
@@ -319,7 +319,7 @@ impl<'p> Case<'p> {
                 name: &known.metadata.name,
             };
         }
-        // A target that was given another's pods has none of its own among them.
+        // A target that has adopted another's pods has none of its own among them.
         let has_own = || {
             let mut owned = self
                 .pods()
@@ -338,7 +338,7 @@ impl<'p> Case<'p> {
         self.target().kind.eq_ignore_ascii_case(kind)
     }
 
-    /// Whether a pod is certainly not the target's.
+    /// Whether a pod certainly does not belong to the target.
     pub(crate) fn is_foreign(&self, pod: &'p Pod) -> bool {
         matches!(self.top_owner(pod), Top::Other { .. } | Top::NoOne)
     }
@@ -358,7 +358,7 @@ impl<'p> Case<'p> {
         is_certain.then(|| self.snapshot().now.duration_since(time))
     }
 
-    /// Returns what a metric proposes on a changed snapshot.
+    /// Returns the proposal of a metric on a changed snapshot.
     pub(crate) fn proposal_of(
         &self,
         metric: usize,
@@ -377,7 +377,7 @@ impl<'p> Case<'p> {
         AdmissionRules::new(&controller.version, controller.gates).tolerance
     }
 
-    /// Returns what follows the pass, if the metrics keep proposing the same.
+    /// Returns the change after the pass, if the metrics' proposals stay the same.
     pub(crate) fn next(&self) -> Option<NextChange> {
         let after = self.decision().replicas_after()?;
         let upcoming = &self.pass.outlook.upcoming;
@@ -465,7 +465,7 @@ impl<'p> Case<'p> {
     ) -> Finding {
         let answer = self.answer();
         match (answer.proposal, without.proposal) {
-            // Nothing is left to compute.
+            // Without the problem, nothing is left to compute.
             (Some(_), None) => Finding::aside(otherwise, facts),
             _ if without == answer => Finding::aside(otherwise, facts).without(without),
             (None, Some(_)) => Finding::explaining(Severity::Error, facts).without(without),

@@ -1,5 +1,5 @@
-//! The order of causes: what is broken, then what is configured wrongly, then which ordinary rule of the controller
-//! holds. A finding that follows from another one leaves the remedy to it.
+//! The order of causes: first faults, then wrong configuration, then the ordinary rule of the controller that
+//! applies. A finding that follows from another one leaves the remedy to it.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use super::{Code, Facts, Finding, Severity};
 use crate::engine::decision::Block;
 use crate::pass::Pass;
 
-/// The findings about a pass, of which another one may follow from one.
+/// The findings about a pass, one of which may follow from another.
 pub(crate) struct Others<'o> {
     pub(crate) pass: &'o Pass,
-    /// The one that may follow.
+    /// The finding that may follow.
     pub(crate) finding: &'o Finding,
-    /// All of them, in the order of causes.
+    /// All findings, in the order of causes.
     found: &'o [Finding],
 }
 
@@ -26,7 +26,7 @@ impl Finding {
         }
     }
 
-    /// Whether it is the reason for which a pass ends without a decision.
+    /// Whether it is the reason why a pass ends without a decision.
     pub(crate) fn ends(&self, block: Option<Block>) -> bool {
         let lacks_values = || self.leaves_no_values() || !self.facts.failed_metrics().is_empty();
         let is_reason = block.is_some()
@@ -35,8 +35,8 @@ impl Finding {
     }
 
     /// Whether the pass would propose something of this kind without the problem. Not for rules of the way from
-    /// the proposal to the replicas, which leave it as it is. What is only information is a reason if it passes by
-    /// itself, as pods that start or are replaced.
+    /// the proposal to the replicas, which leave the proposal as it is. A finding that is only information is a
+    /// reason if it passes by itself, such as pods that start or are replaced.
     fn changes_proposal(&self, is: impl Fn(i32) -> bool) -> bool {
         let without = self
             .without
@@ -46,13 +46,14 @@ impl Finding {
         without.is_some_and(is) && counts && self.code().rank() < Rank::Rule
     }
 
-    /// Whether it casts doubt on what the metrics propose: they, or pods that they count, are not as they should be.
+    /// Whether it casts doubt on the metrics' proposals: the metrics, or pods that they count, are not as they
+    /// should be.
     fn is_doubt(&self) -> bool {
         let code = self.code();
         self.severity < Severity::Info && (code.is(Aspect::OfMetrics) || code.is(Aspect::Miscounts))
     }
 
-    /// Whether it comes before more replicas than `maxReplicas`: pods that would not run, or a target or a request
+    /// Whether it takes precedence over raising `maxReplicas`: pods that would not run, or a target or a request
     /// that lets the metric run away.
     fn is_prior_to_more(&self, metric: Option<usize>) -> bool {
         let is_of = |own: usize| Some(own) == metric;
@@ -73,7 +74,7 @@ impl Finding {
         }
     }
 
-    /// Whether its advice is about a number that was not measured.
+    /// Whether its advice concerns a number that was not measured.
     fn is_unmeasured(&self) -> bool {
         matches!(&self.facts, Facts::MetricFailing(it) if it.fallback.is_some())
     }
@@ -86,7 +87,7 @@ impl Others<'_> {
         first.map(Finding::code)
     }
 
-    /// Returns a code if there is a finding of it.
+    /// Returns a code if there is a finding with it.
     pub(crate) fn any(&self, code: Code) -> Option<Code> {
         self.first(|it| it.code() == code)
     }
@@ -96,7 +97,7 @@ impl Others<'_> {
         self.first(|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.is_whole()))
     }
 
-    /// Returns what else sets the replicas now.
+    /// Returns the finding about another writer of the replicas.
     pub(crate) fn writer(&self) -> Option<Code> {
         self.first(|it| matches!(it.facts, Facts::OtherWriter(_)) && it.explains)
     }
@@ -110,18 +111,18 @@ impl Others<'_> {
         self.first(|it| matches!(&it.facts, Facts::ForeignPods(it) if own.is_subset(&it.names())))
     }
 
-    /// Returns what casts doubt on what the metrics propose.
+    /// Returns the finding that casts doubt on the metrics' proposals.
     pub(crate) fn doubt(&self) -> Option<Code> {
         self.first(Finding::is_doubt)
     }
 
-    /// Returns what comes before more replicas than `maxReplicas`.
+    /// Returns the finding that takes precedence over raising `maxReplicas`.
     pub(crate) fn prior_to_more(&self, metric: Option<usize>) -> Option<Code> {
         self.first(|it| it.is_prior_to_more(metric))
     }
 
-    /// Returns what keeps a pass from the replicas that it desires: a pause, or a problem without which it would not
-    /// desire anything beyond the result.
+    /// Returns the reason why a pass does not reach the replicas that it desires: a pause, or a problem without
+    /// which it would not desire anything beyond the result.
     pub(crate) fn beyond(&self, desired: i32, result: i32) -> Option<Code> {
         self.first(|it| match &it.facts {
             Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
@@ -130,7 +131,8 @@ impl Others<'_> {
         })
     }
 
-    /// Returns the problem without which the pass would propose something else, or does not know what it would.
+    /// Returns the problem without which the pass would propose something else, or which makes its proposal
+    /// unknown.
     pub(crate) fn other_proposal(&self) -> Option<Code> {
         let answer = self.pass.decision.proposal;
         self.first(|it| match &it.facts {
@@ -147,7 +149,7 @@ impl Others<'_> {
             Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
         );
         facts.cause(self).or_else(|| {
-            // Nothing is to be advised on a number that was not measured.
+            // There is no advice on a number that was not measured.
             let other = self.first(|it| it.is_unmeasured() && it.explains)?;
             let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart;
             is_rule.then_some(other)
@@ -155,8 +157,8 @@ impl Others<'_> {
     }
 }
 
-/// Links each finding that follows from another one to it, and puts it behind that one. The findings are in the
-/// order of causes.
+/// Links each finding that follows from another one to it, and moves it behind that one. The findings are in
+/// the order of causes.
 pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
     let others = found.iter().map(|finding| Others {
         pass,
@@ -166,7 +168,7 @@ pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
     let causes: Vec<Option<Code>> = others.map(|others| others.cause()).collect();
     for (finding, cause) in found.iter_mut().zip(causes) {
         finding.follows = cause;
-        // The remedy is the other one's, so nobody has to act on this one.
+        // The remedy is the other finding's, so this one needs no action.
         if cause.is_some() && finding.code() == Code::AtMax {
             finding.severity = Severity::Info;
         }

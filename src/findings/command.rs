@@ -1,6 +1,7 @@
-//! A command to paste, and the object that it edits: what a tool or an owner writes, they write again.
+//! A command to paste, and the object that it edits: a tool or an owner that writes an object will write it
+//! again.
 
-/// An object with a source of its own.
+/// An object with its own source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Edited {
     /// The HPA.
@@ -11,16 +12,17 @@ pub(crate) enum Edited {
     Template,
 }
 
-/// A line to paste that begins with `kubectl`, without the flags that select a cluster.
+/// A command to paste that begins with `kubectl`, without the flags that select a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) line: String,
-    /// The object in whose manifest it changes something; none if it shows something, or does what no manifest says.
+    /// The object whose manifest it changes; `None` if it only shows something, or does something that is in no
+    /// manifest.
     pub(crate) edits: Option<Edited>,
 }
 
 impl Command {
-    /// Returns the same command as one that edits this object.
+    /// Returns the command with this object as the one that it edits.
     pub(crate) fn editing(self, edited: Edited) -> Self {
         Self {
             edits: Some(edited),

@@ -1,4 +1,4 @@
-//! A kind of finding: its documentation, where it looks, what it says, and what it follows from.
+//! A kind of finding: its documentation, its search, its texts, and the finding that it follows from.
 
 use super::about::{About, Advice};
 use super::causes::Others;
@@ -13,21 +13,21 @@ pub(crate) trait Kind {
 
     /// The code, which is stable.
     const CODE: &'static str;
-    /// When it appears, as `docs/findings.md` says it.
+    /// When it appears, as `docs/findings.md` states it.
     const WHEN: &'static str;
     /// The remedy in general.
     const REMEDY: &'static str;
-    /// The rank of one that someone should act on.
+    /// Its rank if someone should act on it.
     const RANK: Rank;
     /// Its aspects that matter to other findings and to reports.
     const IS: &'static [Aspect] = &[];
-    /// The end of a pass that it is the reason for.
+    /// The block of a pass that it is the reason for.
     const ENDS: Option<Block> = None;
 
     /// Looks for it.
     fn find(case: &Case<'_>) -> Self::Hits;
 
-    /// Returns the finding that it follows from, if that is there.
+    /// Returns the finding that it follows from, if there is one.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {
         None
     }
@@ -42,18 +42,18 @@ pub(crate) trait Kind {
         self.failed_metrics()
     }
 
-    /// Whether the verdict on a decision names the rule that it is about.
+    /// Whether the verdict on a decision names its rule.
     fn is_in_verdict(&self, _: &Decision) -> bool {
         false
     }
 
-    /// Says what is wrong, and how it affects the answer, in one sentence.
+    /// Returns one sentence with the problem and its effect on the answer.
     fn summary(&self, about: &About<'_>) -> String;
 
     /// Returns the evidence: sentences with numbers, names and times of this HPA.
     fn evidence(&self, about: &About<'_>) -> Vec<String>;
 
-    /// Says what to do, with the commands to paste.
+    /// Returns the advice, with the commands to paste.
     fn advice(&self, about: &About<'_>) -> Advice;
 
     /// Returns the objects concerned, as `kind/name`.

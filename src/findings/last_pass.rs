@@ -1,4 +1,4 @@
-//! What the last pass did, according to its status and events.
+//! The last pass, according to its status and events.
 
 use jiff::Timestamp;
 
@@ -10,9 +10,9 @@ use crate::snapshot::input::Input;
 /// The replicas that a pass found and left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastPass {
-    /// What it found.
+    /// The replicas that it found.
     pub(crate) from: i32,
-    /// What it decided on.
+    /// The replicas that it decided on.
     pub(crate) to: i32,
     /// Whether it scaled.
     pub(crate) scaled: bool,
@@ -34,7 +34,7 @@ impl LastPass {
         any.then_some(Self { from, to, scaled })
     }
 
-    /// Returns what it left.
+    /// Returns the replicas that it left.
     pub(crate) fn left(self) -> i32 {
         if self.scaled { self.to } else { self.from }
     }
@@ -43,11 +43,11 @@ impl LastPass {
 /// A rescale that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ReportedRescale {
-    /// When it was, up to a second later.
+    /// The time of the rescale, up to a second later.
     pub(crate) time: Timestamp,
     /// The replicas since then.
     pub(crate) size: i32,
-    /// Whether it was up or down, if the reason says so.
+    /// Whether it scaled up or down, if the reason states it.
     pub(crate) is_up: Option<bool>,
 }
 
@@ -89,8 +89,8 @@ impl Event {
 }
 
 impl Input {
-    /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a repeated
-    /// event has its first and its last time only.
+    /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a
+    /// repeated event only has the times of its first and last occurrence.
     pub(crate) fn rescales(&self) -> (Vec<ReportedRescale>, bool) {
         let mut rescales: Vec<ReportedRescale> = Vec::new();
         for event in self.rescale_events() {

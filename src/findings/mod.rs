@@ -1,8 +1,8 @@
-//! What is wrong with an HPA, and which ordinary rules at work users ask about. Each kind of finding is one file, with
-//! its facts, its search and its words, and one line in the table here. What the answer would be without the problem is
-//! computed by the engine on a changed snapshot. A finding never changes a decision.
+//! The problems of an HPA, and the ordinary rules that users ask about. Each kind of finding is one file,
+//! with its facts, its search and its texts, and one line in the table here. The answer without the problem
+//! is computed by the engine on a changed snapshot. A finding never changes a decision.
 //!
-//! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
+//! A finding needs evidence: missing data leads to no finding, and the absence of a finding proves nothing.
 
 pub(crate) mod about;
 mod case;
@@ -49,7 +49,7 @@ use crate::pass::Pass;
 /// Something that is wrong, or worth knowing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
-    /// What it is about, with its evidence.
+    /// The facts of this finding, with its evidence.
     pub facts: Facts,
     /// Its severity.
     pub severity: Severity,
@@ -160,7 +160,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Returns the rank of one that someone should act on.
+            /// Returns its rank if someone should act on it.
             fn rank(self) -> Rank {
                 match self {
                     $(Self::$name => $room::$file::$name::RANK,)*
@@ -228,7 +228,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Says what is wrong.
+            /// Returns a sentence with the problem.
             fn summary(&self, about: &About<'_>) -> String {
                 match self {
                     $(Self::$name(facts) => facts.summary(about),)*
@@ -389,7 +389,7 @@ fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let reading = Pass::with(input, pass.remembered.clone());
     let mut found = search(&mut Case::new(&reading, ignored));
     found.retain(|it| it.code().is(Aspect::OfMetrics));
-    // What that pass comes to is not what this one does.
+    // The result of that pass is not the result of this one.
     found
         .into_iter()
         .map(|it| Finding {

@@ -1,24 +1,24 @@
-//! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/advice.md` lists
-//! them, and a test fails if advice promises what it does not keep.
+//! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/advice.md`
+//! lists them, and a test fails if advice does not keep its promise.
 
 use super::command::Edited;
 
-/// How the promise of a kind of advice is checked.
+/// The way in which the promise of a kind of advice is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdviceCheck {
-    /// Its command is played on the state, and the engine runs the pass again: the finding is gone or changes
-    /// nothing any more, and there is no other trouble.
+    /// Its command is played on the state, and the engine runs the pass again: the finding is gone or no longer
+    /// changes anything, and there is no other problem.
     Played,
     /// Its commands only show something: they name objects that exist, and change nothing.
     Shown,
-    /// It asks for nothing, so nothing may be to do: the finding is no more than information.
+    /// It asks for nothing, so nothing may need to be done: the finding is no more than information.
     Quiet,
     /// It cannot be played, for this reason. Its commands are checked like those that only show something.
     Unplayed(&'static str),
 }
 
 impl Remedy {
-    /// Returns the object that it changes, if it is one of those with a source of their own: the HPA, or what has the
+    /// Returns the object that it changes, if it is one with its own source: the HPA, or the object that has the
     /// template of the pods.
     pub(super) fn changes(self) -> Option<Edited> {
         match self {
@@ -66,21 +66,21 @@ macro_rules! remedies {
             /// All kinds, as the documentation lists them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns when it is given.
+            /// Returns the cases in which it is given.
             pub fn when(self) -> &'static str {
                 match self {
                     $(Self::$name => $when,)*
                 }
             }
 
-            /// Returns what happens if it is followed.
+            /// Returns the result of following it.
             pub fn promise(self) -> &'static str {
                 match self {
                     $(Self::$name => $promise,)*
                 }
             }
 
-            /// Returns how that is checked.
+            /// Returns how its promise is checked.
             pub fn check(self) -> AdviceCheck {
                 match self {
                     $(Self::$name => $check,)*
@@ -90,11 +90,11 @@ macro_rules! remedies {
     };
 }
 
-/// Why nothing can be said of something that is not in the state.
+/// The reason why nothing can be checked about something that is not in the state.
 const ELSEWHERE: &str = "what is to be changed is not in the state";
-/// Why only the cluster shows the effect.
+/// The reason why only the cluster shows the effect.
 const NEW_PODS: &str = "new pods come about in the cluster";
-/// Why the new value is unknown.
+/// The reason why the new value is unknown.
 const UNKNOWN_VALUE: &str = "the value of the metric is unknown";
 
 remedies! {

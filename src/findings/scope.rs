@@ -1,29 +1,29 @@
-//! Where a kind of finding stands among the others.
+//! The place of a kind of finding among the others.
 
 /// The place of a finding in the order of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Something does not work.
     Broken,
-    /// Something works as it was configured, and that is probably not what was meant.
+    /// Something works as it was configured, but probably not as intended.
     Misconfigured,
-    /// An ordinary rule of the controller holds, or something passes by itself.
+    /// An ordinary rule of the controller applies, or something passes by itself.
     Rule,
 }
 
 /// An aspect of a kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aspect {
-    /// It is about a metric, or about pods as metrics are read of them, and not about what a pass makes of the value.
+    /// It concerns a metric, or pods as the source of metrics, and not what a pass makes of the value.
     OfMetrics,
     /// It holds throughout a run, whatever the load does.
     Lasts,
-    /// It is about pods, and can be the reason why no metric has a value.
+    /// It concerns pods, and can be the reason why no metric has a value.
     NoValues,
-    /// Pods that count are not as they should be, which casts doubt on what the metrics propose.
+    /// Pods that count are not as they should be, which casts doubt on the metrics' proposals.
     Miscounts,
     /// It passes by itself, and changes the proposal even if it is only information.
     Passes,
-    /// Where it follows from another one, it says the same once more.
+    /// If it follows from another finding, it only repeats that one.
     Repeats,
 }

@@ -1,5 +1,5 @@
-//! Other targets and requests of a metric. Each is found by playing it: the engine runs the pass with it, so that what
-//! is said of it is what the controller does.
+//! Other targets and requests of a metric. Each is found by playing it: the engine runs the pass with it, so
+//! that the reported effect is the controller's.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -21,7 +21,7 @@ use crate::snapshot::pod::{Container, Pod};
 pub struct OtherTarget {
     /// The target.
     pub target: MetricTarget,
-    /// What is proposed with it.
+    /// The replicas that the metric proposes with it.
     pub proposal: i32,
 }
 
@@ -32,12 +32,12 @@ pub struct OtherRequest {
     pub container: Box<str>,
     /// The request.
     pub request: Quantity,
-    /// What is proposed with it.
+    /// The replicas that the metric proposes with it.
     pub proposal: i32,
 }
 
 impl OtherTarget {
-    /// Gives it to a metric of the spec.
+    /// Sets it in a metric of the spec.
     pub(super) fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
         if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
             own.clone_from(&self.target);
@@ -46,7 +46,7 @@ impl OtherTarget {
 }
 
 impl OtherRequest {
-    /// Gives it to the container in all pods that have it.
+    /// Sets it in the container, in all pods that have it.
     pub(super) fn apply(&self, snapshot: &mut Snapshot, resource: &str) {
         for pod in &mut snapshot.pods {
             let own = pod.containers_mut().filter(|it| it.name == self.container);
@@ -55,7 +55,7 @@ impl OtherRequest {
     }
 }
 
-/// What leaves pods more room before a metric asks for as many of them.
+/// The changes that leave pods more room before a metric proposes as many of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Headroom {
     /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
@@ -68,7 +68,7 @@ pub struct Headroom {
 }
 
 impl Headroom {
-    /// Gives it to a metric of the spec, or to the pods.
+    /// Sets it in a metric of the spec, or in the pods.
     fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
         let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
         if let Some(request) = &self.request {
@@ -79,7 +79,7 @@ impl Headroom {
         }
     }
 
-    /// Returns what is proposed with the value that was found.
+    /// Returns the proposal with the value that was found.
     pub fn proposal(&self) -> Option<i32> {
         let request = self.request.as_ref().map(|it| it.proposal);
         request.or(self.target.as_ref().map(|it| it.proposal))
@@ -137,7 +137,7 @@ fn lower(value: i64, format: Format, digits: u32) -> Vec<i64> {
     .collect()
 }
 
-/// Returns what comes of the first value with which a pass does what is wanted, as it does with all that follow.
+/// Returns the result for the first value that has one; all later values have one, too.
 fn first<T>(values: &[i64], played: impl Fn(i64) -> Option<T>) -> Option<T> {
     let first = values.partition_point(|value| played(*value).is_none());
     played(*values.get(first)?)
@@ -207,12 +207,13 @@ fn other_target_by<'p>(
     nearest.filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
 }
 
-/// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
+/// Returns the changes with which a pass proposes at most this many replicas at the current usage of the
+/// pods.
 pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Headroom {
     room_by(case, metric, most, None)
 }
 
-/// Returns what lets a pass, or one metric of it, propose at most this many replicas.
+/// Returns the changes with which a pass, or one metric of it, proposes at most this many replicas.
 fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<usize>) -> Headroom {
     let is_tight = is_tight(case, metric);
     let has_amount = metric.target.average_utilization.is_none();
@@ -232,8 +233,8 @@ fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<us
     }
 }
 
-/// Returns what lets metrics propose at most this many replicas each, and the proposal of the pass with all of it;
-/// `None` if there is nothing for one of them.
+/// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
+/// pass with all of them; `None` if there is none for one of the metrics.
 pub(super) fn rooms<'p>(
     case: &Case<'p>,
     metrics: &[&'p MetricStep],
@@ -257,7 +258,8 @@ pub(super) fn rooms<'p>(
     Some((rooms, proposal))
 }
 
-/// Returns the lowest request of the container that uses most, with which the pass proposes at most this many replicas.
+/// Returns the lowest request of the container with the highest usage, with which the pass proposes at most
+/// this many replicas.
 fn request<'p>(
     case: &Case<'p>,
     metric: &'p MetricStep,
@@ -324,8 +326,8 @@ pub(super) fn set_request(container: &mut Container, resource: &str, request: &A
     }
 }
 
-/// Returns the pass on a changed snapshot in which the containers of the counted pods use this share of what their
-/// limits allow; `None` if one has no limit.
+/// Returns the pass on a changed snapshot in which the containers of the counted pods use this share of their
+/// limits; `None` if one has no limit.
 pub(super) fn at_limits<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
@@ -359,7 +361,7 @@ pub(super) fn limits_keep_below<'p>(
     Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
 }
 
-/// Returns what the counted pods use if each container uses this share of what its limit allows, by pod; `None` if a
+/// Returns the usage of the counted pods if each container uses this share of its limit, by pod; `None` if a
 /// container whose usage counts has no limit.
 fn full_usage<'p>(
     case: &Case<'p>,
@@ -388,9 +390,9 @@ fn full_usage<'p>(
     (!full.is_empty()).then_some(full)
 }
 
-/// How to let pods use more before a metric asks for as many of them.
+/// A way to let pods use more before a metric proposes as many of them.
 pub(crate) struct More {
-    /// What to do, as an imperative.
+    /// The action, as an imperative.
     pub(super) act: String,
     /// The new request or target, with an article, if one was found.
     pub(super) name: Option<String>,
@@ -398,7 +400,7 @@ pub(crate) struct More {
 }
 
 impl Headroom {
-    /// Words it. Requests come first: a higher target only hides that they are too small.
+    /// Describes it. Requests come first: a higher target only hides that they are too small.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();
         let holder = match about.template_holder().group() {

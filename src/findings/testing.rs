@@ -27,7 +27,7 @@ pub(super) fn found(items: &[Value]) -> Vec<Finding> {
     find(&pass(items))
 }
 
-/// Returns the finding of a code, of which there is at most one.
+/// Returns the only finding of a code, if there is one.
 pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     let mut all = found(items)
         .into_iter()
@@ -40,12 +40,12 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
 /// The severity of a finding, whether it explains the pass, and its facts.
 pub(super) type Told = (Severity, bool, Facts);
 
-/// What is told of a finding that explains the pass.
+/// Returns the expected data of a finding that explains the pass.
 pub(super) fn because(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
     Some((severity, true, facts.into()))
 }
 
-/// What is told of one that does not.
+/// Returns the expected data of a finding that does not.
 pub(super) fn beside(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
     Some((severity, false, facts.into()))
 }

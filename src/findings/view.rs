@@ -1,4 +1,4 @@
-//! Findings as they are published: texts, with commands that reach the same state.
+//! Findings in their published form: texts, with commands that reach the same state.
 
 use serde::Serialize;
 
@@ -21,29 +21,29 @@ pub struct FindingView {
     /// The finding that it follows from, which has the remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<Code>,
-    /// Whether it is the reason for which the pass ends without a decision.
+    /// Whether it is the reason why the pass ends without a decision.
     #[serde(skip)]
     pub(crate) ends: bool,
-    /// Whether the verdict says the same: an ordinary rule decides, and no one needs to act on it.
+    /// Whether the verdict already contains it: an ordinary rule decides, and no one needs to act on it.
     #[serde(skip)]
     pub(crate) is_in_verdict: bool,
     /// Whether it explains the result of the pass.
     #[serde(skip)]
     pub(crate) explains: bool,
-    /// One sentence: what is wrong, and how it affects the answer.
+    /// The problem and its effect on the answer, in one sentence.
     pub(crate) summary: String,
     /// Sentences with numbers, names and times of this HPA.
     pub(crate) evidence: Vec<String>,
     /// One remedy.
     pub(crate) advice: Advice,
-    /// Lines to paste, each of which works for this HPA and reaches the same state.
+    /// Commands to paste, each of which works for this HPA and reaches the same state.
     pub(crate) commands: Vec<String>,
     /// The objects concerned, as `kind/name`.
     pub(crate) objects: Vec<String>,
 }
 
 impl FindingView {
-    /// Returns what kind of advice it gives.
+    /// Returns the kind of its advice.
     pub fn remedy(&self) -> Remedy {
         self.advice.remedy
     }
@@ -58,14 +58,14 @@ impl FindingView {
         &self.commands
     }
 
-    /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
-    /// that holds only because of the other.
+    /// Whether a report for people can leave it out if it shows the finding that it follows from: it repeats the
+    /// same pods, or a rule that applies only because of the other.
     pub(crate) fn is_repeated(&self) -> bool {
         self.code.is(Aspect::Repeats) && self.follows.is_some()
     }
 }
 
-/// Words the findings about a pass.
+/// Creates the published form of the findings about a pass.
 pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
     findings.iter().map(|it| view(pass, it)).collect()
 }

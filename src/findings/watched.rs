@@ -5,7 +5,7 @@ use super::{Code, Severity};
 use crate::apimachinery::names::nearest;
 use crate::error::{Error, docs};
 
-/// What `--fail-on` watches for.
+/// The findings that `--fail-on` watches for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
     /// A code.
@@ -23,7 +23,7 @@ impl Watched {
             .chain(Code::ALL.iter().copied().map(Self::Code))
     }
 
-    /// Parses what was typed where these conditions could have been typed as well.
+    /// Parses the value of a flag that also accepts these conditions.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Watched {
         })
     }
 
-    /// Returns what was typed.
+    /// Returns it as it was typed.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Code(code) => code.as_str(),

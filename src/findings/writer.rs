@@ -1,4 +1,4 @@
-//! Who sets the replicas of a target, judging by its field managers.
+//! The writer of a target's replicas, judging by its field managers.
 
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::tool::Tool;
@@ -41,7 +41,7 @@ impl By {
     }
 }
 
-/// Managers of the scale subresource behind which there is a person, beside kubectl.
+/// Managers of the scale subresource, besides kubectl, that a person uses.
 const BY_HAND: [&str; 6] = [
     "oc",
     "k9s",

@@ -1,6 +1,6 @@
-//! What is refused before KEDA makes an HPA of a ScaledObject: by the API server, for the schema of the
-//! CustomResourceDefinition, and by KEDA's admission webhook. A formula is not compiled here, and the
-//! requests of the pods and other objects of the namespace are not checked.
+//! The reasons for which a ScaledObject is rejected before KEDA creates its HPA: by the API server,
+//! according to the schema of the CustomResourceDefinition, and by KEDA's admission webhook. A formula is
+//! not compiled here, and the requests of the pods and other objects of the namespace are not checked.
 
 use std::collections::BTreeSet;
 
@@ -119,7 +119,7 @@ fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
     ))
 }
 
-/// `validateWorkload` in `scaledobject_webhook.go`, without what it asks a cluster for. The operator
+/// `validateWorkload` in `scaledobject_webhook.go`, without the parts that query a cluster. The operator
 /// checks part of it once more.
 pub(super) fn webhook(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
     replica_counts(spec)?;
@@ -183,7 +183,7 @@ fn fallback(spec: &ManifestSpec) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The longest value of a label.
+/// The maximum length of a label value.
 const LONGEST: usize = 63;
 
 /// `verifyName`: both names become values of labels.
@@ -236,7 +236,7 @@ fn triggers(spec: &ManifestSpec) -> Result<(), Refused> {
             ));
         }
     }
-    // The webhook looks at the pods of these kinds, and only then at this.
+    // The webhook checks the pods of these kinds, and only then this.
     let target = spec
         .scale_target_ref
         .as_ref()
@@ -263,7 +263,7 @@ fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
     if modifiers.target.is_empty() {
         return Err(Refused::new(at("target"), "required"));
     }
-    // One that is not a number is not compared with 0.
+    // A target that is not a number is not compared with 0.
     match modifiers.target_number() {
         Some(target) if target > 0.0 || target.is_nan() => Ok(()),
         _ => Err(Refused::new(

@@ -1,7 +1,8 @@
-//! Whether a text is a schedule of a cron trigger: five fields as `robfig/cron` v3 parses them without
-//! descriptors (`getRange` and `parseIntOrName` in its `parser.go`). When it is due is not computed.
+//! Checks whether a text is a schedule of a cron trigger: five fields as `robfig/cron` v3 parses them
+//! without descriptors (`getRange` and `parseIntOrName` in its `parser.go`). The times of a schedule are
+//! not computed.
 
-/// The least and the greatest value of each field, and names for them from the least on.
+/// The minimum and maximum value of each field, and the names of values from the minimum on.
 const FIELDS: [(u32, u32, &[&str]); 5] = [
     (0, 59, &[]),
     (0, 23, &[]),
@@ -16,7 +17,7 @@ const FIELDS: [(u32, u32, &[&str]); 5] = [
     (0, 6, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-/// Whether it is one. A time zone may stand before it.
+/// Whether the text is a schedule. A time zone may precede it.
 pub(super) fn is_schedule(text: &str) -> bool {
     let zone = |it: &str| it.starts_with("TZ=") || it.starts_with("CRON_TZ=");
     let mut fields: Vec<&str> = text.split_whitespace().collect();
@@ -31,7 +32,7 @@ pub(super) fn is_schedule(text: &str) -> bool {
         })
 }
 
-/// `*`, a value or a range of two, each with a step if need be.
+/// Whether the text is `*`, a value or a range of two values, each with an optional step.
 fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
     let value = |text| value(text, least, names);
     let (range, step) = match text.split_once('/') {
@@ -41,7 +42,7 @@ fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
     let ends = match range.split_once('-') {
         None if matches!(range, "*" | "?") => Some((least, greatest)),
         None => value(range).map(|own| (own, own)),
-        // What follows `*-` is not read.
+        // The part after `*-` is not read.
         Some(("*" | "?", rest)) => (!rest.contains('-')).then_some((least, greatest)),
         Some((from, to)) => value(from).zip(value(to)),
     };
@@ -49,7 +50,7 @@ fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
         && step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0))
 }
 
-/// A number, or the place of a name from the least number on.
+/// Returns a number, or the place of a name, counted from the minimum.
 fn value(text: &str, least: u32, names: &[&str]) -> Option<u32> {
     let lower = text.to_lowercase();
     match names.iter().position(|name| *name == lower) {

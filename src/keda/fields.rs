@@ -1,6 +1,6 @@
-//! What scalers refuse of a trigger's metadata besides names and targets: one that refuses anything leaves
-//! the ScaledObject without an HPA (`buildScalers` in `scalers_builder.go`). Rules that concern several
-//! fields, or what a scaler connects to, are not among them.
+//! The values in a trigger's metadata that scalers reject, other than names and targets: a scaler that
+//! rejects any leaves the ScaledObject without an HPA (`buildScalers` in `scalers_builder.go`). Rules that
+//! concern several fields, or the service to which a scaler connects, are not included.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use super::metadata::{KnownField, TriggerMetadata};
 use crate::apimachinery::go;
 use crate::apimachinery::selector::Selector;
 
-/// For each type of triggers, its fields by what they have to be: the `keda` tags and types of the fields of
-/// each scaler's metadata, and the limits that its `Validate` sets to a single field. A field with several
-/// names has `;` between them. After `@` stands another field without which this one does not count; `0` is none.
-/// A field that is read even if it is empty ends with `!`.
+/// The fields of each type of triggers by the kind of value that they require: the `keda` tags and types of
+/// the fields of each scaler's metadata, and the limits that its `Validate` sets for a single field. The
+/// names of a field with several names are separated by `;`. After `@` follows another field without which
+/// this one does not count; there, `0` is no value. A field that is read even if it is empty ends with `!`.
 ///
 /// | kind | the value |
 /// | --- | --- |
@@ -38,7 +38,7 @@ use crate::apimachinery::selector::Selector;
 /// | `selector` | a selector of labels |
 const FIELDS: &str = include_str!("fields.txt");
 
-/// The rules for the fields of a type: pairs of kind and name.
+/// Returns the rules for the fields of a type: pairs of kind and name.
 pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = FIELDS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(move |(types, _)| types.split(',').any(|own| own == type_));
@@ -49,7 +49,7 @@ pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static
         .flat_map(|(kind, names)| names.split(',').map(move |name| (kind, name)))
 }
 
-/// Makes sure that a scaler reads the metadata of its trigger.
+/// Checks that a scaler accepts the metadata of its trigger.
 pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), Refused> {
     for (kind, name) in rules(type_) {
         let (names, condition) = name.split_once('@').unwrap_or((name, ""));
@@ -64,7 +64,7 @@ pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), R
             }
         };
         match (stated, elsewhere) {
-            // The value is another one.
+            // The value comes from another source.
             (Some(_), Some((_, FieldSource::Environment))) => {}
             (Some((name, text)), _) => check_value(kind, metadata, name, text)?,
             (None, None) if kind == "r" => return Err(metadata.missing(names)),
@@ -74,7 +74,7 @@ pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), R
     Ok(())
 }
 
-/// Checks one value, which a refusal shows only where it should have been within bounds.
+/// Checks one value; the error shows it only if it should have been within bounds.
 fn check_value(
     kind: &str,
     metadata: &TriggerMetadata<'_>,
@@ -118,7 +118,7 @@ fn check_value(
     Err(metadata.refused(name, message))
 }
 
-/// What a value of a kind must be, for a reader.
+/// Returns the requirement of a kind of value, for a reader.
 fn expected(kind: &str) -> String {
     let expected = match kind {
         "f>0" => "greater than 0",
@@ -147,7 +147,7 @@ fn is_range(kind: &str) -> bool {
     kind.contains("..")
 }
 
-/// What is between the parts of a pattern such as `hh:mm`.
+/// Returns the separator between the parts of a pattern such as `hh:mm`.
 fn separator(pattern: &str) -> Option<char> {
     pattern.chars().find(|c| matches!(c, ':' | '/'))
 }
@@ -165,7 +165,7 @@ fn is_in(range: &str, value: i64) -> bool {
     })
 }
 
-/// A range for a reader.
+/// Returns a range in words.
 fn range_in_words(range: &str) -> String {
     let parts = range.split('|').map(|part| match part.split_once("..") {
         None => part.to_owned(),
@@ -199,7 +199,7 @@ fn is_words(words: &str, text: &str) -> bool {
     known == stated.len()
 }
 
-/// Words for a reader.
+/// Returns a list of words for people.
 fn in_words(words: &str) -> String {
     let groups = words.trim_start_matches(['~', '|']).trim_end_matches(',');
     let exclusive = groups.split('|').find(|group| group.contains('^'));
@@ -211,8 +211,8 @@ fn in_words(words: &str) -> String {
     )
 }
 
-/// The nanoseconds of a duration as `setConfigValueHelper` in `typed_config.go` reads it: as Go writes it, or
-/// milliseconds. Only what is written is not negative: too many milliseconds overflow.
+/// Returns the nanoseconds of a duration as `setConfigValueHelper` in `typed_config.go` reads it: in Go's
+/// notation, or in milliseconds. Only the text itself must not be negative: too many milliseconds overflow.
 fn duration(text: &str) -> Option<i64> {
     match go::parse_duration(text) {
         Some(duration) if duration.is_negative() => None,
@@ -224,8 +224,8 @@ fn duration(text: &str) -> Option<i64> {
     }
 }
 
-/// Whether a text is numbers and ranges: `setConfigValueSlice` in `typed_config.go`, which reads numbers as JSON,
-/// or `parsePartitionLimitation` in `kafka_scaler.go`.
+/// Whether a text consists of numbers and ranges, as for `setConfigValueSlice` in `typed_config.go`, which
+/// reads numbers as JSON, or `parsePartitionLimitation` in `kafka_scaler.go`.
 fn is_ranges(text: &str, is_number: fn(&str) -> bool) -> bool {
     text.split(',').all(|part| {
         let ends: Vec<&str> = part.split('-').collect();
@@ -266,7 +266,7 @@ fn is_attribute(value: &Json) -> bool {
 fn is_kafka_version(text: &str) -> bool {
     let parts: Vec<&str> = text.split('.').collect();
     let is_number = |part: &&str| part.parse::<u32>().is_ok() && !part.starts_with('+');
-    // Those before 1.0.0 have four parts.
+    // Versions before 1.0.0 have four parts.
     let expected = if text.starts_with('0') { 4 } else { 3 };
     parts.len() == expected
         && parts.iter().all(is_number)

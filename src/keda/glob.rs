@@ -1,10 +1,11 @@
-//! Whether a text is a pattern of file names as `gobwas/glob` compiles it: it refuses only sets of characters
-//! (`fetchRange` in its `syntax/lexer`, `parserRange` in `syntax/ast`). What a pattern matches is not computed.
+//! Checks whether a text is a valid file name pattern for `gobwas/glob`, which rejects only character sets
+//! (`fetchRange` in its `syntax/lexer`, `parserRange` in `syntax/ast`). The matches of a pattern are not
+//! computed.
 
 use core::iter::Peekable;
 use core::str::Chars;
 
-/// Whether it is one.
+/// Whether a text is such a pattern.
 pub(super) fn is_glob(text: &str) -> bool {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -17,7 +18,7 @@ pub(super) fn is_glob(text: &str) -> bool {
     true
 }
 
-/// Reads what follows a `[`: a range such as `a-z`, or characters, up to the `]`.
+/// Reads the text after a `[`: a range such as `a-z`, or characters, up to the `]`.
 fn is_set(rest: &mut Peekable<Chars<'_>>) -> bool {
     rest.next_if_eq(&'!');
     let Some(first) = rest.next() else {

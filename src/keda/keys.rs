@@ -1,24 +1,25 @@
-//! The fields of triggers, and where their scalers look for them: the `keda` tags of each scaler's
-//! metadata whose order has `triggerMetadata` or `resolvedEnv` (`pkg/scalers`). KEDA ignores any other key
-//! (`checkUnexpectedParameterExist` in `typed_config.go` can log them). What a scaler connects to may be told by more.
+//! The fields of triggers, and the sources in which their scalers look for them: the `keda` tags of each
+//! scaler's metadata whose order has `triggerMetadata` or `resolvedEnv` (`pkg/scalers`). KEDA ignores any
+//! other key (`checkUnexpectedParameterExist` in `typed_config.go` can log them). Other keys may matter to
+//! the service to which a scaler connects.
 
-/// Where a scaler looks for a field, one of the `order` of its `keda` tag.
+/// A source in which a scaler looks for a field: one item in the `order` of its `keda` tag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum FieldSource {
     /// The metadata itself.
     Metadata,
-    /// The environment of a container, in the variable that the field with `FromEnv` at its end names.
+    /// The environment of a container, in the variable that is named by the field with the suffix `FromEnv`.
     Environment,
-    /// What the `authenticationRef` of the trigger leads to.
+    /// The source to which the `authenticationRef` of the trigger refers.
     Authentication,
 }
 
-/// For types of triggers, the names of all fields that their scalers read from the metadata or the environment (of
-/// some, with a `*` at its end, only the beginning), after the order in which they look for them: in the metadata
-/// (`m`), the environment (`e`), and authentication (`a`).
+/// The names of all fields that the scalers of the given types of triggers read from the metadata or the
+/// environment (for some, only the beginning, with a `*` at its end), after the sources in the order of
+/// lookup: the metadata (`m`), the environment (`e`), and authentication (`a`).
 const KEYS: &str = include_str!("keys.txt");
 
-/// The fields of a type: each with its order.
+/// Returns the fields of a type, each with its order.
 fn fields(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
     let lines = KEYS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(|(types, _)| types.split(',').any(|own| own == type_));
@@ -34,7 +35,8 @@ pub(super) fn keys(type_: &str) -> impl Iterator<Item = &'static str> + Clone {
     fields(type_).map(|(name, _)| name)
 }
 
-/// Returns where the scaler of a type looks for a field, in this order; nothing if it does not read it.
+/// Returns the sources in which the scaler of a type looks for a field, in this order; empty if the scaler
+/// does not read the field.
 pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = FieldSource> + use<> {
     let own = fields(type_).find(|(own, _)| match own.strip_suffix('*') {
         Some(start) => name.starts_with(start),

@@ -1,5 +1,5 @@
-//! A ScaledObject as it is written, `scaledobject_types.go` and `scaletriggers_types.go`. Reading is lax;
-//! `check` judges.
+//! A ScaledObject as written in a manifest, `scaledobject_types.go` and `scaletriggers_types.go`. Reading
+//! is lax; `check` validates.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::apimachinery::json::{DecodeError, decode, unique_map};
 use crate::apiserver::convert::{BEHAVIOR, UnknownFields, ValueShape, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
-/// The parts of a ScaledObject that its HPA is made of, in addition to its metadata.
+/// The parts of a ScaledObject that determine its HPA, in addition to its metadata.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct ScaledObjectManifest {
@@ -97,7 +97,7 @@ pub(super) struct Trigger {
     pub(super) metric_type: String,
 }
 
-/// `AuthenticationRef`. What it leads to is not read.
+/// `AuthenticationRef`. The object to which it refers is not read.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct AuthenticationRef {
@@ -134,7 +134,8 @@ impl ManifestSpec {
 }
 
 impl ScalingModifiers {
-    /// The target, `strconv.ParseFloat`: underscores may stand between digits, and it may be hexadecimal.
+    /// Returns the target as a number, like `strconv.ParseFloat`: underscores may separate digits, and the
+    /// number may be hexadecimal.
     pub(super) fn target_number(&self) -> Option<f64> {
         let bytes = self.target.as_bytes();
         let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
@@ -166,7 +167,7 @@ fn hexadecimal(text: &str) -> Option<f64> {
 }
 
 impl Trigger {
-    /// Whether it is about a resource of the pods, rather than an external metric.
+    /// Whether the trigger is for a resource of the pods, rather than an external metric.
     pub(super) fn is_resource(&self) -> bool {
         matches!(&*self.type_, "cpu" | "memory")
     }
@@ -230,7 +231,7 @@ const SPEC: &[(&str, ValueShape)] = &[
     ),
 ];
 
-/// The fields that a ScaledObject does not have.
+/// Returns the unknown fields of a ScaledObject.
 pub(super) fn unknown_fields(json: &str) -> Result<UnknownFields, DecodeError> {
     Ok(unknown_of(&decode(json)?, Fields(SPEC)))
 }

@@ -9,12 +9,12 @@ use super::Refused;
 use super::keys::{FieldSource, keys, order};
 use crate::apimachinery::names::nearest;
 
-/// Why a scaler gives no name or target.
+/// The reason why a scaler gives no name or target.
 pub(super) enum Gap {
     Refused(Refused),
     /// Only KEDA can know it.
     Open(String),
-    /// It ends with the namespace, which is not known, and begins like this.
+    /// The name begins like this and ends with the namespace, which is not known.
     OfNamespace(&'static str),
 }
 
@@ -24,7 +24,7 @@ impl From<Refused> for Gap {
     }
 }
 
-/// A field as far as the ScaledObject tells.
+/// A field, as far as it is known from the ScaledObject.
 pub(super) struct KnownField<'n, 't> {
     /// The name and value in the metadata.
     pub(super) stated: Option<(&'n str, &'t str)>,
@@ -39,14 +39,14 @@ pub(super) struct TriggerMetadata<'t> {
     type_: &'t str,
     values: &'t BTreeMap<String, Json>,
     is_authenticated: bool,
-    /// The ScaledObject's.
+    /// The namespace of the ScaledObject.
     pub(super) namespace: Option<&'t str>,
-    /// The fields that were asked for and are assumed, although authentication may have another value.
+    /// The requested fields that are assumed, although authentication may have other values.
     assumed: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> TriggerMetadata<'t> {
-    /// The metadata of the trigger of a type at this index.
+    /// Returns the metadata of the trigger with this type and index.
     pub(super) fn new(
         index: usize,
         type_: &'t str,
@@ -64,13 +64,13 @@ impl<'t> TriggerMetadata<'t> {
         }
     }
 
-    /// The trimmed value of a field that stands here, or of the first of several names (`one;other`); an empty
-    /// one counts as absent.
+    /// Returns the trimmed value of a field that is stated here, or of the first of several names
+    /// (`one;other`); an empty value counts as absent.
     pub(super) fn get(&self, names: &str) -> Option<&'t str> {
         self.stated(names).map(|(_, value)| value)
     }
 
-    /// The same with the name that is stated.
+    /// Returns the same value with the name that is stated.
     fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
         let values = names
             .split(';')
@@ -78,12 +78,12 @@ impl<'t> TriggerMetadata<'t> {
         values.into_iter().find(|(_, value)| !value.is_empty())
     }
 
-    /// The value of a field as it is written.
+    /// Returns the value of a field as written.
     pub(super) fn untrimmed(&self, name: &str) -> Option<&'t str> {
         self.values.get(name)?.as_str()
     }
 
-    /// A field that must stand here.
+    /// Returns a field that must be stated here.
     pub(super) fn need(&self, names: &str) -> Result<&'t str, Refused> {
         self.get(names).ok_or_else(|| self.missing(names))
     }
@@ -114,8 +114,8 @@ impl<'t> TriggerMetadata<'t> {
         found
     }
 
-    /// A field that decides on a name or a target, with the name that is stated; none where it is nowhere. One
-    /// that stands here is assumed, even if authentication may have another.
+    /// Returns a field that determines a name or a target, with the name under which it is stated; `None` if it
+    /// is not stated anywhere. A value that is stated here is assumed, even if authentication may have another.
     pub(super) fn known_field(
         &self,
         names: &'static str,
@@ -148,17 +148,17 @@ impl<'t> TriggerMetadata<'t> {
         }
     }
 
-    /// The value of such a field.
+    /// Returns the value of such a field.
     pub(super) fn known(&self, names: &'static str) -> Result<Option<&'t str>, Gap> {
         Ok(self.known_field(names)?.map(|(_, value)| value))
     }
 
-    /// One that must be somewhere.
+    /// Returns a field that must be stated somewhere.
     pub(super) fn known_need(&self, names: &'static str) -> Result<&'t str, Gap> {
         Ok(self.known(names)?.ok_or_else(|| self.missing(names))?)
     }
 
-    /// Assumes that authentication does not have a field that would decide.
+    /// Assumes that authentication does not have a field that would change the result.
     pub(super) fn assume_without(&self, name: &'static str) {
         if matches!(
             self.find(name).elsewhere,
@@ -168,12 +168,12 @@ impl<'t> TriggerMetadata<'t> {
         }
     }
 
-    /// The fields that were assumed, although authentication may have another value.
+    /// Returns the fields that were assumed, although authentication may have other values.
     pub(super) fn assumed(self) -> Vec<&'static str> {
         self.assumed.into_inner()
     }
 
-    /// That a field is missing, with the one that may be meant.
+    /// Returns the error for a missing field, with the key that may be meant.
     pub(super) fn missing(&self, names: &str) -> Refused {
         let name = names.split(';').next().unwrap_or(names);
         let error = self.refused(name, "required");
@@ -209,13 +209,13 @@ impl<'t> TriggerMetadata<'t> {
         })
     }
 
-    /// Returns the field that an unknown key is probably meant to be: none that is stated.
+    /// Returns the field that an unknown key is probably meant to be; only fields that are not stated qualify.
     fn similar(&self, key: &str) -> Option<&'static str> {
         let is_here = |name: &&str| order(self.type_, name).any(|own| own == FieldSource::Metadata);
         let open = keys(self.type_)
             .filter(is_here)
             .filter(|name| !self.values.contains_key(*name));
-        // A part of the name, such as replicas of desiredReplicas.
+        // A part of the name, such as `replicas` for `desiredReplicas`.
         let mut parts = open.clone().filter(|name| {
             let first = key.get(..1).unwrap_or_default().to_uppercase();
             name.strip_suffix(key.get(1..).unwrap_or(key))
@@ -225,24 +225,24 @@ impl<'t> TriggerMetadata<'t> {
         nearest(key, open).or(part)
     }
 
-    /// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
+    /// Returns an int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
     pub(super) fn whole(&self, name: &str, text: &str) -> Result<i64, Refused> {
         serde_json::from_str(text).map_err(|_| self.refused(name, "must be a whole number"))
     }
 
-    /// A float64, read alike.
+    /// Returns a float64, read in the same way.
     pub(super) fn number(&self, name: &str, text: &str) -> Result<f64, Refused> {
         serde_json::from_str(text).map_err(|_| self.refused(name, "must be a number"))
     }
 
-    /// The name of a metric, `GenerateMetricNameWithIndex` in `scaler.go` and `NormalizeString` in
+    /// Returns the name of a metric, like `GenerateMetricNameWithIndex` in `scaler.go` and `NormalizeString` in
     /// `normalize_string.go`.
     pub(super) fn with_index(&self, name: &str) -> String {
         let normalized = name.replace(['/', '.', ':', '%', '(', ')'], "-");
         format!("s{}-{normalized}", self.index)
     }
 
-    /// That the value of a field is refused.
+    /// Returns the error for a rejected value of a field.
     pub(super) fn refused(&self, name: &str, message: impl Into<String>) -> Refused {
         Refused::new(
             format!("spec.triggers[{}].metadata.{name}", self.index),

@@ -1,10 +1,10 @@
-//! KEDA's part of an HPA: the HorizontalPodAutoscaler that its operator makes of a ScaledObject
-//! (`keda.sh/v1alpha1`). Pure: it asks no scaler, evaluates no formula and knows no time. Follows KEDA
-//! 2.20.2: `controllers/keda/hpa.go`, the schema and webhook in `apis/keda/v1alpha1`, and the
+//! KEDA's part of an HPA: the HorizontalPodAutoscaler that its operator creates from a ScaledObject
+//! (`keda.sh/v1alpha1`). This code is pure: it queries no scaler, evaluates no formula and uses no clock.
+//! Follows KEDA 2.20.2: `controllers/keda/hpa.go`, the schema and webhook in `apis/keda/v1alpha1`, and the
 //! `GetMetricSpecForScaling` of each scaler in `pkg/scalers`.
 //!
-//! The metadata of triggers can hold passwords. It stays in here: of its values, only metric names and
-//! targets leave, and a refused value is shown only where it should have been a number.
+//! The metadata of triggers can contain passwords, so it stays in this module: of its values, only metric
+//! names and targets leave, and a rejected value is shown only where it should have been a number.
 
 mod check;
 mod cron;
@@ -46,61 +46,63 @@ use trigger::{Made, TriggerOwner};
 pub struct KedaHpa {
     /// The HPA's name.
     pub name: String,
-    /// Its namespace; none where the manifest states none.
+    /// The HPA's namespace; `None` if the manifest states none.
     pub namespace: Option<String>,
-    /// Its spec, as KEDA sends it to the API server, without the metrics in `open`.
+    /// The HPA's spec, as KEDA sends it to the API server, without the metrics in `open`.
     pub spec: HpaSpec,
     /// The metrics that cannot be known from the manifest alone.
     pub open: Vec<OpenMetric>,
     /// Whether KEDA takes over an HPA of this name that it did not create.
     pub takes_over: bool,
-    /// The container of the target whose environment triggers refer to, if one is named
+    /// The container of the target to whose environment triggers refer, if it is specified
     /// (`envSourceContainerName`).
     pub env_container: Option<String>,
-    /// What the HPA has from annotations, and what KEDA does in addition to it.
+    /// The notes about settings of the HPA that come from annotations, and about KEDA's actions in addition to
+    /// the HPA.
     pub notes: Vec<Note>,
 }
 
-/// The metrics of a trigger whose names only KEDA knows: those of the running HPA with its prefix.
+/// The metrics of a trigger whose names only KEDA knows: they are the metrics of the running HPA with its
+/// prefix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenMetric {
     /// The place among the metrics of the HPA.
     at: usize,
     /// The trigger by its place in the ScaledObject.
     trigger: usize,
-    /// Its type.
+    /// The trigger's type.
     type_: String,
     name: OpenName,
     target: OpenTarget,
-    /// As for every external metric of the ScaledObject.
+    /// The selector, the same for every external metric of the ScaledObject.
     selector: LabelSelector,
 }
 
 /// The name of a metric that cannot be known from the manifest alone.
 #[derive(Debug, Clone, PartialEq)]
 enum OpenName {
-    /// Only KEDA knows it, for this reason.
+    /// Only KEDA knows the name, for this reason.
     OfKeda(String),
-    /// This, followed by the namespace, which the manifest does not state.
+    /// This prefix, followed by the namespace, which the manifest does not state.
     OfNamespace(String),
 }
 
 /// The target of a metric that cannot be known from the manifest alone.
 #[derive(Debug, Clone, PartialEq)]
 enum OpenTarget {
-    /// It is in the manifest.
+    /// The target is in the manifest.
     Known(MetricTarget),
-    /// The scaler decides on the number, and the trigger on this type.
+    /// The scaler determines the number, and the trigger this type.
     Number(&'static str),
 }
 
-/// Why KEDA, or the API server before it, refuses a ScaledObject.
+/// The reason why KEDA, or the API server before it, rejects a ScaledObject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The field, such as `spec.triggers[0].metadata.threshold`; empty for the whole object.
     path: String,
     message: String,
-    /// What to do about it.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
@@ -148,8 +150,8 @@ pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Opti
     object.spec.queries.get(&place).map(String::as_str)
 }
 
-/// Whether such a query has an average, a quantile or a value per pod, which does not grow with the number of pods.
-/// Nothing else is said of it.
+/// Whether such a query has an average, a quantile or a value per pod, which does not grow with the number
+/// of pods. No other conclusion is drawn from it.
 pub(crate) fn is_per_pod(query: &str) -> bool {
     const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
     const COUNTS: [&str; 6] = [
@@ -182,11 +184,11 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
 /// The only version of a ScaledObject.
 const API_VERSION: &str = "keda.sh/v1alpha1";
 
-/// The annotation and label by which KEDA's metrics server knows whose metric is asked for
+/// The annotation and label with which KEDA's metrics server identifies the owner of a requested metric
 /// (`ScaledObjectOwnerAnnotation`, `scaledobject_types.go`).
 pub(crate) const OWNER: &str = "scaledobject.keda.sh/name";
 
-/// Whether a metric is one that KEDA's metrics server is asked for.
+/// Whether a metric is one that is requested from KEDA's metrics server.
 pub fn is_of_trigger(spec: &MetricSpec) -> bool {
     let metric = spec
         .external
@@ -199,7 +201,7 @@ pub fn is_of_trigger(spec: &MetricSpec) -> bool {
 /// `scaledobject_types.go`). It has no index.
 const COMPOSITE: &str = "composite-metric";
 
-/// The HPA's name, `getHPAName` in `hpa.go`.
+/// Returns the HPA's name, like `getHPAName` in `hpa.go`.
 fn hpa_name(name: &str, spec: &ManifestSpec) -> String {
     match spec.hpa_config().map_or("", |config| &config.name) {
         "" => format!("keda-hpa-{name}"),
@@ -207,7 +209,7 @@ fn hpa_name(name: &str, spec: &ManifestSpec) -> String {
     }
 }
 
-/// The name of the HPA of a ScaledObject and what it scales, if they can be read.
+/// Returns the name of the HPA of a ScaledObject and the target that it scales, if they can be read.
 pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     let name = decode(json).map_or_else(|_| String::new(), |it: ScaledObject| it.metadata.name);
     let spec = decode(json)
@@ -221,7 +223,8 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     (hpa_name(&name, &spec), target)
 }
 
-/// The fields that a ScaledObject does not have, which kubectl names before the API server looks at the others.
+/// Returns the unknown fields of a ScaledObject, which kubectl reports before the API server checks the
+/// others.
 ///
 /// # Errors
 ///
@@ -230,7 +233,7 @@ pub fn unknown_fields(json: &str) -> Result<UnknownFields, Refused> {
     Ok(manifest::unknown_fields(json)?)
 }
 
-/// The path in a ScaledObject of a field of the HPA that KEDA makes of it.
+/// Returns the path in a ScaledObject that corresponds to a field of the HPA that KEDA creates from it.
 pub fn path_of(field: &str) -> String {
     const PATHS: [(&str, &str); 3] = [
         (
@@ -247,12 +250,12 @@ pub fn path_of(field: &str) -> String {
 }
 
 impl KedaHpa {
-    /// The HPA that KEDA makes of a ScaledObject, `newHPAForScaledObject` in `hpa.go`. The namespace
-    /// is the one to use where the manifest states none.
+    /// Returns the HPA that KEDA creates from a ScaledObject, like `newHPAForScaledObject` in `hpa.go`.
+    /// `namespace` applies if the manifest states none.
     ///
     /// # Errors
     ///
-    /// The API server or KEDA refuses the ScaledObject, or KEDA has no HPA for it because it is paused.
+    /// The API server or KEDA rejects the ScaledObject, or KEDA creates no HPA for it because it is paused.
     pub fn of(json: &str, namespace: Option<&str>) -> Result<Self, Refused> {
         let ScaledObjectManifest { api_version, spec } = decode(json)?;
         if api_version != API_VERSION {
@@ -318,12 +321,12 @@ impl KedaHpa {
     }
 }
 
-/// Makes sure that a target has the container whose environment triggers refer to (`ResolveContainerEnv` in
+/// Checks that a target has the container to whose environment triggers refer (`ResolveContainerEnv` in
 /// `scale_resolvers.go`).
 ///
 /// # Errors
 ///
-/// Its template has no such container.
+/// The target's template has no such container.
 pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> Result<(), Refused> {
     let (Some(name), Some(template)) = (container, template) else {
         return Ok(());
@@ -339,8 +342,9 @@ pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> R
     )
 }
 
-/// The metrics in KEDA's order, `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up to 12
-/// metrics, Go's sort keeps the order within a type. Beyond that KEDA's order is another, which is not followed.
+/// Returns the metrics in KEDA's order, like `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up
+/// to 12 metrics, Go's sort keeps the order within a type. Beyond that, KEDA's order is different, and not
+/// followed.
 fn metrics(
     spec: &ManifestSpec,
     owner: &TriggerOwner<'_>,
@@ -363,12 +367,12 @@ fn metrics(
         }
         all.extend(made);
     }
-    // A target that is not a number makes no composite metric.
+    // A target that is not a number results in no composite metric.
     let modifiers = spec
         .modifiers()
         .filter(|own| own.target_number().is_some_and(|it| it > 0.0));
     if let Some(modifiers) = modifiers {
-        // Only Resource metrics are kept, so those of containers are lost with the external ones.
+        // Only Resource metrics are kept, so ContainerResource metrics are lost along with the external ones.
         let lost = all
             .iter()
             .filter(|it| it.type_() == "ContainerResource")
@@ -409,16 +413,16 @@ fn metrics(
     Ok((known, open))
 }
 
-/// The composite metric, from the same function. Its target is cut to thousandths.
+/// Returns the composite metric, from the same function. Its target is truncated to thousandths.
 fn composite(
     modifiers: &ScalingModifiers,
     owner: &TriggerOwner<'_>,
 ) -> Result<MetricSpec, Refused> {
     let path = "spec.advanced.scalingModifiers.target";
     let target = modifiers.target_number().unwrap_or_default();
-    // An empty formula or target, and one that is not positive, is refused where the formula is
-    // compiled (`ValidateAndCompileScalingModifiers`, `scaledobject_webhook.go`).
-    // Go's int64() of more than fits is the least number on amd64, which the API server refuses.
+    // An empty formula or target, and a target that is not positive, is rejected where the formula is compiled
+    // (`ValidateAndCompileScalingModifiers`, `scaledobject_webhook.go`). In Go on amd64, int64() of a number
+    // that does not fit is the least number, which the API server rejects.
     if target * 1000.0 >= i64::MAX as f64 {
         return Err(Refused::new(path, "larger than any target of a metric"));
     }
@@ -432,7 +436,7 @@ fn composite(
     Ok(external(COMPOSITE.to_owned(), owner.selector(), target))
 }
 
-/// An External metric.
+/// Returns an External metric.
 fn external(name: String, selector: LabelSelector, target: MetricTarget) -> MetricSpec {
     let metric = MetricIdentifier {
         name,
@@ -445,7 +449,7 @@ fn external(name: String, selector: LabelSelector, target: MetricTarget) -> Metr
     }
 }
 
-/// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
+/// Returns the behavior, in which an annotation can disable a direction, as in `newHPAForScaledObject`.
 fn behavior(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) -> Option<Behavior> {
     let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
     if let Some(Behavior {
@@ -478,8 +482,9 @@ fn behavior(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) -
     behavior
 }
 
-/// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
-/// metrics server (`pkg/fallback/fallback.go`), and its cache.
+/// Adds notes about KEDA's actions in addition to the HPA: its scale loop
+/// (`pkg/scaling/executor/scale_scaledobjects.go`), its metrics server (`pkg/fallback/fallback.go`), and
+/// its cache.
 fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
     // CPU and memory alone always count as active.
     let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
@@ -511,7 +516,7 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
                  spec.advanced.scalingModifiers.target, which is {target:?}"
             ),
             _ => {
-                // Other behaviors weigh the number against the current replicas, or do without it.
+                // Other behaviors compare the number with the current replicas, or do not use it.
                 let value = match fallback.behavior.as_deref() {
                     None | Some("" | "static") => {
                         count(fallback.replicas.unwrap_or_default(), "replica")
@@ -566,9 +571,9 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
     }
 }
 
-/// The metrics of a new HPA of a ScaledObject that have another index in the running one: places in the new
-/// and in the running spec. Only the index of their names differs, and no other metric has the same name
-/// after it.
+/// Returns the metrics of a new HPA of a ScaledObject that have another index in the running one: their
+/// places in the new and in the running spec. Only the index in their names differs, and no other metric
+/// has the same name after it.
 pub(crate) fn moved(running: &[MetricSpec], new: &[MetricSpec]) -> Vec<(usize, usize)> {
     fn without_index(metric: &MetricSpec) -> Option<(&str, &LabelSelector)> {
         let source = metric.external.as_ref()?;
@@ -597,7 +602,7 @@ pub(crate) fn moved(running: &[MetricSpec], new: &[MetricSpec]) -> Vec<(usize, u
 }
 
 impl OpenMetric {
-    /// Whether a metric of the running HPA is one of it.
+    /// Whether a metric of the running HPA belongs to this trigger.
     fn is(&self, metric: &MetricSpec) -> bool {
         metric.external.as_ref().is_some_and(|it| {
             it.metric.name.starts_with(&format!("s{}-", self.trigger))
@@ -605,7 +610,7 @@ impl OpenMetric {
         })
     }
 
-    /// The error for a trigger without a metric.
+    /// Returns the error for a trigger without a metric.
     fn lacks(trigger: usize, why: &str, target: &OpenTarget, is_running: bool) -> Refused {
         // A running HPA can only be replaced by another.
         let (lacks, flag) = if is_running {
@@ -625,13 +630,14 @@ impl OpenMetric {
         Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint)
     }
 
-    /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace. Where only KEDA knows a
-    /// name, it is that of the running HPA. If there is no such HPA, another name stands for it, because the replicas
-    /// do not depend on it; nobody is asked for the values of a manifest alone.
+    /// Puts the metrics of each open trigger into the spec of an HPA in a namespace. A name that only KEDA
+    /// knows is taken from the running HPA. If there is no such HPA, another name is used in its place, because
+    /// the replicas do not depend on it; the values of a manifest alone are not requested.
     ///
     /// # Errors
     ///
-    /// The running HPA has no metric of such a trigger, or there is none and only KEDA knows the target.
+    /// The running HPA has no metric of such a trigger, or there is no running HPA and only KEDA knows the
+    /// target.
     pub fn fill(
         open: &[Self],
         spec: &mut HpaSpec,
@@ -705,7 +711,7 @@ impl OpenMetric {
 }
 
 impl OpenTarget {
-    /// Makes a target of the running HPA this one.
+    /// Sets a target of the running HPA to this one.
     fn replace(&self, running: &mut MetricTarget) {
         match self {
             Self::Known(target) => running.clone_from(target),
@@ -719,7 +725,7 @@ impl OpenTarget {
 }
 
 impl manifest::ScaleTarget {
-    /// With KEDA's defaults, `ParseGVKR` in `gvkr.go`.
+    /// Returns the target with KEDA's defaults, like `ParseGVKR` in `gvkr.go`.
     fn resolved(&self) -> CrossVersionObjectReference {
         let or = |text: &str, default: &str| match text {
             "" => default.to_owned(),

@@ -1,8 +1,9 @@
-//! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): what each calls its
-//! metric, and which field of a trigger's metadata is the target. Each row is the `keda` tags and the
-//! `GetMetricSpecForScaling` of the file in `pkg/scalers` that stands above it. `required` are the fields
-//! that can stand only in the metadata and have no default. Where else a field can come from is in `keys.txt`;
-//! what a TriggerAuthentication or the environment of a container has is not known here.
+//! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): the name that each gives
+//! its metric, and the field of a trigger's metadata that is the target. Each row has the `keda` tags and
+//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. `required` lists the
+//! fields that can be stated only in the metadata and have no default. The other sources of a field are in
+//! `keys.txt`; the contents of a TriggerAuthentication or of the environment of a container are not known
+//! here.
 
 use super::Refused;
 use super::cron::is_schedule;
@@ -11,27 +12,27 @@ use super::url::{UrlPath, parameters, query_escaped};
 use crate::apimachinery::go;
 use crate::apimachinery::names::nearest;
 
-/// How one type of triggers becomes metrics.
+/// The rules by which a type of triggers becomes metrics.
 pub(super) struct Scaler {
     types: &'static [&'static str],
     pub(super) metrics: Metrics,
     pub(super) required: &'static [&'static str],
-    /// The type of the target, where the trigger has no say in it.
+    /// The type of the target, if the trigger cannot change it.
     pub(super) only: Option<&'static str>,
 }
 
 /// The metrics of a trigger.
 pub(super) enum Metrics {
-    /// One.
+    /// One metric.
     One(MetricName, ScalerTarget),
-    /// One for each of these fields that is set: the end of its name, the field, and what the value is
-    /// multiplied by. The name begins with a text and the value of another field.
+    /// One metric for each of these fields that is set: the end of its name, the field, and the factor for the
+    /// value. The name begins with a text and the value of another field.
     Each {
         prefix: &'static str,
         field: &'static str,
         metrics: &'static [(&'static str, &'static str, i64)],
     },
-    /// Those that a server of the user's own answers with.
+    /// The metrics that a user's own server answers with.
     OfScaler,
 }
 
@@ -43,7 +44,7 @@ pub(super) enum MetricName {
     Of(&'static str, &'static str),
     /// A rule.
     Rule(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
-    /// A rule for the whole name, which may be without an index.
+    /// A rule for the whole name, which may lack an index.
     Whole(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
 }
 
@@ -61,10 +62,10 @@ pub(super) enum ScalerTarget {
     ),
 }
 
-/// A field and its value or default; none if it is missing.
+/// A field and its value or default; `None` if it is missing.
 type Field<'t> = (&'static str, Option<&'t str>);
 
-/// How a target is read.
+/// The notation of a target.
 #[derive(Clone, Copy)]
 pub(super) enum TargetNumber {
     /// `int64`, `GetMetricTarget`.
@@ -73,7 +74,7 @@ pub(super) enum TargetNumber {
     Milli,
 }
 
-/// The scaler of a type, or the type that may be meant.
+/// Returns the scaler of a type; on failure, the type that may be meant.
 pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str>> {
     let known = SCALERS
         .iter()
@@ -83,7 +84,7 @@ pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str
 }
 
 impl MetricName {
-    /// The name of the metric of a trigger.
+    /// Returns the name of the metric of a trigger.
     pub(super) fn of(&self, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
         let name = match *self {
             Self::Fixed(name) => name.to_owned(),
@@ -429,7 +430,7 @@ static SCALERS: &[Scaler] = &[
         whole("queueDepth", "20"),
         &["host"],
     ),
-    // influxdb_scaler.go: several versions are none that needs a name
+    // influxdb_scaler.go: an influxVersion other than 2 or 3, such as several versions, requires no name
     one(
         &["influxdb"],
         Rule(|it| {
@@ -595,7 +596,7 @@ static SCALERS: &[Scaler] = &[
         milli_needed("threshold"),
         &["serverAddress", "query"],
     ),
-    // pulsar_scaler.go, which does not look at metricType
+    // pulsar_scaler.go, which does not use metricType
     only(
         "AverageValue",
         one(
@@ -681,7 +682,7 @@ static SCALERS: &[Scaler] = &[
         milli_needed("targetQueryValue"),
         &["host", "collection"],
     ),
-    // splunk_observability_scaler.go, which does not look at metricType
+    // splunk_observability_scaler.go, which does not use metricType
     only(
         "Value",
         one(
@@ -775,14 +776,15 @@ fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     Ok(format!("artemis-{name}"))
 }
 
-/// The properties of a broker in the path of Jolokia's API, which follow the first colon, without a text in them.
+/// Returns the properties of a broker in the path of Jolokia's API, which follow the first colon, without a
+/// text in them.
 fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Option<[String; N]> {
     let properties = path.split(':').nth(1)?.split('/').next()?;
     let query = properties.replace(without, "").replace(',', "&");
     parameters(&query, names)
 }
 
-/// That a template has no names.
+/// Returns the error for a template without names.
 fn no_template<const N: usize>(
     metadata: &TriggerMetadata<'_>,
     field: &str,
@@ -808,7 +810,7 @@ fn apache_kafka(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     })
 }
 
-/// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group where there is no topic.
+/// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group if there is no topic.
 fn kafka(metadata: &TriggerMetadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
     match metadata.known("topic")? {
         Some(topic) => Ok(format!("kafka-{}", topics(topic))),
@@ -819,8 +821,8 @@ fn kafka(metadata: &TriggerMetadata<'_>, topics: fn(&str) -> String) -> Result<S
     }
 }
 
-/// `parseAwsSqsQueueMetadata` in `aws_sqs_queue_scaler.go`: the last part of a URL's path, or the text as
-/// it is where `url.ParseRequestURI` takes it for no URL.
+/// `parseAwsSqsQueueMetadata` in `aws_sqs_queue_scaler.go`: the last part of a URL's path, or the unchanged
+/// text if `url.ParseRequestURI` does not accept it as a URL.
 fn aws_sqs(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let text = metadata.known_need("queueURL")?;
     let Some(path) = UrlPath::of(text) else {
@@ -955,7 +957,8 @@ fn datadog(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     Ok(metadata.with_index(&format!("datadog-{before}")))
 }
 
-/// `parseElasticsearchMetadata` and `parseOpensearchMetadata`, whose `Validate` wants one of the two.
+/// `parseElasticsearchMetadata` and `parseOpensearchMetadata`; their `Validate` requires exactly one of the
+/// two.
 fn search(prefix: &str, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     match metadata.get("query") {
         Some(_) if metadata.get("searchTemplateName").is_none() => Ok(format!("{prefix}-query")),
@@ -992,7 +995,8 @@ fn workload(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     }
 }
 
-/// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string decides, and it is never in the metadata.
+/// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string takes precedence, and it is never in the
+/// metadata.
 fn mysql(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let has_name = metadata.get("dbName").is_some();
     if has_name && metadata.get("connectionStringFromEnv").is_none() {
@@ -1045,7 +1049,8 @@ fn non_zero<'t>(
     Ok((metadata.number(name, text)? != 0.0).then_some(text))
 }
 
-/// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
+/// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: the field depends on what is
+/// counted.
 fn redis_streams<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
     let lag = metadata
         .get("lagCount")

@@ -1,5 +1,5 @@
-//! A trigger as metrics of an HPA: resources by `cpu_memory_scaler.go`, all others External by the table
-//! in [`super::scalers`].
+//! The metrics of a trigger in an HPA: resources by `cpu_memory_scaler.go`, all others External by the
+//! table in [`super::scalers`].
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::note::Note;
 
-/// The ScaledObject that a trigger is in.
+/// The ScaledObject that contains a trigger.
 pub(super) struct TriggerOwner<'o> {
     pub(super) name: &'o str,
     pub(super) namespace: Option<&'o str>,
@@ -23,7 +23,7 @@ pub(super) struct TriggerOwner<'o> {
 }
 
 impl TriggerOwner<'_> {
-    /// What all its external metrics are selected by, `getScaledObjectMetricSpecs` in `hpa.go`.
+    /// Returns the selector of all its external metrics, as `getScaledObjectMetricSpecs` in `hpa.go` does.
     pub(super) fn selector(&self) -> LabelSelector {
         let labels = BTreeMap::from([(OWNER.to_owned(), self.name.to_owned())]);
         LabelSelector {
@@ -36,7 +36,7 @@ impl TriggerOwner<'_> {
 /// A metric of a trigger.
 pub(super) enum Made {
     Known(Box<MetricSpec>),
-    /// One whose name only KEDA knows.
+    /// A metric whose name only KEDA knows.
     Open(Box<OpenMetric>),
 }
 
@@ -48,7 +48,7 @@ impl Made {
         }
     }
 
-    /// The name, if it is a known one of type External.
+    /// Returns the name, if it is known and the metric is of type External.
     pub(super) fn external(&self) -> Option<&str> {
         match self {
             Self::Known(metric) => metric.external.as_ref().map(|own| &*own.metric.name),
@@ -56,7 +56,7 @@ impl Made {
         }
     }
 
-    /// The metric, if it is of type Resource.
+    /// Returns the metric, if it is of type Resource.
     pub(super) fn resource(self) -> Option<MetricSpec> {
         match self {
             Self::Known(metric) if metric.resource.is_some() => Some(*metric),
@@ -65,7 +65,7 @@ impl Made {
     }
 }
 
-/// The metrics of a trigger, the scaler's `GetMetricSpecForScaling`.
+/// Returns the metrics of a trigger, like the scaler's `GetMetricSpecForScaling`.
 pub(super) fn metrics(
     trigger: &Trigger,
     index: usize,
@@ -105,7 +105,7 @@ pub(super) fn metrics(
             None => error,
         }
     })?;
-    // `GetMetricTargetType` in `scaler.go`; any other text is refused by the API server.
+    // `GetMetricTargetType` in `scaler.go`; the API server rejects any other text.
     let type_ = match (*only, &*trigger.metric_type) {
         (Some(only), _) => only,
         (None, "" | "AverageValue") => "AverageValue",
@@ -132,7 +132,7 @@ pub(super) fn metrics(
     Ok(made)
 }
 
-/// The metrics of a scaler, with this type of target.
+/// Returns the metrics of a scaler, with this type of target.
 fn external_metrics(
     metrics: &Metrics,
     metadata: &TriggerMetadata<'_>,
@@ -211,7 +211,7 @@ fn resource(
             type_: "Utilization".to_owned(),
             average_utilization: match text.parse() {
                 Ok(percent) if percent > 0 => Some(percent),
-                // KEDA itself takes it, and the API server refuses the HPA that it makes of it.
+                // KEDA accepts it, but the API server rejects the HPA that KEDA creates from it.
                 Ok(percent) => {
                     return Err(
                         metadata.refused("value", format!("{percent} is not greater than 0"))
@@ -258,7 +258,7 @@ fn resource(
 }
 
 impl OpenName {
-    /// The name that a gap leaves open.
+    /// Returns the name that a gap leaves open.
     fn of(gap: Gap, metadata: &TriggerMetadata<'_>) -> Result<Self, Refused> {
         match gap {
             Gap::Refused(refused) => Err(refused),
@@ -269,7 +269,7 @@ impl OpenName {
 }
 
 impl ScalerTarget {
-    /// The number that is the target.
+    /// Returns the number that is the target.
     fn read(&self, metadata: &TriggerMetadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
         let (name, text, number) = match *self {
             Self::Fixed(number) => return Ok(quantity(number)),
@@ -291,7 +291,7 @@ impl ScalerTarget {
             TargetNumber::Whole => quantity(metadata.whole(name, text)?),
             TargetNumber::Milli => milli(metadata, name, text)?,
         };
-        // No metric of an HPA may have such a target; a composite one takes its place.
+        // No metric of an HPA may have such a target; a composite metric replaces it.
         if value.signum() <= 0 && !uses_modifiers {
             let message = format!("{text:?} is no target: the API server takes only more than 0");
             return Err(metadata.refused(name, message).into());
@@ -300,7 +300,7 @@ impl ScalerTarget {
     }
 }
 
-/// A float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
+/// Returns a float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
 fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
     let value = metadata.number(name, text)?;
     if value < 0.0 {

@@ -1,4 +1,4 @@
-//! URLs as Go's `net/url` reads them, for the scalers that take a name out of one.
+//! URLs as Go's `net/url` reads them, for the scalers that take a name from one.
 
 use core::net::Ipv6Addr;
 
@@ -25,12 +25,12 @@ const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
 pub(super) struct UrlPath<'u> {
     /// `Path`: without escapes.
     pub(super) decoded: String,
-    /// `RawPath`: as it is written; none where Go would escape `decoded` to the same text.
+    /// `RawPath`: as written; `None` if Go would escape `decoded` to the same text.
     pub(super) raw: Option<&'u str>,
 }
 
 impl<'u> UrlPath<'u> {
-    /// The path of a URL with a scheme or of a path alone; none for a text that is no URL.
+    /// Returns the path of a URL with a scheme, or of a path alone; `None` for a text that is not a URL.
     pub(super) fn of(text: &'u str) -> Option<Self> {
         if text.is_empty() || text.contains(|c: char| c.is_ascii_control()) {
             return None;
@@ -55,7 +55,7 @@ impl<'u> UrlPath<'u> {
                 path
             }
             None if rest.starts_with('/') => rest,
-            // What follows a scheme without a slash is opaque.
+            // The part after a scheme without a slash is opaque.
             None if !scheme.is_empty() => "",
             None => return None,
         };
@@ -75,7 +75,7 @@ fn is_scheme(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// Whether `parseAuthority` takes the part before the path.
+/// Whether `parseAuthority` accepts the part before the path.
 fn is_authority(scheme: &str, text: &str) -> bool {
     let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
     let is_of_user = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
@@ -103,7 +103,7 @@ fn is_authority(scheme: &str, text: &str) -> bool {
         && decoded(user).is_some()
 }
 
-/// Whether it is nothing, or a colon with digits if need be.
+/// Whether a text is empty, or a colon with any digits after it.
 fn is_port(text: &str) -> bool {
     text.is_empty()
         || text
@@ -111,7 +111,7 @@ fn is_port(text: &str) -> bool {
             .is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// A text without its escapes; none if one is not two hexadecimal digits.
+/// Returns a text without its escapes; `None` if one is not two hexadecimal digits.
 fn decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     parts.next();
@@ -122,8 +122,8 @@ fn decoded(text: &str) -> Option<String> {
         .then(|| percent_decode_str(text).decode_utf8_lossy().into_owned())
 }
 
-/// The first value of each of these parameters, `url.ParseQuery`; none if the query cannot be parsed or lacks
-/// one of them, or if one is empty.
+/// Returns the first value of each of these parameters, like `url.ParseQuery`; `None` if the query cannot
+/// be parsed or lacks one of them, or if one is empty.
 pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Option<[String; N]> {
     let mut values = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {

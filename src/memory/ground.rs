@@ -14,23 +14,23 @@ use crate::snapshot::memory::ScaleEvent;
 pub enum Ground {
     /// No pass has run on the HPA.
     NeverReconciled,
-    /// The leader has lost its lease, and its memory with it.
+    /// The leader has lost its lease and, with it, its memory.
     LeaderLost {
-        /// When it last renewed the lease.
+        /// The time of its last renewal.
         renewed: Timestamp,
     },
     /// The status says nothing about the recommendations.
     StatusSilent(StatusSilent),
     /// The last status.
     LastStatus {
-        /// What it says about its pass.
+        /// The conclusions about its pass.
         sighting: Sighting,
-        /// How old it is.
+        /// The age of the status.
         age: Option<SignedDuration>,
     },
     /// Statuses that have been overwritten since.
     EarlierStatuses {
-        /// The number of recommendations known from them.
+        /// The number of recommendations known from these statuses.
         count: usize,
         /// The time of the first.
         first: Timestamp,
@@ -39,47 +39,47 @@ pub enum Ground {
     },
     /// A rescale that followed a recommendation.
     Rescale {
-        /// Its minimum replicas.
+        /// The minimum of the recommendation.
         at_least: i32,
-        /// Its time.
+        /// The time of the rescale.
         time: Timestamp,
     },
     /// Passes that were run again over a history of samples.
     Played {
-        /// How many.
+        /// The number of passes.
         count: usize,
         /// The time of the first.
         first: Timestamp,
         /// The time of the last.
         last: Timestamp,
     },
-    /// Passes before now that were run again over a history of samples, which makes the bounds narrower.
+    /// Passes before now that were run again over a history of samples, which narrows the bounds.
     Recorded {
         /// The time of the first.
         first: Timestamp,
         /// The time of the last.
         last: Timestamp,
-        /// Where the history is from.
+        /// The source of the history.
         source: String,
     },
-    /// A history of samples is not used, because it does not agree with the API.
+    /// A history of samples is not used, because it contradicts the API.
     Contradicted(Contradiction),
-    /// What the rate limits of `behavior` count.
+    /// The rescales that the rate limits of `behavior` count.
     RateLimits(CountedRescales),
-    /// Since when the controller has had its history.
+    /// The time since which the controller has had its history.
     Controller(Running),
 }
 
-/// Why a status says nothing about the recommendations.
+/// The reason why a status says nothing about the recommendations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum StatusSilent {
-    /// A later one could not be written.
+    /// A later status could not be written.
     #[error("event FailedUpdateStatus: a later one could not be written")]
     LaterLost,
-    /// It was written by us.
+    /// This program wrote the status.
     #[error("kubectl-hpa wrote it, possibly without a pass since")]
     WrittenByUs,
-    /// It belongs to an HPA that has since been replaced.
+    /// The status belongs to an HPA that has since been replaced.
     #[error("no pass since the HPA was replaced")]
     Replaced,
     /// The spec was changed after it.
@@ -87,18 +87,18 @@ pub enum StatusSilent {
     SpecChanged,
 }
 
-/// Where a history of samples does not agree with the API.
+/// The point on which a history of samples contradicts the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
     /// The replicas of the target.
     #[error("the recorded replicas are not those of the target")]
     Replicas,
-    /// What a pass recommended.
+    /// The recommendation of a pass.
     #[error("the recorded metrics lead to other recommendations than the status shows")]
     Recommendations,
 }
 
-/// What the rate limits count.
+/// The rescales that the rate limits count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CountedRescales {
     /// Nothing, because without `behavior` no scale changes are remembered.
@@ -113,11 +113,11 @@ pub enum CountedRescales {
     ByEvents(Vec<ScaleEvent>),
     /// These changes, according to the replicas in a history of samples.
     Recorded(Vec<ScaleEvent>),
-    /// Possibly anything.
+    /// Possibly any rescales.
     Any(UnknownRescales),
 }
 
-/// Why the rescales are unknown.
+/// The reason why the rescales are unknown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownRescales {
     /// A status could not be written.
@@ -135,19 +135,19 @@ pub enum UnknownRescales {
     /// An event of the target reports a change that is not the controller's.
     #[error("a {SCALED} event of the target shows another change: {message}")]
     OtherChange {
-        /// Its message.
+        /// The event's message.
         message: String,
     },
 }
 
-/// Since when the controller has had its history.
+/// The time since which the controller has had its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Running {
-    /// It has led since then, according to its lease.
+    /// The controller has led since then, according to its lease.
     Leads(Timestamp),
-    /// It has not restarted since then, according to its statuses.
+    /// The controller has not restarted since then, according to its pod's statuses.
     Since(Timestamp),
-    /// It may have restarted at any time.
+    /// The controller may have restarted at any time.
     Unknown,
 }
 
@@ -242,7 +242,7 @@ impl From<&Ground> for BasisView {
 }
 
 impl CountedRescales {
-    /// Words what the rate limits count, and how that is known.
+    /// Describes the changes that rate limits count, and how they are known.
     fn words(&self) -> (String, String) {
         match self {
             Self::NoBehavior => (
@@ -283,7 +283,7 @@ fn counted(changes: &[ScaleEvent]) -> String {
 }
 
 impl Running {
-    /// Words since when the controller has had its history, and how that is known.
+    /// Returns the words for the time since which the controller has had its history, and for the evidence.
     fn words(self) -> (String, &'static str) {
         match self {
             Self::Leads(since) => (

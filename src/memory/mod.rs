@@ -1,6 +1,6 @@
-//! What the controller remembers between passes: recommendations and scale events. It can be
-//! stated, assumed for a controller that has just started, or inferred from the API,
-//! with bounds that hold. Nothing is guessed silently.
+//! The controller's memory between passes: recommendations and scale events. It can be stated, assumed for
+//! a controller that has just started, or inferred from the API, with bounds that hold. Nothing is guessed
+//! silently.
 
 pub mod ground;
 pub mod infer;
@@ -28,33 +28,33 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use ground::Ground;
 use spans::SECOND;
 
-/// How well the memory is known.
+/// The certainty of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Knowledge {
-    /// It is stated, list by list.
+    /// The memory is stated, list by list.
     Stated,
     /// The controller has not seen the HPA before.
     JustStarted,
-    /// It is bounded by evidence in the API.
+    /// The memory is bounded by evidence in the API.
     Inferred,
     /// Nothing is known; the memory of a controller that has just started is used.
     Unknown,
 }
 
-/// The memory that a pass uses, and how well it is known.
+/// The memory that a pass uses, and its certainty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     /// The most likely memory.
     pub likely: Memory,
-    /// How well it is known.
+    /// The certainty of the memory.
     pub knowledge: Knowledge,
-    /// What it may be instead; `None` if it is known.
+    /// The possible memories; `None` if the memory is known.
     pub possible: Option<Possible>,
     /// The grounds for the bounds.
     pub grounds: Vec<Ground>,
 }
 
-/// Everything that the memory may be, if it affects the next pass.
+/// All possible memories, as far as they affect the next pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Possible {
@@ -62,10 +62,11 @@ pub struct Possible {
     pub highest: Extreme,
     /// The lowest recommendation that holds back scaling up; only with `behavior`.
     pub lowest: Extreme,
-    /// The scale changes that a rate limit may count, as alternative lists of which one is right; `None` if
-    /// they may be anything. Added replicas are positive.
+    /// The scale changes that a rate limit may count, as alternative lists, one of which is right; `None` if
+    /// they may be any changes. Added replicas are positive.
     pub changes: Option<Vec<Vec<ScaleEvent>>>,
-    /// What a controller may remember that has restarted, and is held to the count that it found at the next pass.
+    /// The possible memories of a controller that has restarted, and is held to the count that it found at the
+    /// next pass.
     #[serde(skip)]
     pub later: Vec<Memory>,
     /// The lists with which a hold against scaling down ends soonest and last.
@@ -76,12 +77,12 @@ pub struct Possible {
     pub up: Ends,
 }
 
-/// Lists of recommendations that bound when any possible list ends its hold.
+/// Lists of recommendations that bound the time at which any possible list ends its hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends {
-    /// With this one it ends soonest.
+    /// The list with which the hold ends soonest.
     pub soonest: Vec<Recommendation>,
-    /// With this one it ends last.
+    /// The list with which the hold ends last.
     pub last: Vec<Recommendation>,
 }
 
@@ -89,11 +90,11 @@ pub struct Ends {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extreme {
-    /// For the highest: `None` if there may be no recommendation at all. For the lowest: `None`
-    /// if it may be anything.
+    /// For the highest: `None` if there may be no recommendation at all. For the lowest: `None` if it is
+    /// unbounded.
     pub at_least: Option<i32>,
-    /// For the highest: `None` if it may be anything. For the lowest: `None` if there may be no
-    /// recommendation at all.
+    /// For the highest: `None` if it is unbounded. For the lowest: `None` if there may be no recommendation at
+    /// all.
     pub at_most: Option<i32>,
 }
 
@@ -142,7 +143,7 @@ impl Remembered {
         self
     }
 
-    /// Returns the memory that the input states, else what can be inferred.
+    /// Returns the memory that the input states, or otherwise the inferred one.
     pub fn of(input: &Input) -> Self {
         let Input {
             snapshot,
@@ -185,12 +186,12 @@ impl Remembered {
         }
     }
 
-    /// Whether the controller is known to remember nothing, rather than assumed to.
+    /// Whether the controller's memory is known, rather than assumed, to be empty.
     pub fn is_known_empty(&self) -> bool {
         self.knowledge == Knowledge::JustStarted && !self.grounds.is_empty()
     }
 
-    /// Returns a memory about which nothing is known at a time.
+    /// Returns the unknown memory at a given time.
     pub fn unknown(now: Timestamp) -> Self {
         let [down, up] = [i32::MAX, 0].map(|replicas| Ends {
             soonest: Vec::new(),
@@ -213,8 +214,9 @@ impl Remembered {
     }
 }
 
-/// Returns the lease of a leader that has certainly lost it, and ended with its memory: it gives up well before
-/// another may take over. A sign of a controller since then shows that it needs no lease.
+/// Returns the lease of a leader that has certainly lost it, and ended along with its memory: it gives up
+/// well before another may take over. If there is a sign of a controller since then, the controller needs
+/// no lease.
 fn lost_leader(input: &Input) -> Option<Lease> {
     let lease = input.lapsed_lease()?;
     let lost = lease.renewed.plus(lease.duration).plus(SECOND);

@@ -1,7 +1,7 @@
-//! What the metrics of a pass asked for, according to the values in its `status.currentMetrics`. An average over
-//! the target's `status.replicas` leads back to the total and so to the proposal. An average over pods does not,
-//! because some of them may have lacked metrics; but it shows whether there was a reason to scale, and how far the
-//! proposal can have been from the replicas.
+//! The replicas that the metrics of a pass proposed, according to the values in its
+//! `status.currentMetrics`. An average over the target's `status.replicas` yields the total, and so the
+//! proposal. An average over pods does not, because some of the pods may have lacked metrics; but it shows
+//! whether there was a reason to scale, and how far the proposal can have been from the replicas.
 
 use std::ops::RangeInclusive;
 
@@ -16,21 +16,22 @@ use crate::version::Version;
 pub(super) struct PastProposal {
     /// The values that each metric may have proposed.
     metrics: Vec<Values>,
-    /// The most likely value of the highest.
+    /// The most likely value of the highest proposal.
     pub(super) likely: Option<i32>,
 }
 
 /// Values that a metric may have proposed, in any order.
 type Values = Vec<RangeInclusive<i32>>;
 
-/// Anything.
+/// Any number of replicas.
 const UNKNOWN: RangeInclusive<i32> = 0..=i32::MAX;
 
 /// Totals up to this are exact as floats, and so are their quotients.
 const EXACT: i128 = 1 << 52;
 
 impl PastProposal {
-    /// Returns the lowest and the highest possible proposal within a range; `None` if there is none.
+    /// Returns the lowest and the highest possible proposal within a range; `None` if no proposal is possible
+    /// there.
     pub(super) fn within(&self, range: &RangeInclusive<i32>) -> Option<(i32, i32)> {
         // The highest proposal counts: one is as high, and none is higher.
         let lowest = self
@@ -60,14 +61,14 @@ impl PastProposal {
     }
 }
 
-/// Returns the least of the values from `low` up.
+/// Returns the lowest of the values that are at least `low`.
 fn least(values: &Values, low: i32) -> Option<i32> {
     let these = values.iter().filter(|it| *it.end() >= low);
     these.map(|it| low.max(*it.start())).min()
 }
 
-/// Reads a status that belongs to the given spec; `counted` is the target's `status.replicas` at that
-/// time, if known, and `there` its possible values.
+/// Reads a status that belongs to the given spec. `counted` is the target's `status.replicas` at that time,
+/// if known; `there` is the current replicas, if they may also have been the replicas then.
 pub(super) fn read(
     hpa: &Hpa,
     controller: &Controller,
@@ -112,7 +113,7 @@ pub(super) fn read(
     PastProposal { metrics, likely }
 }
 
-/// What decides between a value of pods and a proposal.
+/// The terms that determine the proposal for a value of pods.
 struct ProposalTerms<'t> {
     version: &'t Version,
     tolerances: Tolerances,
@@ -122,7 +123,7 @@ struct ProposalTerms<'t> {
 }
 
 impl ProposalTerms<'_> {
-    /// Returns what a metric may have proposed whose value is this; `None` if that may be anything.
+    /// Returns the possible proposals of a metric with this value; `None` if any proposal is possible.
     fn values(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<Values> {
         if is_average_over_target(spec) {
             return None;
@@ -141,7 +142,7 @@ impl ProposalTerms<'_> {
             value.milli_value() as f64 / wanted.milli_value() as f64
         };
         let is_of_pods = utilization.is_some() || averages.is_some();
-        // Before 1.26 a pod without metrics was assumed to use what it requests, even if the target is more.
+        // Before 1.26, a pod without metrics was assumed to use what it requests, even if the target is higher.
         let fills = self.version.fills_missing_at_target()
             || wanted.average_utilization.is_none_or(|it| it <= 100);
         // Pods that lack metrics bring a ratio nearer to 1, or to its other side; both change nothing.
@@ -166,11 +167,12 @@ impl ProposalTerms<'_> {
             .contain(ratio, self.version.has_tolerance_interval())
     }
 
-    /// Returns the fewest replicas to which a utilization above the target can have led, of pods with the same
-    /// requests. At least one of them had metrics; the others counted as zero.
+    /// Returns the fewest replicas that a utilization above the target can have proposed, for pods with the
+    /// same requests. At least one of them had metrics; the others counted as zero.
     fn least(&self, wanted: i32, percent: i32, pods: i32) -> Option<i32> {
         let (percent, all) = (i64::from(percent), i64::from(pods));
-        // A percentage is truncated, so the pods with metrics may have had anything below the next one.
+        // A percentage is truncated, so the usage of the pods with metrics may have been anything below the next
+        // one.
         let share = (1..=all).find_map(|measured| {
             let least = percent * measured / all;
             let most = ((percent + 1) * measured - 1) / all;
@@ -199,14 +201,14 @@ fn wanted_average(spec: &MetricSpec) -> Option<i64> {
     target.average_value.as_ref().map(Quantity::milli_value)
 }
 
-/// What a mean over replicas leads to.
+/// The proposals that follow from a mean over replicas.
 struct OfTotal {
     proposals: RangeInclusive<i32>,
     /// The proposal of the likeliest total.
     likely: i32,
 }
 
-/// Returns what a mean over this many replicas leads to. It was rounded up.
+/// Returns the proposals that follow from a mean over this many replicas. The mean was rounded up.
 fn of_total(
     spec: &MetricSpec,
     current: &MetricValueStatus,
@@ -221,9 +223,9 @@ fn of_total(
         return None;
     }
     let (target, counted) = (target as f64, f64::from(counted));
-    // On the edge of the tolerance versions differ.
+    // At the edge of the tolerance, versions differ.
     let edge = 1e-9;
-    // Most totals are whole, as lengths of queues are.
+    // Most totals are whole numbers, such as the lengths of queues.
     let whole = most / 1000 * 1000;
     let usual = if whole >= least { whole } else { most };
     let [[low, _], [_, likely], [_, high]] = [least, usual, most].map(|total| {
@@ -245,7 +247,7 @@ fn of_total(
     (high <= f64::from(i32::MAX)).then_some(found)
 }
 
-/// Returns the proposal if all of this many pods counted, when `current` replicas were requested.
+/// Returns the proposal if all of the given pods counted, when `current` replicas were requested.
 fn of_pods(
     spec: &MetricSpec,
     reported: &MetricValueStatus,

@@ -1,5 +1,5 @@
-//! What a history of samples adds to the bounds of what the controller remembers now. It is used only where it
-//! agrees with what the API shows, and only makes the bounds narrower.
+//! The bounds that a history of samples adds to the memory of the controller now. They are used only where
+//! they agree with the API, and only narrow the existing bounds.
 
 use super::ground::{Contradiction, CountedRescales, Ground};
 use super::known::Known;
@@ -76,14 +76,14 @@ pub(super) fn narrow(
     }
 }
 
-/// Where a history does not agree with what the API shows.
+/// Returns the point on which a history contradicts the API.
 fn contradiction(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
     past: &Past,
 ) -> Option<Contradiction> {
     let last_scale = known.hpa.status.last_scale_time;
-    // What was changed since the last scrape is not recorded yet.
+    // A change since the last scrape is not recorded yet.
     let is_settled = last_scale.is_none_or(|last| last.plus(known.rhythm.longest * 3) < known.now);
     let Bounds { at_least, at_most } = past.replicas;
     if is_settled && !(at_least..=at_most).contains(&known.current) {
@@ -108,8 +108,8 @@ fn contradiction(
     differs.then_some(Contradiction::Recommendations)
 }
 
-/// Returns what each pass that was played again left in the list: nothing is known of passes over another spec,
-/// and a controller that has started since has recommended one of the counts that it found.
+/// Returns the recommendation that each replayed pass left in the list. Nothing is known about passes over
+/// another spec, and a controller that has started since has recommended one of the counts that it found.
 fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
     let last = known.hpa.status.current_replicas;
     let mut found = Bounds::exactly(known.current).with(last);
@@ -130,7 +130,7 @@ fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
     passes
 }
 
-/// Returns what satisfies both bounds; `None` if nothing does.
+/// Returns the values that satisfy both bounds; `None` if there are none.
 fn both(one: Extreme, other: Extreme) -> Option<Extreme> {
     let at_least = one.at_least.max(other.at_least);
     let at_most = match (one.at_most, other.at_most) {
@@ -148,14 +148,15 @@ struct RecordedPasses<'r> {
 }
 
 impl RecordedPasses<'_> {
-    /// The passes that are certainly in a window at the next pass, and that no other has overwritten.
+    /// Returns the passes that are certainly in a window at the next pass, and whose recommendations no other
+    /// pass has overwritten.
     fn certain(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
         let remembered = window.min(self.known.retention());
         let oldest = self.known.latest_pass().minus(remembered).plus(DRIFT);
         self.passes.iter().filter(move |pass| pass.time > oldest)
     }
 
-    /// The passes that may be in a window.
+    /// Returns the passes that may be in a window.
     fn possible(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
         let oldest = self.known.earliest_pass().minus(window).minus(DRIFT);
         let is_empty = window.is_zero();
@@ -199,7 +200,7 @@ impl RecordedPasses<'_> {
         }
     }
 
-    /// Adds what is certain to the lists with which holds end soonest.
+    /// Adds the certain recommendations to the lists with which holds end soonest.
     fn shorten(&self, down: &mut Ends, up: &mut Ends) {
         let later = self
             .known
@@ -220,11 +221,11 @@ impl RecordedPasses<'_> {
         }
     }
 
-    /// The most likely recommendations, as old as they will be at the next pass.
+    /// Returns the most likely recommendations, as old as they will be at the next pass.
     fn likely(&self) -> impl Iterator<Item = Recommendation> {
         let later = self.known.likely_pass().duration_since(self.known.now);
         let written = self.known.status_written();
-        // What the last status shows is known better.
+        // What the last status shows is more exact.
         let passes = self
             .passes
             .iter()
@@ -251,8 +252,8 @@ impl RecordedPasses<'_> {
     }
 }
 
-/// Returns what the rate limits may count according to the recorded replicas, if these agree with the last
-/// rescale that the status shows, and nothing can have been forgotten.
+/// Returns the changes that the rate limits may count according to the recorded replicas, if these agree
+/// with the last rescale in the status, and nothing can have been forgotten.
 fn changes(known: &Known<'_>, past: &Past) -> Option<Vec<Vec<ScaleEvent>>> {
     let first = past.rescales.first().map(|it| it.from);
     let is_whole = !past.lacks.contains(&PastPart::Replicas)

@@ -1,6 +1,6 @@
-//! When one pass of the controller follows another. Passes over an HPA are a sync period apart. Since
-//! v1.37 a new HPA and one whose spec was changed have an extra pass at once, which does not shift
-//! the others, and a pass may be skipped while the controller has not seen its own last write.
+//! The intervals between passes of the controller. Passes over an HPA are a sync period apart. Since v1.37,
+//! a new HPA and one whose spec was changed have an extra pass at once, which does not shift the others,
+//! and a pass may be skipped while the controller has not seen its own last write.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,17 +9,17 @@ use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
 
-/// When passes are due.
+/// The schedule of passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rhythm {
     /// The sync period. Passes are no closer together, unless one of them is extra.
     pub(super) period: SignedDuration,
     /// The longest time between two passes.
     pub(super) longest: SignedDuration,
-    /// A changed spec has an extra pass (1.37; kubernetes#138294 with the gate `HPAGeneration`).
+    /// Whether a changed spec has an extra pass (1.37; kubernetes#138294 with the gate `HPAGeneration`).
     pub(super) extra_on_change: bool,
-    /// A controller that starts makes a pass over every HPA at once, not a sync period later, and a new HPA
-    /// has a pass at once (1.37; kubernetes#138294).
+    /// Whether a controller that starts runs a pass over every HPA at once, not a sync period later, and a new
+    /// HPA has a pass at once (1.37; kubernetes#138294).
     pub(super) at_once_on_start: bool,
 }
 
@@ -40,8 +40,8 @@ impl Rhythm {
         }
     }
 
-    /// Whether no pass over an HPA at a time or later was extra, judging by when its spec was last changed.
-    /// An extra pass that is skipped is made up for by a regular one.
+    /// Whether no pass over an HPA at or after a time was an extra one, judging by the last change of its spec.
+    /// A regular pass makes up for a skipped extra one.
     pub(super) fn is_regular_since(&self, time: Timestamp, hpa: &Hpa) -> bool {
         // The first generation belongs to the creation.
         let created = hpa.written.created.filter(|_| hpa.generation == Some(1));
@@ -50,8 +50,8 @@ impl Rhythm {
         !extra || changed.is_some_and(|changed| changed.plus(SECOND).plus(SLACK) < time)
     }
 
-    /// Whether the status says which spec its pass found, and that differs from the current one: no
-    /// pass over the current one has written it yet.
+    /// Whether the status names the spec that its pass found, and that spec differs from the current one: no
+    /// pass over the current spec has written the status yet.
     pub(super) fn is_pending(&self, hpa: &Hpa) -> bool {
         let observed = hpa.status.observed_generation;
         self.extra_on_change

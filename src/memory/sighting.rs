@@ -1,6 +1,6 @@
-//! What one status of an HPA says about the pass that wrote it: which proposal went into the list,
-//! and which recommendations bounded the list. The rules are those of the two
-//! normalizations, read backwards; conditions show which branch was taken.
+//! The conclusions from a status of an HPA about the pass that wrote it: the proposal that went into the
+//! list, and the recommendations that bounded the list. The rules are those of the two normalizations, read
+//! backwards; conditions show which branch was taken.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,12 +8,12 @@ use std::ops::RangeInclusive;
 use crate::apimachinery::metadata::Condition;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, ScalingRules};
 
-/// What is known about a pass that evaluated its metrics.
+/// The known facts about a pass that evaluated its metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sighting {
-    /// The proposal that it remembered.
+    /// The proposal that the pass remembered.
     pub proposal: RangeInclusive<i32>,
-    /// The most likely of these.
+    /// The most likely proposal.
     pub likely: Option<i32>,
     /// The target's `status.replicas`, if averages over it revealed more than the conditions.
     pub counted: Option<i32>,
@@ -30,7 +30,7 @@ pub struct Sighting {
 }
 
 impl Sighting {
-    /// Bounds nothing but the proposal.
+    /// Returns a sighting that bounds only the proposal.
     fn new(proposal: RangeInclusive<i32>, reason: &'static str) -> Self {
         Self {
             proposal,
@@ -45,7 +45,7 @@ impl Sighting {
     }
 }
 
-/// What the status says about the recommendations of its pass.
+/// Writes the status's evidence of the recommendations of its pass.
 impl fmt::Display for Sighting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (low, high) = (*self.proposal.start(), *self.proposal.end());
@@ -83,7 +83,7 @@ impl fmt::Display for Sighting {
 /// Reads a status; `None` if its pass did not reach the recommendations, or does not say.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     let (able, limited) = normalized(status)?;
-    // Scaling from zero has a rule of its own.
+    // Scaling from zero has a separate rule.
     if status.current_replicas == 0 {
         return None;
     }
@@ -126,7 +126,7 @@ pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
         })
 }
 
-/// Returns by how much the pass of a status changed the scale; `None` if it did not.
+/// Returns the change of scale by the pass of a status; `None` if there was none.
 pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
     let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
     rescaled
@@ -143,7 +143,7 @@ pub(super) fn found(hpa: &Hpa) -> Option<i32> {
 /// Returns the reasons of `AbleToScale` and `ScalingLimited`, if the pass got far enough to set them and
 /// did not fail afterwards.
 fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
-    // A pass that corrects a count outside the bounds keeps these as they were, and has no metrics.
+    // A pass that corrects a count outside the bounds leaves these conditions unchanged, and has no metrics.
     let metrics = status
         .current_metrics
         .as_ref()
@@ -157,19 +157,20 @@ fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
     ))
 }
 
-/// Returns the reason of a condition, if it has the given status or any status is accepted.
+/// Returns the reason of a condition, if its status is the wanted one; if `wanted` is empty, any status is
+/// accepted.
 fn reason_of<'s>(status: &'s HpaStatus, type_: &str, wanted: &str) -> Option<&'s str> {
     let found = |condition: &&Condition| condition.type_ == type_;
     let condition = status.conditions.iter().find(found)?;
     (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
 }
 
-/// Returns everything from here up.
+/// Returns the range from this value up.
 fn from(low: i32) -> RangeInclusive<i32> {
     low..=i32::MAX
 }
 
-/// Returns everything up to here; a negative proposal is remembered as 0.
+/// Returns the range up to this value; a negative proposal is remembered as 0.
 fn up_to(high: i32) -> RangeInclusive<i32> {
     0..=high.max(0)
 }
@@ -189,7 +190,7 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
             let below = if high == i32::MAX { high } else { high - 1 };
             (up_to(below), Some(low), "ScaleDownStabilized")
         }
-        // Its own proposal or an older one; the condition no longer says.
+        // It was its own proposal or an older one; the condition no longer shows which.
         "SucceededRescale" => (up_to(high), Some(low), "SucceededRescale"),
         _ => return None,
     };

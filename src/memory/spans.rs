@@ -7,12 +7,12 @@ use jiff::SignedDuration;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingRules};
 
-/// The maximum delay until a pass reads its clock, relative to the one before.
+/// The maximum delay until a pass reads its clock, relative to the pass before.
 pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The API's times have whole seconds.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
-/// Returns how far the policies of both directions look back.
+/// Returns the periods of the policies of both directions.
 pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
     let rules = [&behavior.scale_up, &behavior.scale_down];
     let policies = rules
@@ -24,7 +24,7 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
         .collect()
 }
 
-/// Returns how long recommendations hold back scaling up and down.
+/// Returns the windows in which recommendations hold back scaling up and down.
 pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let behavior = spec.behavior.as_ref();
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));

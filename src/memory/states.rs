@@ -1,6 +1,6 @@
-//! What the states of an HPA reveal that its API server still has, or that were observed while it was
+//! The evidence in the states of an HPA that its API server still has, or that were observed while it was
 //! watched: each status was written by a pass, and confirmed by later passes with the same result. The
-//! current status reveals the same about the last pass.
+//! current status is evidence of the last pass in the same way.
 
 use std::ops::RangeInclusive;
 
@@ -20,15 +20,15 @@ use crate::snapshot::written::Written;
 /// Whether other states may have existed between the known states of an HPA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
-    /// There were no others.
+    /// There were no other states.
     Whole,
-    /// There may have been others.
+    /// There may have been other states.
     Glimpses,
 }
 
-/// Returns what the states of an HPA, in order and with itself last, reveal about the passes whose status
-/// has been overwritten. States of an earlier HPA of the same name do not count. `counted` is what is known
-/// about the target's replicas during that time.
+/// Returns the evidence that the states of an HPA, in order and with the HPA itself last, contain about the
+/// passes whose status has been overwritten. States of an earlier HPA of the same name do not count.
+/// `counted` has the known replica counts of the target during that time.
 pub fn seen(
     hpa: &Hpa,
     controller: &Controller,
@@ -63,7 +63,7 @@ pub fn seen(
             Chain::Whole => (changed, changed),
         };
         let since = passed_since(state, until, &rhythm);
-        // What is known about the target concerns the current one.
+        // The known counts are those of the current target.
         let same_target = state.spec.scale_target_ref == hpa.spec.scale_target_ref;
         let counted = if same_target { counted } else { &[] };
         let sighting =
@@ -89,8 +89,8 @@ pub fn seen(
     pairs.collect()
 }
 
-/// Whether what the controller remembered at the first of some states may have left a window since,
-/// although it is inside the window of the last.
+/// Whether recommendations that the controller remembered at the first of some states may have left a
+/// window since, although they are inside the window of the last state.
 fn outdates(states: &[Hpa], controller: &Controller) -> bool {
     let mut longest = states.iter().map(|state| {
         let (up, down) = windows(&state.spec, controller);
@@ -100,7 +100,7 @@ fn outdates(states: &[Hpa], controller: &Controller) -> bool {
     longest.any(|window| last.is_some_and(|last| window < last))
 }
 
-/// Returns what a status reveals about the passes that left it during some time; `there` are the current
+/// Returns the evidence in a status about the passes that left it during a period; `there` is the current
 /// replicas, if they may also have been the replicas then.
 pub(super) fn sighted(
     hpa: &Hpa,
@@ -133,8 +133,8 @@ pub(super) fn sighted(
     Some(sighting)
 }
 
-/// Returns since when passes over the current spec have left the status as it is, until some time; `None`
-/// if there may have been none. A pass does not write an unchanged status again.
+/// Returns the time since which passes over the current spec have left the status unchanged, up to a given
+/// time; `None` if there may have been none. A pass does not write an unchanged status again.
 pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Option<Timestamp> {
     let Written {
         status,
@@ -158,7 +158,7 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
         }
         (Some(status), Some(spec)) if status > spec && !by_us => Some(status),
         (None, Some(_)) => None,
-        // When it was written is unknown as well, or no one else has written anything.
+        // The time at which it was written is unknown as well, or no one else has written anything.
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
@@ -168,8 +168,8 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
     }
 }
 
-/// Returns the rescales that consecutive states of an HPA show; `None` if they do not show what each
-/// rescale did.
+/// Returns the rescales that consecutive states of an HPA show; `None` if they do not show the effect of
+/// each rescale.
 pub fn rescales_seen(hpa: &Hpa, states: &[Hpa]) -> Option<Rescales> {
     let first = states.first()?;
     // Before the first status there was no pass.

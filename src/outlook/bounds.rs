@@ -1,7 +1,7 @@
-//! What unknown inputs could do to a pass: memories and proposals that bound the outcomes of all
-//! others. The replicas after a pass are monotone in the proposal, in the highest and lowest
-//! remembered recommendation, and in each policy's limit; those limits overflow as the controller's
-//! do, so the extreme ones are searched for rather than computed. Nothing upstream corresponds to it.
+//! The effect of unknown inputs on a pass: memories and proposals that bound the outcomes of all others. The
+//! replicas after a pass are monotone in the proposal, in the highest and lowest remembered recommendation,
+//! and in each policy's limit; those limits overflow as the controller's do, so the extreme ones are searched
+//! for rather than computed. Nothing upstream corresponds to it.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ pub(crate) fn memories(
         replicas: 0,
         time: Timestamp::MIN,
     };
-    // Without `behavior` only higher recommendations count. With it, going up the lowest counts, going down the
-    // highest; nothing holds back a count already reached.
+    // Without `behavior`, only higher recommendations count. With it, the lowest counts for scaling up and the
+    // highest for scaling down; nothing holds back a count already reached.
     let direction = match spec.behavior {
         None => Ordering::Less,
         Some(_) => desired.cmp(&current),
@@ -144,8 +144,8 @@ struct Limits<'r> {
 }
 
 impl Limits<'_> {
-    /// Returns events that bring the limit as close to the wish (the higher, the better) as possible.
-    /// Each period has a start of its own: it includes what happened before the shorter ones.
+    /// Returns events that bring the limit as close to the wish (the higher, the better) as possible. Each period
+    /// has its own start: it includes what happened before the shorter ones.
     fn events(&self, wish: fn(i32) -> i64, now: Timestamp) -> Vec<ScaleEvent> {
         let mut by_period: BTreeMap<i32, Vec<&ScalingPolicy>> = BTreeMap::new();
         for policy in self.rules.policies.iter().flatten() {
@@ -189,7 +189,7 @@ impl Limits<'_> {
             })
     }
 
-    /// Returns what the policies of one period allow, if it makes a difference.
+    /// Returns the limit of the policies of one period, if it makes a difference.
     fn limit(&self, policies: &[&ScalingPolicy], start: i32) -> i32 {
         let smallest_change = self.rules.select_policy.as_deref() == Some("Min");
         let allowed =
@@ -294,7 +294,7 @@ mod tests {
             (policies("Max", &[("Percent", 200, 60)]), 5, (5, 40)),
             // The product must not overflow on the way to the highest limit.
             (policies("Max", &[("Percent", i32::MAX, 60)]), 45, (40, 45)),
-            // Each period has its own past.
+            // Each period has its own events.
             (
                 policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]),
                 90,

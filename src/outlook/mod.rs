@@ -1,5 +1,5 @@
-//! The uncertainty of a decision, and what follows from it: the pass at each bound of what is unknown,
-//! and the passes after it. It runs the engine's own normalization; nothing upstream corresponds to it.
+//! The uncertainty of a decision, and its consequences: the pass at each bound of the unknowns, and the
+//! passes after it. It runs the engine's own normalization; nothing upstream corresponds to it.
 
 mod ahead;
 mod bounds;
@@ -17,19 +17,19 @@ use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
 use crate::snapshot::past::{Bounds, Past};
 
-/// The uncertainty of a decision, and what follows from it.
+/// The uncertainty of a decision, and the passes after it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outlook {
-    /// The pass at each bound of what is unknown; empty if everything is known.
+    /// The pass at each bound of the unknowns; empty if everything is known.
     pub extremes: Vec<AtBound>,
     /// The counts that follow, by time.
     pub upcoming: Vec<Upcoming>,
-    /// The range that samples lead to, if the record of what a past pass left refutes it.
+    /// The range that the samples give, if the record of the replicas that a past pass left refutes it.
     pub refuted: Option<Range>,
 }
 
 impl Outlook {
-    /// Determines the uncertainty of a decision on this snapshot, and what follows from it.
+    /// Determines the uncertainty of a decision on this snapshot, and the passes after it.
     pub fn new(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Self {
         Self {
             extremes: at_bounds(snapshot, remembered, decision),
@@ -38,7 +38,7 @@ impl Outlook {
         }
     }
 
-    /// Adds the bounds of what the samples of a past pass leave open, and what was recorded after it.
+    /// Adds the bounds of the uncertainty in the samples of a past pass, and the record after it.
     pub fn add_past(
         &mut self,
         snapshot: &Snapshot,
@@ -59,7 +59,7 @@ impl Outlook {
             .filter(|_| past.decided);
         let range = sampled.map_or(answered, |(min, max)| Range { min, max });
         let is_refuted = range.max < outcome.at_least || outcome.at_most < range.min;
-        // Nothing is certain that the record may contradict.
+        // An answer that the record may contradict is not certain.
         if is_refuted || range.min == range.max {
             self.refuted = is_refuted.then_some(range);
             let recorded = [outcome.at_least, outcome.at_most];
@@ -79,8 +79,7 @@ impl Outlook {
                 .is_some_and(|range| range.min != range.max)
     }
 
-    /// Returns the replicas after the pass, over everything that is unknown; `None` if its scale could not
-    /// be read.
+    /// Returns the replicas after the pass, over all unknowns; `None` if its scale could not be read.
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
         let possible = self.extremes.iter().map(|extreme| extreme.replicas);
@@ -97,7 +96,7 @@ impl Outlook {
     }
 }
 
-/// From the proposal to the replicas, at a bound of what is unknown.
+/// The steps from the proposal to the replicas, at a bound of the unknowns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtBound {
     /// The replicas after the pass.
@@ -116,7 +115,7 @@ pub struct Range {
     pub max: i32,
 }
 
-/// The replicas from a later pass on, if the metrics keep asking for the same.
+/// The replicas from a later pass on, if the metrics' proposals stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Upcoming {
     /// The time of the pass.
@@ -128,8 +127,8 @@ pub struct Upcoming {
     pub range: Range,
 }
 
-/// Returns the replicas after the pass, over everything that is unknown, as in [`Outlook`] but
-/// without what follows; `None` if its scale could not be read.
+/// Returns the replicas after the pass, over all unknowns, as in [`Outlook`] but without the later passes;
+/// `None` if its scale could not be read.
 pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Option<Range> {
     let extremes = at_bounds(snapshot, remembered, decision);
     Outlook {
@@ -139,10 +138,9 @@ pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
     .range(decision)
 }
 
-/// Returns the pass at each bound of what is unknown: the memory, and metrics that are unread here but
-/// that the controller may have read. Empty if everything is known, or the memory is ignored.
-/// `decision` comes from the same snapshot with any memory: the metrics do not depend on it, so they
-/// are not evaluated again.
+/// Returns the pass at each bound of the unknowns: the memory, and metrics that are unread here but that the
+/// controller may have read. Empty if everything is known, or the memory is ignored. `decision` comes from
+/// the same snapshot with any memory: the metrics do not depend on it, so they are not evaluated again.
 fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<AtBound> {
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
@@ -172,7 +170,7 @@ pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
     Some(all.fold(Bounds::exactly(first), Bounds::with))
 }
 
-/// Returns the pass at the bounds of what the samples of its past leave open.
+/// Returns the pass at the bounds of the uncertainty in the samples of its past.
 fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<AtBound> {
     let Some(proposal) = past.proposal.filter(|_| snapshot.scale.is_ok()) else {
         return Vec::new();
@@ -188,7 +186,7 @@ fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<
         .collect()
 }
 
-/// Returns what the proposals of a pass over `current` replicas lead to, at each bound of the memory.
+/// Returns the results of the proposals of a pass over `current` replicas, at each bound of the memory.
 fn normalized(
     snapshot: &Snapshot,
     remembered: &Remembered,

@@ -1,16 +1,16 @@
-//! When the passes around the explained one were, and which of them made which change of the replicas. A pass is
-//! known by its place: 0 is the explained one, -1 the one before it. Nothing shows its second but the changes that
-//! were recorded: pods are created within a second of the pass that asks for them.
+//! The times of the passes around the explained one, and the pass that made each change of the replicas. A
+//! pass is identified by its place: 0 is the explained one, -1 the one before it. Only the recorded changes
+//! show its second: pods are created within a second of the pass that asks for them.
 
 use jiff::Timestamp;
 
 use super::SECOND;
 use crate::snapshot::past::Bounds;
 
-/// How much later than a sync period after the last pass the next one may be, in milliseconds; it is never earlier.
+/// The longest delay of the next pass after a sync period has passed, in milliseconds; it is never early.
 const LATE: i64 = 100;
 
-/// How many passes after the explained one are run at most.
+/// The number of passes after the explained one that are run at most.
 const FURTHEST: i64 = 8;
 
 /// A change of the replicas, with times in milliseconds since 1970.
@@ -40,9 +40,9 @@ pub(super) struct RecordedCourse {
     /// Its most likely time.
     likely: i64,
     period: i64,
-    /// How much later each pass may be.
+    /// The longest delay of each pass.
     late: i64,
-    /// When the first pass of all was at the earliest, if that is known.
+    /// The earliest time of the very first pass, if that is known.
     begin: Option<i64>,
     /// The replicas before all changes.
     start: Bounds,
@@ -50,8 +50,8 @@ pub(super) struct RecordedCourse {
 }
 
 impl RecordedCourse {
-    /// The passes of which one is nearest to a time: what shows when they were is only the changes, and `first`, the
-    /// first pass of all.
+    /// Returns the passes, one of which is nearest to a time: their times are shown only by the changes, and by
+    /// `first`, the very first pass.
     pub(super) fn around(
         at: Timestamp,
         period: i64,
@@ -94,7 +94,7 @@ impl RecordedCourse {
         )
     }
 
-    /// The passes at and before a time, as far as it is known.
+    /// Returns the passes at and before a time that is known.
     pub(super) fn before_known(
         next: Timestamp,
         period: i64,
@@ -134,7 +134,7 @@ impl RecordedCourse {
         Timestamp::from_millisecond(self.likely).unwrap_or(Timestamp::MAX)
     }
 
-    /// How far pass 0 may be from its most likely time, in milliseconds.
+    /// The largest possible distance of pass 0 from its most likely time, in milliseconds.
     pub(super) fn doubt(&self) -> i64 {
         (self.likely - self.earliest).max(self.latest - self.likely)
     }

@@ -1,4 +1,4 @@
-//! What a history lacks. For some of it something else is assumed; without the rest there is no past pass.
+//! The gaps of a history. Some are filled by assumptions; with the others there is no past pass.
 
 use jiff::Timestamp;
 
@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::past::PastPart;
 
-/// Returns what a history has nothing of that a pass over a spec uses.
+/// Returns the parts that a pass over a spec uses and a history lacks.
 pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
     let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.iter().any(of);
     let measures =
@@ -61,7 +61,7 @@ pub(super) fn usage_of(resource: &str) -> Option<PastPart> {
     }
 }
 
-/// Makes sure that the HPA existed: one that was created later may have replaced another, which has a history.
+/// Checks that the HPA existed: one that was created later may have replaced another, which has a history.
 pub(super) fn check_created(
     history: &History,
     snapshot: &Snapshot,
@@ -79,13 +79,13 @@ pub(super) fn check_created(
     }
 }
 
-/// Makes sure that the state at a time has the pods of a target, unless it had none.
+/// Checks that the state at a time has the pods of a target, unless it had none.
 pub(super) fn check_pods(snapshot: &Snapshot, lacks: &[PastPart]) -> Result<(), Error> {
     let replicas = snapshot
         .scale
         .as_ref()
         .map_or(0, |scale| scale.status_replicas);
-    // Without the pods, no one knows how many there were, unless their number was recorded.
+    // Without the pods, their number is not known, unless it was recorded.
     if !snapshot.pods.is_empty() || (replicas == 0 && !lacks.contains(&PastPart::Replicas)) {
         return Ok(());
     }

@@ -1,6 +1,6 @@
-//! A past pass: the state at its time and at the passes before, from samples, and what each of those passes
-//! recommended. What lies between two samples is open, so each pass is run over the samples around its time in
-//! every direction, which gives bounds. Nothing upstream corresponds to it.
+//! A past pass: the state at its time and at the passes before, from samples, and the recommendations of each
+//! of those passes. The state between two samples is uncertain, so each pass is run over the samples around
+//! its time in every direction, which gives bounds. Nothing upstream corresponds to it.
 
 mod course;
 mod lacks;
@@ -32,18 +32,18 @@ use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
 use moment::{Moments, Samples, View};
 
-/// Where a history is from.
+/// The origin of a history.
 #[derive(Debug, Clone, Default)]
 pub struct HistoryOrigin {
     /// The server, without credentials.
     pub source: String,
     /// The queries.
     pub queries: Vec<LoadQuery>,
-    /// What it warned of.
+    /// The server's warnings.
     pub warnings: Vec<LoadNote>,
 }
 
-/// How long a history has to begin before a pass, and to go on after it.
+/// Returns how long before a pass a history has to begin, and how long after it it has to continue.
 pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
     /// Usage per pod is shown for the time before, and counters need two samples.
     const LEAST: SignedDuration = SignedDuration::from_mins(10);
@@ -57,11 +57,11 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
     )
 }
 
-/// Makes sure that a past pass can be told from what was read later.
+/// Checks that a past pass can be determined from the state that was read later.
 ///
 /// # Errors
 ///
-/// The pods of the target cannot be told.
+/// The pods of the target cannot be determined.
 pub fn check(input: &Input) -> Result<(), Error> {
     moment::selected(input).map(drop)
 }
@@ -75,11 +75,11 @@ pub fn read(input: &Input) -> Timestamp {
         .map_or(input.snapshot.now, |past| past.read)
 }
 
-/// Returns the input of the pass at a time, from what was read later and a history.
+/// Returns the input of the pass at a time, from the state that was read later and a history.
 ///
 /// # Errors
 ///
-/// The target's pods cannot be told, the history has nothing of them, or the HPA did not exist yet.
+/// The target's pods cannot be determined, the history does not contain them, or the HPA did not exist yet.
 pub fn rewind(
     mut input: Input,
     history: &History,
@@ -161,7 +161,8 @@ pub fn rewind(
     Ok(input)
 }
 
-/// Puts a past pass in the place of what was read: what was read later says nothing about then.
+/// Replaces the current state with a past pass: fields that were read later say nothing about the time of the
+/// pass.
 fn go_back(input: &mut Input, likely: Snapshot, past: Past) {
     let before = std::mem::replace(&mut input.snapshot, likely);
     let hpa = &mut input.snapshot.hpa;
@@ -201,12 +202,12 @@ fn period(snapshot: &Snapshot) -> i64 {
         .clamp(1, 86_400 * SECOND)
 }
 
-/// Returns the passes before the next one, from what is read now and a history up to now, to narrow what the
-/// controller may remember.
+/// Returns the passes before the next one, from the current state and a history up to now, to narrow the
+/// controller's possible history.
 ///
 /// # Errors
 ///
-/// The target's pods cannot be told, or the history is that of another HPA.
+/// The target's pods cannot be determined, or the history is that of another HPA.
 pub fn record(
     input: &Input,
     history: &History,
@@ -237,7 +238,7 @@ pub fn record(
     }
     let (mut passes, rescales) = before(&moments, snapshot, next, created);
     for pass in &mut passes {
-        // What comes after the last scrape is not recorded.
+        // Anything after the last scrape is not recorded.
         if history.scrapes.next(pass.time.as_millisecond()).is_none() {
             (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
         }
@@ -266,8 +267,8 @@ pub fn record(
 /// In milliseconds.
 const SECOND: i64 = 1000;
 
-/// Gives a spec the limits and targets that it had. Returns what they are now, and the metrics whose targets the
-/// history does not tell, although it has targets.
+/// Restores the limits and targets that a spec had. Returns the current ones, and the metrics whose targets
+/// the history lacks, although it has targets.
 fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastField>, Vec<String>) {
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let millis = at.as_millisecond();
@@ -328,7 +329,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
                 continue;
             };
             is_told = true;
-            // A float has lost what is behind its digits.
+            // A float has lost the digits beyond its precision.
             let milli = (then * 1e3).round();
             if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
                 let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
@@ -341,7 +342,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
     (changed, kept)
 }
 
-/// Returns a field whose value was not the same as now.
+/// Returns a field whose value differed from the current one.
 fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<PastField> {
     let (then, now) = (then.to_string(), now.to_string());
     (then != now).then(|| PastField {
@@ -416,7 +417,7 @@ fn before(
     (passes, rescales.filter(|it| it.until >= since).collect())
 }
 
-/// Returns what a pass over a snapshot asks for, with an empty memory, which does not matter for that.
+/// Returns the proposals of a pass over a snapshot, with an empty memory, which does not matter for them.
 fn asked_by(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
     let current = snapshot.scale.as_ref().ok()?.spec_replicas;
     let decision = engine::reconcile(snapshot, &Memory::default());
@@ -424,7 +425,7 @@ fn asked_by(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
     Some((bounds, decision.proposal.map(|proposal| proposal.max(0))))
 }
 
-/// Why the pods of a target cannot be told.
+/// Returns the error for a target whose pods cannot be determined.
 fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
     let why = match e {
         ScaleError::Mapping(why) | ScaleError::Get(why) => why,

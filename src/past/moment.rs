@@ -1,4 +1,4 @@
-//! The state at a time, from the samples around it. A view says on which side of what is open it looks.
+//! The state at a time, from the samples around it. A view selects one side of each uncertainty.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -35,7 +35,7 @@ const WINDOW: i64 = 15 * SECOND;
 /// A gap between scrapes that is longer leaves the history open.
 const GAP: i64 = 60 * SECOND;
 
-/// One side of what is open.
+/// One side of an uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BoundSide {
     /// The least, or the earliest.
@@ -46,10 +46,10 @@ pub(super) enum BoundSide {
     High,
 }
 
-/// Which usage of those that may have been read.
+/// A choice among the usages that may have been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Height {
-    /// The one that was most likely shown.
+    /// The most likely one.
     Shown,
     /// One this many of [`HEIGHTS`] above the least.
     Share(u32),
@@ -57,13 +57,13 @@ enum Height {
 
 /// The steps from the least usage to the most.
 const HEIGHTS: u32 = 16;
-/// The steps to a peak of a few seconds, of which the mean between two scrapes shows a part.
+/// The steps to a peak of a few seconds, which shows only in part in the mean between two scrapes.
 const PEAK: u32 = 6 * HEIGHTS;
 
-/// On which side of what is open to look.
+/// The sides of the uncertainties to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct View {
-    /// When the pass was.
+    /// The time of the pass.
     time: BoundSide,
     /// The state as of the scrape after the time, rather than the one before.
     is_later: bool,
@@ -98,7 +98,7 @@ impl View {
         })
     }
 
-    /// What may have been, apart from the usage; the most likely first.
+    /// Returns the possible states, apart from the usage; the most likely first.
     pub(super) fn states() -> impl Iterator<Item = Self> {
         let states = [
             (BoundSide::Likely, false),
@@ -121,7 +121,7 @@ impl View {
     /// The shares of a usage that peaked between two scrapes.
     pub(super) const PEAKS: RangeInclusive<u32> = HEIGHTS + 1..=PEAK;
 
-    /// The same with another usage.
+    /// Returns the same view with another usage.
     pub(super) fn with_share(self, share: u32) -> Self {
         Self {
             usage: Height::Share(share),
@@ -135,17 +135,17 @@ pub(super) struct Moments<'h> {
     history: &'h History,
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
-    /// When the passes were, and which of them changed the replicas.
+    /// The times of the passes, and which of them changed the replicas.
     course: RecordedCourse,
     /// Labels that its selector matches.
     labels: Shared<Labels>,
-    /// A pod as it is now, for what the history lacks.
+    /// A current pod, for what the history lacks.
     model: Option<Pod>,
     lacks: &'h [PastPart],
 }
 
 impl<'h> Moments<'h> {
-    /// Finds what later states have that the history lacks.
+    /// Takes from later states what the history lacks.
     pub(super) fn new(
         input: &Input,
         history: &'h History,
@@ -181,12 +181,12 @@ impl<'h> Moments<'h> {
         usage_of(resource).is_some_and(|part| !self.lacks(part))
     }
 
-    /// When the passes were, and which of them changed the replicas.
+    /// The times of the passes, and which of them changed the replicas.
     pub(super) fn course(&self) -> &RecordedCourse {
         &self.course
     }
 
-    /// Whether the record goes on until the pass after the explained one.
+    /// Whether the record continues until the pass after the explained one.
     pub(super) fn is_recorded_after(&self, time: Timestamp) -> bool {
         let (_, latest) = self.course.around_pass(time);
         let is_counted = !self.lacks(PastPart::Replicas);
@@ -211,7 +211,8 @@ impl<'h> Moments<'h> {
         self.course.replicas(time)
     }
 
-    /// Returns what a pass at a time asked for, and what most likely; `None` if it asked for nothing.
+    /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
+    /// proposed nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
         let ask = |view| asked_by(&self.at(base, time, view)?);
         let likely = ask(View::LIKELY);
@@ -379,7 +380,7 @@ impl<'h> Moments<'h> {
         millis: i64,
         view: View,
     ) -> MetricAnswer {
-        // The controller may have read what the history lacks.
+        // The controller may have read values that the history lacks.
         let missing = MetricAnswer::Unread(UnreadCause::Missing {
             documents: Documents::Samples,
         });
@@ -439,7 +440,7 @@ impl<'h> Moments<'h> {
 /// Returns the changes of the replicas.
 fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     let mut changes = Vec::new();
-    // How many pods there were says nothing about who asked for them.
+    // The number of pods says nothing about who asked for them.
     if history.replicas.is_empty() && history.desired.is_empty() {
         return changes;
     }
@@ -457,7 +458,7 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     changes
 }
 
-/// Returns the changes of the replicas between two samples. When pods were created tells when they were asked
+/// Returns the changes of the replicas between two samples. The creation of pods shows when they were asked
 /// for.
 fn steps(
     history: &History,
@@ -465,7 +466,7 @@ fn steps(
     (until, after): (i64, f64),
 ) -> Vec<RecordedChange> {
     let change = (after - before) as i32;
-    // A pod that was seen at the first sample is none that the change added.
+    // A pod that was seen at the first sample was not added by the change.
     let later = history
         .pods
         .iter()
@@ -474,7 +475,7 @@ fn steps(
     let mut created: Vec<i64> = later.filter_map(|pod| pod.created).filter(within).collect();
     created.sort_unstable();
     if change <= 0 || created.len() as i64 != i64::from(change) {
-        // What a pass writes may be scraped at once, or a moment later.
+        // A value that a pass writes may be scraped at once, or a moment later.
         return vec![RecordedChange {
             replicas: change,
             from: from - SECOND,
@@ -502,7 +503,7 @@ fn steps(
     steps
 }
 
-/// Returns labels that the selector of the target matches, and one of its pods as it is now.
+/// Returns labels that the selector of the target matches, and one of its current pods.
 pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
     let Input {
         snapshot,
@@ -666,7 +667,7 @@ fn readiness(own: &PodHistory, millis: i64, is_later: bool) -> (bool, Option<i64
             let lost = earlier
                 .rfind(|(time, value)| *time < last && *value == 1.0)
                 .and_then(|(time, _)| own.ready.next(*time));
-            // Since some time after it was last seen ready.
+            // From some time after it was last seen ready.
             (false, lost.map(|(time, _)| time.min(millis)))
         }
     }
@@ -760,7 +761,8 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowV
     pick(&candidates, millis, older.is_none(), view)
 }
 
-/// Returns what the resource metrics API said about a pod; nothing unless all of its containers were measured.
+/// Returns the answer of the resource metrics API for a pod; `None` unless all of its containers were
+/// measured.
 fn usage(
     own: &PodHistory,
     pod: &Pod,

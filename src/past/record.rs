@@ -1,6 +1,6 @@
-//! What was recorded after a pass decides: the record is what the pass did, whatever the samples show. Here a state
-//! and a history of the controller are looked for that lead there, the likeliest first. Nothing upstream
-//! corresponds to it.
+//! The state that leads to the recorded outcome: the record is what the pass did, whatever the samples show.
+//! This searches for a state and a history of the controller that lead there, the likeliest first. Nothing
+//! upstream corresponds to it.
 
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::past::{Bounds, Past, PastPass, PastRescale};
 
-/// How many passes are run before those whose history matters, at most.
+/// The maximum number of passes to run before those whose history matters.
 const EARLIER: i64 = 1000;
 
 /// Makes the replicas that were recorded after a pass the likeliest answer. If the record leaves open which of several
@@ -66,8 +66,8 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     });
 }
 
-/// Returns the passes around the explained one, in order: those before it, as far as their history may matter, and
-/// those after it that may have made a change with it.
+/// Returns the passes around the explained one, in order: those before it whose history may matter, and those
+/// after it that may have made a change with it.
 fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
     let course = moments.course();
     let window = infer::window(&base.hpa, &base.controller);
@@ -105,14 +105,14 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Sam
         .collect()
 }
 
-/// What the pass asks for over a view of the samples, which does not depend on what the controller remembers.
+/// The proposals of the pass on the views of the samples; they do not depend on the controller's history.
 struct ViewedAsks<'m> {
     moments: &'m Moments<'m>,
     base: &'m Snapshot,
     known: Vec<(View, Option<ViewedAsk>)>,
 }
 
-/// What a pass asks for over a number of replicas; nothing if it cannot tell.
+/// The replicas that a pass proposes for a number of current ones; `None` if it cannot decide.
 #[derive(Debug, Clone, Copy)]
 struct ViewedAsk {
     current: i32,
@@ -186,8 +186,9 @@ impl ViewedAsks<'_> {
     }
 }
 
-/// Returns what may have been before a pass that left these replicas, the likeliest first: the course that agrees best
-/// with the record, the likeliest samples, and recommendations as near to the record as the samples allow, or nearer.
+/// Returns the possible histories before a pass that left these replicas, the likeliest first: the course
+/// that agrees best with the record, the likeliest samples, and recommendations as near to the record as the
+/// samples allow, or nearer.
 fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
     let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
     let nearest = |pass: &PastPass| left.clamp(pass.recommended.at_least, pass.recommended.at_most);
@@ -219,7 +220,7 @@ fn rescaling(past: &Past, time: impl Fn(&PastRescale) -> Timestamp) -> Past {
     past
 }
 
-/// Returns the past with what was recommended and rescaled along a course.
+/// Returns the past with the recommendations and rescales along a course.
 fn along(past: &Past, path: &ReplayedCourse) -> Past {
     let mut past = past.clone();
     for pass in &mut past.passes {

@@ -1,6 +1,6 @@
-//! The course of the passes that agrees best with the record. One pass after the other is run over the likeliest
-//! samples, with the controller's own history; where the record shows other replicas, what was recommended was
-//! different, at the cost of a misfit. Nothing upstream corresponds to it.
+//! The course of the passes that agrees best with the record. One pass after the other is run over the
+//! likeliest samples, with the controller's own history; if the record shows other replicas, the
+//! recommendations were different, at the cost of a misfit. Nothing upstream corresponds to it.
 
 use jiff::Timestamp;
 
@@ -14,14 +14,14 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::Bounds;
 
-/// The courses that are followed at the same time.
+/// The number of courses that are followed at the same time.
 const MOST: usize = 32;
 /// The misfits of a pass that other recommendations within their bounds explain.
 const OPEN: u32 = 1;
 /// The misfits of a pass that nothing within the bounds explains.
 const REFUTED: u32 = 2;
 
-/// What a pass asked for, according to samples.
+/// The proposal of a pass, according to samples.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SampledPass {
     /// The place of the pass.
@@ -108,7 +108,7 @@ impl Replayer {
         paths.into_iter().next()
     }
 
-    /// Returns how a course may go on after a pass, the likeliest way first.
+    /// Returns the possible continuations of a course after a pass, the likeliest first.
     fn after(
         &mut self,
         path: &ReplayedCourse,
@@ -177,7 +177,7 @@ impl Replayer {
         self.replicas(time, &memory, current, own.replicas)
     }
 
-    /// Changes what was recommended so that a pass leaves a count, if that is possible; returns the misfits.
+    /// Changes the recommendations so that a pass leaves a count, if possible; returns the misfits.
     fn explain(
         &mut self,
         path: &mut ReplayedCourse,
@@ -231,7 +231,7 @@ impl Replayer {
     }
 }
 
-/// Returns what a pass may have recommended.
+/// Returns the bounds of a pass's recommendation.
 fn bounds_of(passes: &[SampledPass], own: &Recommendation) -> Bounds {
     let pass = passes.iter().find(|pass| pass.time == own.time);
     pass.map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)

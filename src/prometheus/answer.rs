@@ -1,6 +1,6 @@
-//! What Prometheus answers to `query` and `query_range`: series of samples, or what it says is wrong. If a value
-//! is not a number (NaN, an infinity, a stale marker), the sample is missing: neither 0 nor the one before. Follows
-//! `web/api/v1` of Prometheus, whose format Thanos, Mimir and VictoriaMetrics share.
+//! The answers of Prometheus to `query` and `query_range`: series of samples, or an error. If a value is
+//! not a number (NaN, an infinity, a stale marker), the sample is missing: neither 0 nor the previous
+//! value. Follows `web/api/v1` of Prometheus, whose format Thanos, Mimir and VictoriaMetrics share.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,25 +12,26 @@ use serde_json::value::RawValue;
 
 use crate::apimachinery::json::{self, BorrowedText, read_str};
 
-/// An answer with success.
+/// A successful answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryAnswer {
-    /// The series; a scalar is one without labels.
+    /// The series; a scalar is a series without labels.
     pub series: Vec<Series>,
-    /// What the server warns of.
+    /// The server's warnings.
     pub warnings: Vec<String>,
 }
 
 /// Samples of one series.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Its labels.
+    /// The labels of the series.
     pub labels: SeriesLabels,
     /// Times in milliseconds since 1970, ascending, each with a finite value.
     pub points: Vec<(i64, f64)>,
 }
 
-/// The labels of a series, by name. Most series have a dozen, for which a map would take several times the memory.
+/// The labels of a series, by name. Most series have a dozen, for which a map would take several times the
+/// memory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct SeriesLabels(Box<[(Box<str>, Box<str>)]>);
 
@@ -61,24 +62,24 @@ impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for SeriesLabels
     }
 }
 
-/// The memory that all answers to one question may take: a few bytes of text become a series of hundreds, so the
-/// length of an answer does not limit it.
+/// The memory that all answers to one query may take: a few bytes of text become a series of hundreds, so
+/// the length of an answer does not limit it.
 #[derive(Debug)]
 pub struct AnswerMemory(AtomicUsize);
 
 impl AnswerMemory {
-    /// The most memory: 16 million samples, or 80,000 series with a dozen labels and 50 samples each.
+    /// The maximum memory: 16 million samples, or 80,000 series with a dozen labels and 50 samples each.
     const MOST: usize = 256 << 20;
-    /// What a series takes, with the pod and the container that it may describe.
+    /// The memory of a series, including the pod and the container that it may describe.
     const SERIES: usize = 1 << 10;
-    /// What a label takes besides its texts.
+    /// The memory of a label, besides its texts.
     const LABEL: usize = 64;
-    /// What a sample takes.
+    /// The memory of a sample.
     const SAMPLE: usize = size_of::<(i64, f64)>();
-    /// What a warning is counted as, because each is compared with all others.
+    /// The memory that is counted for a warning, because each is compared with all others.
     const WARNING: usize = 16 << 10;
 
-    /// All of it.
+    /// Returns the whole memory.
     pub fn new() -> Self {
         Self::of(Self::MOST)
     }
@@ -87,12 +88,12 @@ impl AnswerMemory {
         Self(AtomicUsize::new(bytes))
     }
 
-    /// Whether something did not fit.
+    /// Whether an answer did not fit.
     fn is_exceeded(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// What is wrong with an answer that could not be read.
+    /// Returns the fault in an answer that could not be read.
     fn fault(&self, cause: String) -> QueryFault {
         if self.is_exceeded() {
             QueryFault::TooMuch
@@ -124,18 +125,18 @@ impl Default for AnswerMemory {
 /// There is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum QueryFault {
-    /// The server says what is wrong.
+    /// The server reports an error.
     #[error("{}", [&**sort, &**text].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(": "))]
     Said {
         /// `errorType`, such as `bad_data`.
         sort: String,
-        /// Its words.
+        /// The server's words.
         text: String,
     },
-    /// It is nothing that Prometheus answers.
+    /// The text is not an answer of Prometheus.
     #[error("{0}")]
     Odd(String),
-    /// Its samples and series do not fit into the memory for all answers.
+    /// The samples and series do not fit into the memory for all answers.
     #[error("its answers need more than {} MiB of memory", AnswerMemory::MOST >> 20)]
     TooMuch,
 }
@@ -151,7 +152,7 @@ struct AnswerBody<'a> {
     warnings: Option<&'a RawValue>,
     #[serde(default, borrow)]
     infos: Option<&'a RawValue>,
-    /// VictoriaMetrics says so when a part of its storage did not answer.
+    /// Whether a part of the storage did not answer, as VictoriaMetrics reports.
     #[serde(default, rename = "isPartial")]
     is_partial: bool,
     #[serde(default, borrow)]
@@ -170,7 +171,7 @@ struct Data<'a> {
 struct RawSample(i64, f64);
 
 impl RawSample {
-    /// Returns its time and value; a value that is no number is no sample.
+    /// Returns the time and value of the sample; `None` if the value is not a number.
     fn point(self) -> Option<(i64, f64)> {
         self.1.is_finite().then_some((self.0, self.1))
     }
@@ -193,7 +194,7 @@ impl<'de> Deserialize<'de> for RawSample {
     }
 }
 
-/// A part of an answer that is read into the room for all answers: each kind of part has its own type.
+/// A part of an answer that is read into the memory for all answers: each kind of part has its own type.
 macro_rules! read_into_room {
     ($part:ident, $value:ty, $method:ident) => {
         struct $part<'r>(&'r AnswerMemory);
@@ -299,7 +300,7 @@ impl<'de> Visitor<'de> for ReadSamples<'_> {
     }
 }
 
-/// The longest text of a server that is kept.
+/// The maximum length of a server's text that is kept.
 const LONGEST_TEXT: usize = 8 << 10;
 
 impl<'de> Visitor<'de> for ReadWarnings<'_> {
@@ -323,7 +324,7 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
     }
 }
 
-/// The start of a text, of which no more is kept.
+/// The start of a text; the rest is discarded.
 #[derive(Default)]
 struct Start(String);
 
@@ -335,17 +336,17 @@ impl<'de> Deserialize<'de> for Start {
     }
 }
 
-/// The start of a text that may be too long to be shown.
+/// Returns the start of a text that may be too long to be shown.
 fn start(text: &str) -> &str {
     let end = (0..=LONGEST_TEXT.min(text.len())).rfind(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
 }
 
-/// Reads a body into the room for all answers.
+/// Reads a body into the memory for all answers.
 ///
 /// # Errors
 ///
-/// The server says that something is wrong, it is no such server, or there is no more room.
+/// The server reports an error, it is not such a server, or the memory is used up.
 pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault> {
     let odd = |cause: String| room.fault(cause);
     if body.trim_ascii_start().first() != Some(&b'{') {
@@ -403,12 +404,12 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
 }
 
 impl QueryAnswer {
-    /// The last number of the first series.
+    /// Returns the last value of the first series.
     pub fn number(&self) -> Option<f64> {
         self.series.first()?.points.last().map(|(_, value)| *value)
     }
 
-    /// Joins answers for one time after the other, series by series.
+    /// Joins answers for consecutive times, series by series.
     pub fn joined(pieces: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         let mut places: HashMap<SeriesLabels, usize> = HashMap::new();

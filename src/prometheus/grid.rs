@@ -1,34 +1,34 @@
-//! The times that are asked for: a step apart, on multiples of the step as servers that cache answers want
-//! them, and cut into requests that a server accepts.
+//! The times for which values are requested: a step apart, on multiples of the step as servers that cache
+//! answers require, and divided into requests that a server accepts.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::Error;
 
-/// The points of one request: fewer than the 11,000 that Prometheus gives.
+/// The points of one request: fewer than the 11,000 that Prometheus returns.
 const POINTS: i64 = 10_000;
 const DAY: i64 = 86_400;
 
-/// The most points of a load: four weeks every 5 s.
+/// The maximum number of points of a load: four weeks every 5 s.
 const MOST: i64 = 500_000;
 
 /// Times a step apart, in seconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grid {
-    /// The first.
+    /// The first time.
     pub start: i64,
-    /// Between two of them.
+    /// The time between two points.
     pub step: i64,
-    /// How many there are.
+    /// The number of points.
     pub count: i64,
 }
 
 impl Grid {
-    /// The times in a span.
+    /// Returns the times in a span.
     ///
     /// # Errors
     ///
-    /// There are fewer than two, or too many.
+    /// There are fewer than two times, or too many.
     pub fn new(since: Timestamp, until: Timestamp, step: SignedDuration) -> Result<Self, Error> {
         let seconds = step.as_secs().max(1);
         let start = -(-since.as_second()).div_euclid(seconds) * seconds;
@@ -53,12 +53,12 @@ impl Grid {
         })
     }
 
-    /// How many times there are.
+    /// Returns the number of times.
     pub(super) fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or_default()
     }
 
-    /// Every Nth of the times, counted from the last.
+    /// Returns every Nth of the times, counted from the last.
     #[must_use]
     pub fn every(self, times: i64) -> Self {
         let step = self.step * times;
@@ -70,19 +70,19 @@ impl Grid {
         }
     }
 
-    /// The last time.
+    /// Returns the last time.
     pub fn end(self) -> i64 {
         self.start + (self.count - 1) * self.step
     }
 
-    /// A time by its place.
+    /// Returns a time by its place.
     pub fn time(self, place: usize) -> Timestamp {
         let place = i64::try_from(place).unwrap_or(i64::MAX);
         let second = self.start.saturating_add(place.saturating_mul(self.step));
         Timestamp::from_second(second).unwrap_or(Timestamp::MAX)
     }
 
-    /// The place of a time in milliseconds; none where it is not one of these.
+    /// Returns the place of a time in milliseconds; `None` if it is not one of these times.
     pub fn place(self, millis: i64) -> Option<usize> {
         let since = millis.checked_sub(self.start.checked_mul(1000)?)?;
         let step = self.step.checked_mul(1000)?;
@@ -92,7 +92,7 @@ impl Grid {
         usize::try_from(place).ok()
     }
 
-    /// The same in pieces of a day at most, each of which one request is for.
+    /// Returns the same grid in pieces of at most a day, one for each request.
     pub fn requests(self) -> impl Iterator<Item = Self> {
         let most = (DAY / self.step).clamp(1, POINTS);
         let pieces = (self.count + most - 1) / most;

@@ -1,6 +1,6 @@
-//! The samples of a target's pods and of its HPA, as they were scraped: for a past pass, for which rates and sums
-//! over windows would blur what lies where. What several servers scraped of the same is one series: all samples of
-//! a state, and those of one server of a usage.
+//! The samples of a target's pods and of its HPA, as they were scraped. They are for a past pass, where
+//! rates and sums over windows would blur the order of events. Scrapes of the same source by several
+//! servers form one series: all samples of a state, and the samples of one server for usage.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Samples {
         self.0.partition_point(|(time, _)| *time <= millis)
     }
 
-    /// Adds those of another server, for values that mean the same whoever scraped them.
+    /// Adds the samples of another server, for values that are the same whichever server scraped them.
     pub fn add(&mut self, points: &[(i64, f64)]) {
         let is_later = self
             .0
@@ -58,9 +58,9 @@ impl Samples {
         }
     }
 
-    /// Adds those of another server, or of a container that replaced one, where this one has none. Two servers read
-    /// a counter at times of their own, so between a sample of one and a sample of the other lies no rate. The
-    /// series with more samples is followed, as Thanos follows one replica until it has a gap.
+    /// Adds the samples of another server, or of a container that replaced one, where this series has none. Two
+    /// servers read a counter at different times, so there is no rate between a sample of one and a sample of
+    /// the other. The series with more samples is followed, as Thanos follows one replica until it has a gap.
     pub fn follow(&mut self, points: &[(i64, f64)]) {
         let mut other = points.to_vec();
         if other.len() > self.0.len() {
@@ -71,7 +71,7 @@ impl Samples {
             let place = self.place(*time);
             let since = place.checked_sub(1).map(|before| time - self.0[before].0);
             let until = self.0.get(place).map(|next| next.0 - time);
-            // One missed scrape leaves a hole of twice the time between two.
+            // One missed scrape leaves a gap of twice the usual interval.
             let is_in_hole = match (since, until) {
                 (Some(since), Some(until)) => since + until > gap + gap / 2,
                 _ => true,
@@ -100,13 +100,13 @@ impl Samples {
 /// Everything that was scraped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
-    /// The pods of the target, by name and creation: a StatefulSet gives a name again.
+    /// The pods of the target, by name and creation: a StatefulSet reuses a name.
     pub pods: Vec<PodHistory>,
-    /// The replicas that the target was asked for.
+    /// The replicas that were requested of the target.
     pub replicas: Samples,
-    /// The replicas that it had.
+    /// The actual replicas of the target, from the status.
     pub status_replicas: Samples,
-    /// The replicas that the HPA desired, as finely as they were scraped.
+    /// The replicas that the HPA desired, at the resolution of the scrapes.
     pub desired: Samples,
     /// `minReplicas` of the HPA.
     pub min: Samples,
@@ -114,7 +114,7 @@ pub struct History {
     pub max: Samples,
     /// The targets of its metrics, by name and type.
     pub targets: BTreeMap<(String, String), Samples>,
-    /// When the HPA was created, in seconds since 1970.
+    /// The creation time of the HPA, in seconds since 1970.
     pub created: Option<i64>,
     /// The series of metrics that are not resources, by place in the spec.
     pub metrics: BTreeMap<usize, Vec<ValueHistory>>,
@@ -124,32 +124,32 @@ pub struct History {
     pub scrape: Option<i64>,
 }
 
-/// What was scraped of a pod.
+/// The samples of a pod.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PodHistory {
-    /// Its name.
+    /// The pod's name.
     pub name: Box<str>,
-    /// When it was there.
+    /// The samples that show that the pod existed.
     pub seen: Samples,
-    /// When it was created, in seconds since 1970.
+    /// The creation time, in seconds since 1970.
     pub created: Option<i64>,
-    /// When the next pod of its name was created, in seconds since 1970.
+    /// The creation time of the next pod of the same name, in seconds since 1970.
     pub replaced: Option<i64>,
-    /// When it was started.
+    /// The start time.
     pub started: Option<i64>,
-    /// When its deletion timestamp was seen.
+    /// The samples of the deletion timestamp.
     pub deleted: Samples,
-    /// Whether it was in a phase.
+    /// The samples of its phases.
     pub phases: Vec<(Phase, Samples)>,
-    /// Whether it was ready.
+    /// The samples of its readiness.
     pub ready: Samples,
-    /// When it became ready, or also when it ceased to be, depending on the version.
+    /// The time at which it became ready, or, depending on the version, also at which it ceased to be.
     pub ready_time: Samples,
-    /// Its containers.
+    /// The containers.
     pub containers: BTreeMap<Box<str>, ContainerHistory>,
 }
 
-/// What was scraped of a container.
+/// The samples of a container.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerHistory {
     /// Whether it is an init container, and if so, whether it keeps running.
@@ -162,24 +162,24 @@ pub struct ContainerHistory {
     pub memory: Samples,
 }
 
-/// What was sampled of a metric that is not a resource.
+/// The samples of a metric that is not a resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ValueHistory {
-    /// The pod that it is of, for a metric of pods.
+    /// The pod that has the value, for a metric of pods.
     pub pod: Option<Box<str>>,
-    /// Its values.
+    /// The metric's values.
     pub samples: Samples,
 }
 
 impl History {
-    /// Reads the answers about an HPA whose target has had these ReplicaSets.
+    /// Reads the answers about an HPA and its target's ReplicaSets.
     pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, QueryAnswer)]) -> Self {
         let mut history = Self::default();
         let of = |kind| answers.iter().filter(move |(own, _)| *own == kind);
         let all = |kind| of(kind).flat_map(|(_, answer)| &answer.series);
         let target = &hpa.spec.scale_target_ref;
         let of_pods = |wanted| all(Sampled::Pods).filter(move |own| name(own) == wanted);
-        // When each pod of a name was created, with the first sample that says so.
+        // The creation times of the pods of a name, each with the first sample that states it.
         let mut created: BTreeMap<&str, BTreeMap<i64, i64>> = BTreeMap::new();
         for series in of_pods("kube_pod_created") {
             let creations = created.entry(label(series, "pod")).or_default();
@@ -333,8 +333,9 @@ impl PodHistory {
     }
 }
 
-/// Returns the pods of a name, each with the time from which on samples of the name are its own. `created` is
-/// when they were created, with the first sample that says so: labels with the uid may have been dropped.
+/// Returns the pods of a name, each with the time from which on samples of the name are its own. `created`
+/// has their creation times, each with the first sample that states it, because labels with the uid may
+/// have been dropped.
 fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
     let mut pods = Vec::new();
     let mut creations = created.into_iter().flatten().peekable();
@@ -376,7 +377,7 @@ fn share(
     }
 }
 
-/// A time in seconds since 1970, if that is what a value can be.
+/// Returns a time in seconds since 1970, if the value can be one.
 pub fn second(value: f64) -> Option<i64> {
     (value.abs() < 2e11).then_some(value as i64)
 }

@@ -1,6 +1,6 @@
-//! Answers put together: one table with a column for each metric, the replicas and the pods that were ready as
-//! they were recorded, and marks where something other than the load changed. What was not recorded is missing in
-//! it, and what looks odd is noted.
+//! The table of a load, built from answers. It has a column for each metric, the recorded replicas and
+//! ready pods, and marks where something other than the load changed. Unrecorded values are missing in it,
+//! and oddities are noted.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,26 +15,26 @@ use crate::error::{Error, docs};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
 
-/// A question with its answer.
+/// A query with its answer.
 #[derive(Debug, Clone)]
 pub struct Answered {
-    /// The question.
+    /// The query.
     pub question: Question,
-    /// The times that it was asked for.
+    /// The times for which it was sent.
     pub grid: Grid,
     /// The answer.
     pub answer: QueryAnswer,
 }
 
-/// How long something has to last to be marked again, in seconds. The check leaves out at least so much after a
-/// mark, as the controller's CPU initialization period is that long.
+/// The time for which a change has to last to be marked again, in seconds. The check leaves out at least
+/// this time after a mark, because the controller's CPU initialization period is that long.
 const AGAIN: i64 = 300;
 
-/// How long after the start of its containers a pod has metrics: kubelets measure every 10 to 15 s, and
-/// metrics-server asks them every 15 s.
+/// The time from the start of a pod's containers until the pod has metrics: kubelets measure every 10 to 15
+/// s, and metrics-server queries them every 15 s.
 const API: SignedDuration = SignedDuration::from_secs(30);
 
-/// A share of periods from which on a limit is worth mentioning.
+/// The share of periods from which on a limit is worth mentioning.
 const THROTTLED: f64 = 0.01;
 
 /// Requests that differ by less are the same.
@@ -46,7 +46,7 @@ type Column = Vec<Option<f64>>;
 /// A field of the HPA's spec, with what it was at the times of a grid.
 type FieldHistory = (String, Vec<Option<String>>);
 
-/// Puts a load of metrics together. `source` is where the answers are from.
+/// Assembles a load of metrics. `source` is the origin of the answers.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ pub fn assemble(
         return Err(Error::usage("there is no metric to ask Prometheus for")
             .hint("name a query with --query METRIC=PROMQL"));
     };
-    // A moment at either end is the scrapes' that did not fall on it.
+    // A short gap at either end is due to scrapes that did not fall on it.
     let later = |rows: usize| rows as i64 * grid.step > AGAIN;
     if awake.is_some() {
         load.notes.push(LoadNote::AtZeroUntil(grid.time(first)));
@@ -141,7 +141,7 @@ pub fn assemble(
     Ok(load)
 }
 
-/// What was recorded of some metrics and their pods.
+/// The recorded data about some metrics and their pods.
 struct Recording<'r> {
     metrics: &'r [MetricSpec],
     grid: Grid,
@@ -155,13 +155,13 @@ impl Recording<'_> {
             .find(|own| own.question.purpose == purpose)
     }
 
-    /// The values of what was asked for; none if it was not.
+    /// Returns the values for a purpose; empty if it was not queried.
     fn column(&self, purpose: Purpose) -> Result<Column, Error> {
         self.of(purpose)
             .map_or(Ok(Vec::new()), |own| single(own, self.grid))
     }
 
-    /// The values of the metrics that were asked for, as a metrics API would say them, with their names in `columns`.
+    /// Returns the values of the queried metrics, as a metrics API would state them, with their names in `columns`.
     fn cells(&self, columns: &mut Vec<String>) -> Result<Vec<Vec<Option<String>>>, Error> {
         let mut cells = Vec::new();
         for (place, spec) in self.metrics.iter().enumerate() {
@@ -185,13 +185,13 @@ impl Recording<'_> {
         Ok(cells)
     }
 
-    /// What changed other than the load and the HPA's spec.
+    /// Returns the changes other than those of the load and the HPA's spec.
     fn marks(&self, replicas: &Column) -> Result<Marks, Error> {
         let mut marks = Marks {
             step: self.grid.step,
             texts: BTreeMap::new(),
         };
-        // Where outdated pods stay as they are, none is replaced.
+        // If the number of outdated pods stays the same, none is being replaced.
         marks.last(&self.column(Purpose::Outdated)?, true, |_| {
             "rollout".to_owned()
         });
@@ -213,7 +213,7 @@ impl Recording<'_> {
         Ok(marks)
     }
 
-    /// Fields of the HPA's spec, as they were at each time.
+    /// Returns fields of the HPA's spec, with their values at each time.
     fn fields(&self) -> Result<Vec<FieldHistory>, Error> {
         let mut fields = Vec::new();
         for (field, purpose) in [
@@ -250,7 +250,7 @@ impl Recording<'_> {
         Ok(fields)
     }
 
-    /// Adds what was measured of the pods besides the load.
+    /// Adds the measurements of the pods other than the load.
     fn measure(&self, load: &mut Load) -> Result<(), Error> {
         if let Some(own) = self.of(Purpose::Unmeasured) {
             let counts = single(own, own.grid)?;
@@ -311,10 +311,10 @@ fn pods_only(name: &str, values: &Column, grid: Grid) -> Result<(), Error> {
     }
 }
 
-/// How many warnings of the server are listed.
+/// The number of the server's warnings that are listed.
 const LISTED: usize = 3;
 
-/// What the server warns of, each once.
+/// Returns the server's warnings, each once.
 pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadNote> {
     let mut unique: Vec<&String> = Vec::new();
     for warning in answers.flat_map(|answer| &answer.warnings) {
@@ -332,8 +332,8 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
         .collect()
 }
 
-/// Returns the note on an HPA that is there more than once, as in a store for several clusters. What tells
-/// two servers that scrape the same does not count.
+/// Returns the note about an HPA that exists more than once, as in a store for several clusters. Labels
+/// that distinguish two servers with the same targets do not count.
 pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
     const OF_SCRAPES: [&str; 17] = [
         "__name__",
@@ -363,10 +363,10 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
     })
 }
 
-/// Returns the note on usage that several servers recorded, of which one is followed: series of one container at
-/// the same time.
+/// Returns the note about usage that several servers recorded, of which one is followed: series of one
+/// container at the same time.
 pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
-    // Of a container that replaced one, both may be there for a moment.
+    // When a container replaces another, both may be present for a moment.
     const OF_RUNS: [&str; 3] = ["id", "image", "name"];
     let mut containers: BTreeMap<[Option<&str>; 3], Vec<&Series>> = BTreeMap::new();
     for series in usage.filter(|series| !series.points.is_empty()) {
@@ -402,7 +402,7 @@ fn meet(one: &Series, other: &Series) -> bool {
     start < other_end && other_start < end
 }
 
-/// Labels by which servers that scrape the same commonly tell their series apart.
+/// The labels with which servers that scrape the same targets commonly distinguish their series.
 const OF_REPLICAS: [&str; 5] = [
     "__replica__",
     "prometheus_replica",
@@ -411,7 +411,7 @@ const OF_REPLICAS: [&str; 5] = [
     "rule_replica",
 ];
 
-/// Returns the label in which series differ of which some are copies by several servers.
+/// Returns the label in which series differ, if some of them are copies by several servers.
 pub fn copies(series: &[Series]) -> Option<&str> {
     let mut found: BTreeMap<Vec<(&str, &str)>, &Series> = BTreeMap::new();
     series.iter().find_map(|own| {
@@ -424,7 +424,7 @@ pub fn copies(series: &[Series]) -> Option<&str> {
     })
 }
 
-/// Returns the error if the query for something has several series that it should not have.
+/// Returns the error if a query returns several series where only one is expected.
 pub fn not_one(of: &str, series: &[Series]) -> Error {
     let count = series.len();
     match copies(series) {
@@ -479,7 +479,7 @@ fn no_samples(own: &Answered, grid: Grid) -> Error {
     ))
 }
 
-/// The values of the only series of an answer; all missing if it has no series.
+/// Returns the values of the only series of an answer; all missing if it has no series.
 fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
     match &own.answer.series[..] {
         [] => Ok(vec![None; grid.len()]),
@@ -502,19 +502,19 @@ fn values(series: &Series, own: &Answered, grid: Grid) -> Result<Column, Error> 
     Ok(values)
 }
 
-/// A value as a metrics API would say it: in billionths of a unit, and then up to the next thousandth. What a
-/// sum of floats adds behind these is noise.
+/// Returns a value as a metrics API would state it: rounded to billionths of a unit, and then up to the
+/// next thousandth. Smaller digits are noise from a sum of floats.
 fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
     milli(value).map(|milli| written(spec, milli))
 }
 
-/// The same in thousandths.
+/// Returns the same value in thousandths.
 pub fn milli(value: f64) -> Result<i64, &'static str> {
     let billionths = (value * 1e9).round();
     if billionths < 0.0 {
         return Err("it is negative");
     }
-    // Up to where a float holds every whole number, it is exact.
+    // A float is exact as long as it can represent every whole number.
     if billionths < 9e15 {
         Ok((billionths as i64 + 999_999) / 1_000_000)
     } else if value * 1e3 < 9e18 {
@@ -524,7 +524,7 @@ pub fn milli(value: f64) -> Result<i64, &'static str> {
     }
 }
 
-/// An amount with a unit that leaves no doubt.
+/// Returns an amount with an unambiguous unit.
 fn written(spec: &MetricSpec, milli: i64) -> String {
     const KI: i64 = 1024 * 1000;
     let is_bytes = spec.is_resource() && spec.name() == "memory";
@@ -540,7 +540,7 @@ fn written(spec: &MetricSpec, milli: i64) -> String {
     }
 }
 
-/// What changed, other than the load, by row.
+/// The changes other than the load, by row.
 struct Marks {
     step: i64,
     texts: BTreeMap<usize, String>,
@@ -556,7 +556,7 @@ impl Marks {
         }
     }
 
-    /// Marks where something begins, and again for as long as it lasts, or as it still changes.
+    /// Marks the row at which something begins, and again as long as it lasts or still changes.
     fn last(&mut self, values: &[Option<f64>], changes: bool, text: impl Fn(f64) -> String) {
         let mut since: Option<(usize, f64)> = None;
         for (row, value) in values.iter().enumerate() {
@@ -574,7 +574,7 @@ impl Marks {
         }
     }
 
-    /// Marks where a value is more than the one before.
+    /// Marks the rows in which a value is higher than the previous one.
     fn rises(&mut self, values: &[Option<f64>], text: &str) {
         for (row, before, value) in pairs(values) {
             if value > before {
@@ -583,8 +583,8 @@ impl Marks {
         }
     }
 
-    /// Marks where the replicas became others than the HPA desired. If it desires them one sample later, it
-    /// was scraped between two of its writes.
+    /// Marks the rows at which the replicas became different from those that the HPA desired. If the HPA
+    /// desires them one sample later, it was scraped between two of its writes.
     fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
         let differs = |row| differing_at(row, replicas, desired);
         for row in 1..replicas.len() {
@@ -597,7 +597,7 @@ impl Marks {
         }
     }
 
-    /// Marks where a field of the HPA changed, and gives what it was before the last change.
+    /// Marks the rows at which a field of the HPA changed, and returns its value before the last change.
     fn changes(&mut self, field: &str, values: &[Option<String>], grid: Grid) -> Option<LoadNote> {
         let mut last = None;
         for (row, before, value) in pairs(values)
@@ -617,13 +617,13 @@ impl Marks {
     }
 }
 
-/// The replicas in a row, if they are known to differ from those desired.
+/// Returns the replicas in a row, if they are known to differ from the desired ones.
 fn differing_at(row: usize, replicas: &[Option<f64>], desired: &[Option<f64>]) -> Option<f64> {
     let (own, other) = (replicas.get(row).copied()??, desired.get(row).copied()??);
     (own != other).then_some(own)
 }
 
-/// The values that are known, each with its row.
+/// Returns the known values, each with its row.
 fn known<T>(values: &[Option<T>]) -> Vec<(usize, &T)> {
     values
         .iter()
@@ -632,7 +632,7 @@ fn known<T>(values: &[Option<T>]) -> Vec<(usize, &T)> {
         .collect()
 }
 
-/// The values that are known, each with its row and the one before.
+/// Returns the known values, each with its row and the previous value.
 fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
     known(values)
         .windows(2)
@@ -640,12 +640,12 @@ fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
         .collect()
 }
 
-/// Of how many new pods it is known when they became ready, and the median of how long that took.
+/// Returns the number of new pods with a known time to become ready, and the median of these times.
 fn started(answer: &QueryAnswer) -> Option<(usize, SignedDuration)> {
     let mut times: Vec<f64> = answer
         .series
         .iter()
-        // One that lost its readiness again shows the last time.
+        // A pod that lost its readiness again shows the last time.
         .filter_map(|series| {
             let times = series.points.iter().map(|(_, value)| *value);
             times.min_by(f64::total_cmp)
@@ -660,7 +660,7 @@ fn started(answer: &QueryAnswer) -> Option<(usize, SignedDuration)> {
     ))
 }
 
-/// What to say of requests that were not always the same.
+/// Returns the note about requests that were not always the same.
 fn requests(spec: &MetricSpec, among: &[MetricSpec], values: &[Option<f64>]) -> Option<LoadNote> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let last = *known.last()?;

@@ -1,5 +1,6 @@
-//! A load out of Prometheus: what is asked ([`queries`]), what comes back ([`answer`]), and what becomes of it
-//! ([`load`]): the very table that a CSV is. For a past pass, the samples themselves ([`history`]). Nothing here sends anything; [`crate::cluster`] does.
+//! A load from Prometheus: the queries ([`queries`]), the answers ([`answer`]), and the table that is built
+//! from them ([`load`]), the same as that of a CSV file. For a past pass, the samples themselves
+//! ([`history`]). Nothing here sends anything; [`crate::cluster`] does.
 
 pub mod answer;
 pub mod grid;

@@ -1,31 +1,31 @@
-//! What is asked, in PromQL: the usage of the target's pods, what the cluster did, and what sharpens both. Pods
-//! are found by their owners, as kube-state-metrics has them, and not by their labels; names of series are
-//! those of kube-state-metrics and cAdvisor.
+//! The queries in PromQL: for the usage of the target's pods, for what the cluster did, and for what makes
+//! both more exact. Pods are found by their owners, as kube-state-metrics reports them, and not by their
+//! labels; series have the names of kube-state-metrics and cAdvisor.
 
 use std::fmt::Write;
 
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
 
-/// How many samples lie between two of what changes slowly.
+/// The step for values that change slowly, in samples.
 pub const SLOW: i64 = 20;
 
-/// The seconds between two scrapes, if none were found to measure.
+/// The seconds between two scrapes, if they could not be measured.
 const SCRAPE: i64 = 30;
 
-/// The most seconds between two measurements of a kubelet: cAdvisor measures a container every 10 s and up to 10 s
-/// later, and a scrape gets the last measurement with its own time.
+/// The maximum seconds between two measurements of a kubelet: cAdvisor measures a container every 10 s and
+/// up to 10 s later, and a scrape gets the last measurement with its own time.
 const HOUSEKEEPING: i64 = 20;
 
-/// What cAdvisor has of a container.
+/// The cAdvisor series of a container's CPU seconds.
 pub const CPU: &str = "container_cpu_usage_seconds_total";
-/// The same.
+/// The cAdvisor series of a container's memory usage.
 pub const MEMORY: &str = "container_memory_working_set_bytes";
 
-/// The replicas that the controller itself says it desired (alpha, since 1.35). It is scraped from the
-/// controller manager, whose own namespace may hide the HPA's.
+/// The desired replicas as the controller itself reports them (alpha, since 1.35). They are scraped from
+/// the controller manager, whose namespace may hide the HPA's.
 pub const CONTROLLER_DESIRED: &str = "horizontal_pod_autoscaler_controller_desired_replicas";
 
-/// The series of kube-state-metrics on pods that a pass uses.
+/// The kube-state-metrics series of pods that a pass uses.
 const POD_SERIES: [&str; 11] = [
     "kube_pod_owner",
     "kube_pod_created",
@@ -40,13 +40,13 @@ const POD_SERIES: [&str; 11] = [
     "kube_pod_init_container_resource_requests",
 ];
 
-/// The limit of an HPA, of which each HPA has one series.
+/// The maximum replicas of an HPA; each HPA has one such series.
 pub const MAX_REPLICAS: &str = "kube_horizontalpodautoscaler_spec_max_replicas";
 
 /// The seconds that a restart of kube-state-metrics may take.
 const RESTART: i64 = 240;
 
-/// What it has of an HPA.
+/// The kube-state-metrics series of an HPA.
 const HPA_SERIES: [&str; 5] = [
     "kube_horizontalpodautoscaler_created",
     "kube_horizontalpodautoscaler_spec_min_replicas",
@@ -55,19 +55,19 @@ const HPA_SERIES: [&str; 5] = [
     "kube_horizontalpodautoscaler_status_desired_replicas",
 ];
 
-/// How much of the name of a workload the names of its pods certainly begin with.
+/// The length of the part of a workload's name with which the names of its pods certainly begin.
 const MOST_OF_NAME: usize = 40;
 
-/// What the answer to a question is for.
+/// The purpose of a query's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A metric, by its place.
     Metric(usize),
-    /// The replicas that the target asked for.
+    /// The replicas that were requested of the target.
     Replicas,
     /// The pods that were ready.
     Ready,
-    /// What the HPA desired.
+    /// The replicas that the HPA desired.
     Desired,
     /// `minReplicas` of the HPA.
     MinReplicas,
@@ -75,52 +75,52 @@ pub enum Purpose {
     MaxReplicas,
     /// The targets of the HPA's metrics.
     Targets,
-    /// How many pods are of an earlier template.
+    /// The number of pods with an earlier template.
     Outdated,
-    /// When the newest ReplicaSet was created.
+    /// The creation time of the newest ReplicaSet.
     Template,
-    /// How many containers started again.
+    /// The number of container restarts.
     Restarts,
-    /// How many pods of the target have a counter of CPU seconds without a rate.
+    /// The number of the target's pods with a counter of CPU seconds but no rate.
     Unmeasured,
-    /// How long pods took to become ready, of those that are new.
+    /// The time that new pods took to become ready.
     Started,
-    /// How long their containers took to start.
+    /// The time that their containers took to start.
     Measured,
-    /// What a pod requests for a metric, by its place, on average.
+    /// The average request of a pod for a metric, by the metric's place.
     Requests(usize),
-    /// The share of the periods in which a limit held containers back.
+    /// The share of the periods in which a limit throttled containers.
     Throttled,
 }
 
-/// Samples as they were scraped, of a past pass.
+/// Samples as they were scraped, for a past pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sampled {
     /// The pods, according to kube-state-metrics.
     Pods,
-    /// What containers used.
+    /// The usage of containers.
     Usage,
     /// The replicas of the target.
     Target,
     /// The HPA.
     Hpa,
-    /// What the controller itself says that it desired.
+    /// The desired replicas as the controller itself reports them.
     Controller,
 }
 
-/// A question.
+/// A query, with its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// What for.
+    /// The purpose of the answer.
     pub purpose: Purpose,
-    /// The same for people: the column, or what follows from it.
+    /// The purpose in words: the column, or the value that follows from the answer.
     pub of: String,
     /// In PromQL.
     pub query: String,
 }
 
 impl Question {
-    /// Whether one answer for many samples is enough.
+    /// Whether one value for many samples is enough.
     pub fn is_slow(&self) -> bool {
         matches!(
             self.purpose,
@@ -133,29 +133,30 @@ impl Question {
     }
 }
 
-/// What a load is wanted of.
+/// The target whose load is requested.
 #[derive(Debug, Clone)]
 pub struct LoadRequest<'a> {
     /// The HPA.
     pub hpa: &'a Hpa,
-    /// Its metrics, and those of candidates.
+    /// The metrics of the HPA and its candidates.
     pub metrics: &'a [MetricSpec],
-    /// Queries that go before our own.
+    /// Queries that take precedence over the program's.
     pub stated: &'a [(Purpose, String)],
-    /// The ReplicaSets that the target has had. A join with their owners at every time would take the server
-    /// most of its work.
+    /// The ReplicaSets that the target has had. A join with their owners at every time would cause most of the
+    /// server's work.
     pub replica_sets: &'a [String],
-    /// A matcher that all series have to meet, such as `cluster="eu"`; empty for none.
+    /// A matcher that all series must match, such as `cluster="eu"`; empty for none.
     pub matching: &'a str,
 }
 
-/// Returns the name of a metric by which flags find it in a spec that has no other one of that name.
+/// Returns the name with which flags refer to a metric in a spec that has no other metric of that name.
 pub fn title(spec: &MetricSpec) -> String {
     spec.flag_name(&[])
 }
 
 impl LoadRequest<'_> {
-    /// The most scrapes in ten minutes of a span, of the containers and of the HPA.
+    /// Returns the queries for the maximum number of scrapes in ten minutes of a span, of the containers and of
+    /// the HPA.
     pub fn scrapes(&self, seconds: i64) -> [String; 2] {
         let cpu = self.containers(CPU, None);
         let hpa = self.of_hpa(MAX_REPLICAS);
@@ -164,13 +165,13 @@ impl LoadRequest<'_> {
         })
     }
 
-    /// The series of the HPA in a span, of which there should be one.
+    /// Returns the query for the HPA's series in a span; there should be one.
     pub fn copies(&self, seconds: i64) -> String {
         let hpa = self.of_hpa(MAX_REPLICAS);
         format!("last_over_time({hpa}[{seconds}s])")
     }
 
-    /// Whether there is anything of a pod of the namespace in a span.
+    /// Returns the query for whether any pod of the namespace has series in a span.
     pub fn any(&self, seconds: i64) -> String {
         let namespace = [("namespace", &*self.hpa.namespace)];
         let series = self.series("", &namespace);
@@ -178,8 +179,8 @@ impl LoadRequest<'_> {
         format!("count(present_over_time({series}[{seconds}s]))")
     }
 
-    /// The target's ReplicaSets of the last `seconds`, by the label `replicaset`; none where its pods belong to
-    /// it directly.
+    /// Returns the query for the target's ReplicaSets in the last `seconds`, by the label `replicaset`; `None`
+    /// if the target owns its pods directly.
     pub fn owned(&self, seconds: i64) -> Option<String> {
         let target = &self.hpa.spec.scale_target_ref;
         matches!(
@@ -197,13 +198,13 @@ impl LoadRequest<'_> {
         })
     }
 
-    /// The samples of the last `seconds`, each with its subject for people and the query.
+    /// Returns the queries for the samples of the last `seconds`, each with its subject in words.
     pub fn samples(&self, seconds: i64) -> Vec<(Sampled, &'static str, String)> {
         let named = |series: String, names: &str| {
             format!("{}[{seconds}s]", with(series, "__name__", names))
         };
         let pods = self.of_pods("", &[]);
-        // Of each condition and phase, the series that says the most.
+        // For each condition and phase, the most informative series.
         let pods = with(pods, "condition", "|true");
         let pods = with(pods, "phase", "|Pending|Running|Failed");
         let pods = with(pods, "resource", "|cpu|memory");
@@ -236,7 +237,7 @@ impl LoadRequest<'_> {
         samples
     }
 
-    /// Returns a question, with the query that was stated for it, if one was.
+    /// Returns a question, with the query on the command line for it, if there is one.
     fn question(&self, purpose: Purpose, of: &str, query: String) -> Question {
         let stated = self.stated.iter().find(|(own, _)| *own == purpose);
         Question {
@@ -246,7 +247,7 @@ impl LoadRequest<'_> {
         }
     }
 
-    /// Everything that is asked for, with samples `step` seconds apart.
+    /// Returns all queries of a load, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
         let state = scraped.state_window();
         let mut questions: Vec<Question> = Vec::new();
@@ -268,7 +269,7 @@ impl LoadRequest<'_> {
         ask(Purpose::Replicas, "replicas", desired);
         ask(Purpose::Ready, "ready", ready);
         let hpa_series = |name: &str| fresh(&self.of_hpa(name), state);
-        // The controller's own word is scraped where its target's namespace may hide the HPA's.
+        // The controller's own value is scraped where its target's namespace may hide the HPA's.
         let Hpa {
             name, namespace, ..
         } = hpa;
@@ -357,7 +358,7 @@ impl LoadRequest<'_> {
             );
             ask(Purpose::Unmeasured, "pods without a rate", query);
             if let Some(scrape) = scraped.usage {
-                // Half a scrape lies on average between its start and its first sample.
+                // On average, half a scrape interval passes between its start and its first sample.
                 let start = scrape as f64 / 2.0;
                 let query = format!(
                     "clamp_min(max by (namespace, pod) (timestamp({cpu})) - on (namespace, pod) max by \
@@ -385,7 +386,7 @@ impl LoadRequest<'_> {
                     .chain(of_container)
                     .collect();
                 let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
-                // Init containers that stay request as others do.
+                // Sidecars, which are init containers that keep running, have requests like other containers.
                 let init = self.of_pods("kube_pod_init_container_resource_requests", &labels);
                 let info = self.of_pods(
                     "kube_pod_init_container_info",
@@ -414,7 +415,8 @@ impl LoadRequest<'_> {
         questions
     }
 
-    /// What the pods use together; none for what neither cAdvisor nor kube-state-metrics knows.
+    /// Returns the query for the pods' total usage; `None` for a metric that neither cAdvisor nor
+    /// kube-state-metrics has.
     fn usage(&self, spec: &MetricSpec, scraped: Scraped) -> Option<String> {
         let container = match spec.source() {
             MetricSource::Resource(_) => None,
@@ -429,13 +431,14 @@ impl LoadRequest<'_> {
         Some(self.total_over_restarts(&each, scraped.state_window()))
     }
 
-    /// The sum over the containers of the target's pods. What two servers scrape counts once.
+    /// Returns the query for the sum over the containers of the target's pods. A series that two servers scrape
+    /// counts once.
     fn total(&self, each: &str) -> String {
         sum(each, &self.pods())
     }
 
-    /// The same, also while kube-state-metrics restarts: then it has no pods at all, and those that it had last are
-    /// the target's. Else they are those that it has now.
+    /// Returns the query for the same sum that also works while kube-state-metrics restarts: it then has no
+    /// pods at all, and the last known ones are taken as the target's. Otherwise, the current ones are.
     fn total_over_restarts(&self, each: &str, window: i64) -> String {
         let known = self.pods_as(|owned| format!("last_over_time({owned}[{RESTART}s])"));
         let now = fresh(&self.of_pods("kube_pod_owner", &[]), window);
@@ -445,7 +448,7 @@ impl LoadRequest<'_> {
         sum(each, &pods)
     }
 
-    /// The replicas that the target asked for, and the pods that were ready.
+    /// Returns the queries for the replicas that were requested of the target, and for the ready pods.
     fn record(&self, window: i64) -> (String, String) {
         let Some(ReplicaSeries { desired, ready, .. }) = replicas(&self.hpa.spec.scale_target_ref)
         else {
@@ -461,7 +464,7 @@ impl LoadRequest<'_> {
         (latest(desired), latest(ready))
     }
 
-    /// Series with these labels.
+    /// Returns the series with these labels.
     fn series(&self, name: &str, labels: &[(&str, &str)]) -> String {
         let series = selector(name, labels);
         if self.matching.is_empty() {
@@ -471,7 +474,7 @@ impl LoadRequest<'_> {
         }
     }
 
-    /// Series about the HPA.
+    /// Returns the series about the HPA.
     fn of_hpa(&self, name: &str) -> String {
         let Hpa {
             namespace,
@@ -484,7 +487,7 @@ impl LoadRequest<'_> {
         )
     }
 
-    /// Series about a target of a built-in kind.
+    /// Returns the series about a target of a built-in kind.
     fn of_target(&self, name: &str) -> String {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
@@ -494,8 +497,8 @@ impl LoadRequest<'_> {
         )
     }
 
-    /// Series about pods whose names begin as those of the target's do. Which of them are the target's, only
-    /// their owners say.
+    /// Returns the query for series about pods whose names begin like those of the target's pods. Only their
+    /// owners show which of them are the target's.
     fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> String {
         let mut all = vec![("namespace", &*self.hpa.namespace)];
         all.extend_from_slice(labels);
@@ -504,7 +507,7 @@ impl LoadRequest<'_> {
         if matches!(workload(target), WorkloadKind::Other) {
             return text;
         }
-        // A long name is cut off in those of its pods.
+        // Pod names contain only the start of a long name.
         let pattern = match target.name.char_indices().nth(MOST_OF_NAME) {
             Some((end, _)) => format!("{}.*", literal(&target.name[..end])),
             None => format!("{}-.*", literal(&target.name)),
@@ -512,7 +515,8 @@ impl LoadRequest<'_> {
         with(text, "pod", &pattern)
     }
 
-    /// Series of containers, without the sums over pods and the container that holds the network.
+    /// Returns the query for series of containers, without the sums over pods and the container that holds the
+    /// network.
     fn containers(&self, name: &str, container: Option<&str>) -> String {
         match container {
             Some(container) => self.of_pods(name, &[("container", container)]),
@@ -520,12 +524,12 @@ impl LoadRequest<'_> {
         }
     }
 
-    /// The pods of the target, by their owners.
+    /// Returns the series of the target's pods, found by their owners.
     fn pods(&self) -> String {
         self.pods_as(|owned| owned)
     }
 
-    /// The same with a function of each series.
+    /// Returns the same series with a function applied to each.
     fn pods_as(&self, of: impl Fn(String) -> String) -> String {
         let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
         let direct = of(self.of_pods(
@@ -541,8 +545,9 @@ impl LoadRequest<'_> {
         }
     }
 
-    /// A regular expression for the ReplicaSets of the target. Of many, what all begin with is stated once,
-    /// because servers and proxies limit the length of a query; a plain list is faster for servers to match.
+    /// Returns a regular expression for the ReplicaSets of the target. If there are many, their common prefix
+    /// is stated once, because servers and proxies limit the length of a query; a plain list is faster for
+    /// servers to match.
     fn replica_sets(&self) -> String {
         const MANY: usize = 50;
         let sets = self.replica_sets;
@@ -571,19 +576,19 @@ enum WorkloadKind {
     StatefulSet,
     ReplicaSet,
     ReplicationController,
-    /// Owns its pods itself, or through ReplicaSets.
+    /// Owns its pods directly, or through ReplicaSets.
     Other,
 }
 
 /// The series of the replicas of a target of a built-in kind.
 pub struct ReplicaSeries {
-    /// Those that it was asked for.
+    /// The series of the requested replicas.
     pub desired: &'static str,
-    /// Those that it had.
+    /// The series of the actual replicas.
     pub status: &'static str,
-    /// Those that were ready.
+    /// The series of the ready replicas.
     ready: &'static str,
-    /// Those of its current template, if it replaces the others.
+    /// The series of the replicas with the current template, if the kind replaces the others.
     updated: Option<&'static str>,
 }
 
@@ -618,7 +623,7 @@ pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
     })
 }
 
-/// Whether pods with this owner are the target's, which has had these ReplicaSets.
+/// Whether pods with this owner belong to the target, given its past and present ReplicaSets.
 pub fn owns(
     target: &CrossVersionObjectReference,
     replica_sets: &[String],
@@ -653,21 +658,21 @@ fn selector(name: &str, labels: &[(&str, &str)]) -> String {
     format!("{name}{{{}}}", matchers.join(","))
 }
 
-/// The same series with one more condition.
+/// Returns the same series with one more condition.
 fn and(mut series: String, condition: &str) -> String {
     series.truncate(series.len() - 1);
     let _ = write!(series, ",{condition}}}");
     series
 }
 
-/// The same series where a label matches a regular expression.
+/// Returns the same series, limited to those with a label that matches a regular expression.
 fn with(series: String, label: &str, pattern: &str) -> String {
     and(series, &format!("{label}=~{}", quote(pattern)))
 }
 
-/// The rate of a counter between its last two samples, which have times of their own: how long that is does not depend
-/// on where a window begins, nor on scrapes that were lost. If the counter was reset between them, the rate before
-/// holds, because what was used until then is not known.
+/// Returns the query for the rate of a counter between its last two samples, at the samples' times: the
+/// interval depends neither on the start of a window nor on lost scrapes. If the counter was reset between
+/// them, the previous rate applies, because the usage until the reset is unknown.
 fn rate(counter: &str, scraped: Scraped) -> String {
     let (reach, before) = (scraped.reach(), scraped.before_reset());
     let range = format!("{counter}[{reach}s]");
@@ -677,17 +682,17 @@ fn rate(counter: &str, scraped: Scraped) -> String {
     )
 }
 
-/// The sum over the containers of these pods.
+/// Returns the sum over the containers of these pods.
 fn sum(each: &str, pods: &str) -> String {
     format!("sum(max by (namespace, pod, container) ({each}) and on (namespace, pod) {pods})")
 }
 
-/// Values that are no older than the window: Prometheus would go on with one for five minutes.
+/// Returns the values that are no older than the window: Prometheus would repeat a value for five minutes.
 fn fresh(series: &str, window: i64) -> String {
     format!("({series} and present_over_time({series}[{window}s]))")
 }
 
-/// Text as a string of PromQL, whose escapes are Go's.
+/// Returns a text as a PromQL string, which has Go's escapes.
 fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -702,7 +707,7 @@ fn quote(text: &str) -> String {
     quoted
 }
 
-/// Text as a regular expression that only it matches.
+/// Returns a regular expression that matches only this text.
 fn literal(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -714,35 +719,36 @@ fn literal(text: &str) -> String {
     escaped
 }
 
-/// The seconds between two scrapes, where they were found.
+/// The seconds between two scrapes, where they could be measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scraped {
-    /// Of the containers' usage.
+    /// The interval of the containers' usage.
     pub usage: Option<i64>,
-    /// Of kube-state-metrics.
+    /// The interval of kube-state-metrics.
     pub state: Option<i64>,
 }
 
 impl Scraped {
-    /// How far back the two samples of a rate may be, and the sample of a gauge: three scrapes in a row may be lost.
+    /// Returns the maximum age of the two samples of a rate, and of the sample of a gauge: three scrapes in a
+    /// row may be lost.
     pub fn reach(self) -> i64 {
         5 * self.usage.unwrap_or(SCRAPE) + 2 * HOUSEKEEPING
     }
 
-    /// How long ago a counter that was reset between its last two samples certainly had others, one lost scrape
-    /// included.
+    /// Returns the time before which a counter that was reset between its last two samples certainly had
+    /// earlier samples, including one lost scrape.
     fn before_reset(self) -> i64 {
         3 * self.usage.unwrap_or(SCRAPE) + HOUSEKEEPING
     }
 
-    /// How old a state may be.
+    /// Returns the maximum age of a state.
     pub fn state_window(self) -> i64 {
         2 * self.state.or(self.usage).unwrap_or(SCRAPE)
     }
 }
 
-/// The seconds between two scrapes, from the number of scrapes in ten minutes: the roundest number that fits.
-/// `None` if there are too few to tell.
+/// Returns the seconds between two scrapes, from the number of scrapes in ten minutes: the roundest number
+/// that fits. `None` if there are too few scrapes.
 pub fn interval(scrapes: f64) -> Option<i64> {
     const SPAN: f64 = 600.0;
     if !(2.0..=SPAN + 1.0).contains(&scrapes) {

@@ -88,7 +88,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     out
 }
 
-/// Says what the signs of a chart mean, each in a few words.
+/// Returns the meanings of a chart's signs, each in a few words.
 fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = String> {
     let names = chart.series.iter().enumerate().map(move |(place, series)| {
         let sign = signs.of(place, series, LEFT | RIGHT);
@@ -155,7 +155,7 @@ struct Signs {
 }
 
 impl Signs {
-    /// Returns what a cell of a series shows.
+    /// Returns the character for a cell of a series.
     fn of(&self, place: usize, series: &ChartSeries, stroke: u8) -> char {
         match (place, series.shape) {
             (0, Shape::Steps) => self.strokes[usize::from(stroke)],
@@ -205,7 +205,7 @@ const ASCII: Signs = Signs {
 struct CountRows {
     lowest: i32,
     highest: i32,
-    /// The rows for counts: one each, or several share one.
+    /// The rows for counts: one for each count, or for several counts together.
     plain: usize,
     /// Including a row for counts beyond the top, if there are any.
     count: usize,

@@ -1,6 +1,6 @@
-//! Expectations as workflow commands of GitHub Actions, which annotate the run. Whatever the runner
-//! would read as the end of a property or of the command is escaped by its rules; the step summary comes
-//! from [`super::markdown`].
+//! Expectations as workflow commands of GitHub Actions, which annotate the run. Any text that the runner
+//! would read as the end of a property or of the command is escaped by its rules; the step summary comes from
+//! [`super::markdown`].
 
 use std::fmt::Write;
 
@@ -37,7 +37,7 @@ pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
 
 /// Escapes a message, after `::`.
 fn data(text: &str) -> String {
-    // Cleaning leaves no control characters, including newlines.
+    // Cleaning removes all control characters, including newlines.
     clean(text, false).replace('%', "%25")
 }
 

@@ -45,7 +45,7 @@ pub fn markdown(page: &Page) -> String {
     out
 }
 
-/// Returns a list as Markdown, after what is expected of it.
+/// Returns a list as Markdown, after its expectations.
 pub fn rows(overview: &Overview, expected: Option<&Section>) -> String {
     let mut out = String::new();
     if let Some(expected) = expected {
@@ -233,7 +233,7 @@ fn code(text: &str) -> String {
     format!("<code>{}</code>", escape(&clean(text, false)))
 }
 
-/// Escapes the text of a code element: what could be structure, or the start of a link.
+/// Escapes the text of a code element: anything that could be structure, or the start of a link.
 fn escape(text: &str) -> String {
     const HARMLESS: &str = "-/,()%{}=;'?+";
     let structure = |letter: char| letter.is_ascii_punctuation() && !HARMLESS.contains(letter);

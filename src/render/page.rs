@@ -237,7 +237,7 @@ impl Lines<'_> {
         }
     }
 
-    /// Writes findings in the color of their severity, each followed by what to do.
+    /// Writes findings in the color of their severity, each followed by its remedy.
     fn findings(&mut self, remarks: &[Remark]) {
         let styles = self.layout.styles.clone();
         for Remark {
@@ -365,7 +365,7 @@ impl Lines<'_> {
             .iter()
             .map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
-        // Without a title above it, a long label has a line of its own.
+        // Without a title above it, a long label has its own line.
         let has_own_line = |place: usize, cell: &str| {
             !titled && place == 0 && last > 1 && width_of(cell) > MAX_LABEL
         };
@@ -380,7 +380,7 @@ impl Lines<'_> {
             let titles: Vec<String> = rows[0].clone();
             return self.row_by_row(&titles, &table.columns, &rows[1..]);
         }
-        // Beside a short label, a sentence is wrapped in more than half of the width.
+        // Next to a short label, a sentence is wrapped in more than half of the width.
         let half = self.layout.width.unwrap_or(0) / 2;
         let goes_below = |sentence: &str, room: usize| {
             width_of(sentence) > room && (titled || room <= half || longest_word(sentence) > room)
@@ -434,8 +434,8 @@ impl Lines<'_> {
         self.grid(&table.columns, rows);
     }
 
-    /// Writes cells below their titles, or row by row where even their longest words do not fit beside one
-    /// another. Cells have been cleaned.
+    /// Writes cells below their titles, or row by row if even their longest words do not fit side by side. Cells
+    /// have been cleaned.
     fn grid(&mut self, columns: &[Column], mut rows: Vec<Vec<String>>) {
         let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
         let mut grid = comfy_table::Table::new();
@@ -480,8 +480,8 @@ impl Lines<'_> {
         }
     }
 
-    /// Writes each row as the first cells that tell it from the others, with the rest and their titles below them.
-    /// Only numbers need a title beside them.
+    /// Writes each row as the first cells that distinguish it from the others, with the rest and their titles
+    /// below them. Only numbers need a title next to them.
     fn row_by_row(&mut self, titles: &[String], columns: &[Column], rows: &[Vec<String>]) {
         let tells_apart = (1..titles.len()).find(|count| {
             let heads: HashSet<_> = rows.iter().map(|row| &row[..*count]).collect();
@@ -520,9 +520,9 @@ fn gap(place: usize, columns: usize) -> usize {
     if place + 1 < columns { GAP } else { 0 }
 }
 
-/// The widths of the columns of a table on a terminal; `None` if it is too narrow. Numbers and words stay whole, and
-/// names, which are in the first column, are broken only where one of their words ends. What is left is shared
-/// evenly among the columns that need more.
+/// Returns the widths of the columns of a table on a terminal; `None` if it is too narrow. Numbers and words
+/// stay whole, and names, which are in the first column, are broken only where one of their words ends. The
+/// remaining width is shared evenly among the columns that need more.
 fn widths(
     titles: &[String],
     columns: &[Column],
@@ -561,7 +561,7 @@ fn widths(
     };
     let fits = |level: &usize| shared(*level).iter().sum::<usize>() <= room;
     let widths = (0..=room).take_while(fits).last().map(shared)?;
-    // What wrapping leaves free at the ends of lines is for nobody.
+    // The space that wrapping leaves free at the ends of lines goes to the other columns.
     let used = widths.iter().enumerate().map(|(place, width)| {
         let lines = |cell: &str| widest_line(cell, *width, place == 0);
         most(place, &lines).max(lines(&titles[place]))
@@ -593,15 +593,15 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split_inclusive(|letter: char| !letter.is_alphanumeric())
 }
 
-/// Breaks a name that is too long for its room where one of its words ends.
+/// Breaks a name that is too long for its room at the end of one of its words.
 fn broken(name: &str, room: usize) -> String {
     filled(parts(name), room).join("\n")
 }
 
-/// The width from which a terminal has room for what the verdict has said in short.
+/// The width from which a terminal has room for details that the verdict already contains in short.
 const ROOMY: usize = 100;
 
-/// Labels longer than this get a line of their own.
+/// Labels longer than this get their own line.
 const MAX_LABEL: usize = 28;
 
 /// The minimum width of text, however narrow the terminal.

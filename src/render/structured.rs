@@ -17,7 +17,7 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
         .map_err(|e| failed(&e))
 }
 
-/// Returns JSON in one line, which a newline ends.
+/// Returns JSON in one line, with a newline at the end.
 pub fn json_line<T: Serialize>(value: &T) -> Result<String, Error> {
     serde_json::to_string(value)
         .map(|text| escaped(&text))
@@ -28,7 +28,7 @@ fn failed(e: &serde_json::Error) -> Error {
     Error::failed(format!("failed to write JSON: {e}"))
 }
 
-/// Escapes what a terminal or a pipeline's runner would interpret, and adds a newline.
+/// Escapes characters that a terminal or a pipeline's runner would interpret, and adds a newline.
 fn escaped(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 1);
     for letter in text.chars() {
@@ -63,7 +63,7 @@ pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Whether a character must not be written as it is. Newlines belong to the layout.
+/// Whether a character must not be written unescaped. Newlines belong to the layout.
 fn is_raw(letter: char) -> bool {
     letter != '\n' && is_unsafe(letter)
 }

@@ -1,5 +1,5 @@
-//! How text may look: colors and symbols, chosen once, and the cleaning that keeps a terminal from
-//! interpreting what an object contains. The default is plain, for pipes and tests.
+//! The appearance of text: colors and symbols, chosen once, and the cleaning that keeps a terminal from
+//! interpreting the contents of an object. The default is plain, for pipes and tests.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct Styles {
     pub(crate) down: Style,
     /// Unchanged replicas.
     pub(crate) stay: Style,
-    /// What prevents the controller from deciding or scaling.
+    /// A reason why the controller cannot decide or scale.
     pub(crate) blocked: Style,
     /// The controller's reasons.
     pub(crate) reason: Style,
@@ -60,8 +60,8 @@ pub fn clean(text: &str, ascii: bool) -> String {
     clean
 }
 
-/// Returns a text on one line, with a mark below a position, which is given in bytes. Of a long text, only what is
-/// near the position is shown.
+/// Returns a text on one line, with a mark below a position, which is given in bytes. If the text is long,
+/// only the part near the position is shown.
 pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
     const NEAR: usize = 200;
     let place = boundary(text, place);
@@ -79,7 +79,7 @@ pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
     )
 }
 
-/// Shortens the lines of messages: whoever wrote a file or an answer determines how long a value in it is.
+/// Shortens the lines of messages: the author of a file or an answer determines how long a value in it is.
 pub fn bounded(text: &str) -> Cow<'_, str> {
     const MOST: usize = 4096;
     if text.len() <= MOST {
@@ -92,8 +92,9 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
         .into()
 }
 
-/// Splits text into lines of at most this width where words end. A command in backticks, and any other word that is
-/// longer than a line, stays whole, so that it can be pasted; but a selector in braces may continue on another line.
+/// Splits text into lines of at most this width at the ends of words. A command in backticks, and any other
+/// word that is longer than a line, stays whole, so that it can be pasted; but a selector in braces may
+/// continue on another line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)
         .break_words(false)
@@ -125,7 +126,7 @@ pub(super) fn filled<'t>(parts: impl Iterator<Item = &'t str>, width: usize) -> 
     lines
 }
 
-/// The words of a text; what is between two backticks is part of one.
+/// Returns the words of a text; text between two backticks is part of one word.
 fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let mut rest = text;
     Box::new(std::iter::from_fn(move || {
@@ -172,7 +173,7 @@ pub fn folded(message: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// Whether a terminal would interpret a character, or it hides what is there.
+/// Whether a terminal would interpret a character, or the character hides text.
 pub(super) fn is_unsafe(letter: char) -> bool {
     letter.is_control() || is_invisible(letter)
 }

@@ -1,5 +1,5 @@
-//! A chart as a standalone picture: it needs no other file, describes itself in words, and is
-//! readable on light and dark backgrounds.
+//! A chart as a standalone picture: it needs no other file, contains a description, and is readable on light
+//! and dark backgrounds.
 
 use std::fmt::Write;
 
@@ -138,7 +138,7 @@ impl Picture<'_> {
         }
     }
 
-    /// Draws the ticks of the horizontal axis that have room, and what it counts.
+    /// Draws the ticks of the horizontal axis that have room, and its unit.
     fn places(&mut self) {
         let mut room = 0.0;
         for (place, label) in &self.chart.ticks {
@@ -164,7 +164,7 @@ impl Picture<'_> {
                 continue;
             }
             let x = self.x(*place);
-            // A label is beside its line where it fits, and once for several that follow.
+            // A label is next to its line if it fits, and written once for several in a row.
             if x >= room || text != last {
                 let width = text.chars().count() as f64 * 7.2;
                 let (at, anchor) = if x + 4.0 + width > RIGHT {
@@ -188,7 +188,7 @@ impl Picture<'_> {
         self.line(&format!(r#"<path class="series s{class}" d="{path}"/>"#));
     }
 
-    /// Names the series and the current point, and draws that.
+    /// Draws the names of the series, and the current point with its name.
     fn legend(&mut self) {
         let (mut x, y) = (LEFT, BOTTOM + 62.0);
         for (place, series) in self.chart.series.iter().enumerate() {
@@ -248,7 +248,7 @@ impl Picture<'_> {
         .collect()
     }
 
-    /// Returns the steps; above the plot, a line leaves it by a little.
+    /// Returns the steps of a series; a line that leaves the plot at the top ends a little above it.
     fn path(&self, series: &ChartSeries) -> String {
         let mut path = String::new();
         let mut pen = None;

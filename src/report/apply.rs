@@ -1,5 +1,5 @@
-//! What `apply` is about to do and has done: the explanation of its pass, the concerns about writing,
-//! the result, and how the live controller will respond.
+//! The plan and the outcome of `apply`: the explanation of its pass, the concerns about writing, the result,
+//! and how the live controller will respond.
 
 use serde::Serialize;
 
@@ -18,10 +18,10 @@ use crate::outlook::Range;
 use crate::snapshot::written::FIELD_MANAGER;
 use crate::words::{count, distance, sentence};
 
-/// What is known of a write that was in conflict with one that wrote the same.
+/// The text for a write that was in conflict with one that wrote the same.
 const SAME: &str = "written by this run, or by another one of kubectl-hpa at the same time";
 
-/// An application. Serializes as the published object: an explanation with more fields.
+/// The result of `apply`. Serializes as the published object: an explanation with more fields.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ApplyResult<'a> {
@@ -179,7 +179,7 @@ impl<'a> ApplyResult<'a> {
         })
     }
 
-    /// Returns what was written to the cluster, or may have been, whatever else is reported.
+    /// Returns the values that were written to the cluster, or may have been, whatever else is reported.
     pub(crate) fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
             ApplyOutcome::Superseded(_)
@@ -206,7 +206,7 @@ impl<'a> ApplyResult<'a> {
         ))
     }
 
-    /// Words the result.
+    /// Describes the result.
     pub(crate) fn lines(&self) -> Vec<(String, String)> {
         let applied = self.applied;
         let mut lines = Vec::new();
@@ -260,7 +260,7 @@ impl<'a> ApplyResult<'a> {
         lines
     }
 
-    /// Returns what else to print on standard error.
+    /// Returns the other errors to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied {
             result,
@@ -333,7 +333,7 @@ impl<'a> ApplyResult<'a> {
     }
 }
 
-/// Words why nothing is written, and what to do.
+/// Returns the error with the reason why nothing is written, and with the remedies.
 fn refusal(concern: &Concern) -> Error {
     let error = Error::failed(format!("{}; nothing written", concern.text));
     let remedies = concern.remedies();
@@ -345,7 +345,7 @@ fn refusal(concern: &Concern) -> Error {
 }
 
 impl Page {
-    /// Words what is about to happen: the pass in short, what is written, and what comes next.
+    /// Returns the page of a plan: the pass in short, the values to write, and what comes next.
     pub(crate) fn of_plan(
         explanation: &Explanation<'_>,
         applied: &Applied,
@@ -381,7 +381,7 @@ impl Page {
     }
 }
 
-/// Returns what is written, the scale first.
+/// Returns the values to write, the scale first.
 fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Option<Section> {
     let (change, at) = (applied.change?, applied.at.as_ref()?);
     let mut lines = vec![(name(explanation), write(change, at, symbols))];
@@ -402,7 +402,7 @@ fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -
     Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
 }
 
-/// Words how the live controller will respond.
+/// Describes how the live controller will respond.
 fn coming(applied: &Applied) -> Option<Section> {
     let (label, lines) = match applied.next.as_ref()? {
         Ok(next) => (label(next.verdict), worded(next, applied.change)),
@@ -430,7 +430,7 @@ fn name(explanation: &Explanation<'_>) -> String {
     format!("{kind}{dot}{group}/{}", target.name)
 }
 
-/// Returns what is written, and what it replaces.
+/// Returns the text for a write of the scale, and the value that it replaces.
 fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
     let arrow = symbols.arrow;
     let version = &at.state.resource_version;
@@ -466,7 +466,7 @@ fn altered(applied: &Applied, state: &ScaleState) -> Option<String> {
     ))
 }
 
-/// Words the result, in a sentence.
+/// Describes the result, in a sentence.
 fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
     match &applied.result {
         ApplyOutcome::NothingDue => {
@@ -536,7 +536,7 @@ fn unforeseen(e: &Error) -> String {
     )
 }
 
-/// Words how the live controller will respond, and why.
+/// Describes how the live controller will respond, and why.
 fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     let Some(Change { to, .. }) = change else {
         return Vec::new();
@@ -602,7 +602,7 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     before.into_iter().chain([does, memory]).collect()
 }
 
-/// Words how a wait ended.
+/// Describes how a wait ended.
 fn ended(waited: &Waited) -> String {
     let Waited {
         end, replicas, by, ..

@@ -5,9 +5,9 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
     pub title: String,
-    /// The same in sentences, for those who cannot see it.
+    /// The same as sentences, for those who cannot see it.
     pub description: String,
-    /// What the horizontal axis counts.
+    /// The unit of the horizontal axis.
     pub across: String,
     /// The first and the last place on it.
     pub span: (i64, i64),
@@ -15,7 +15,7 @@ pub struct Chart {
     pub ticks: Vec<(i64, String)>,
     /// The fewest and the most replicas that are drawn; counts beyond them are only marked.
     pub replicas: (i32, i32),
-    /// What is drawn, at most [`MOST_SERIES`]. The first is the most important one.
+    /// The series to draw, at most [`MOST_SERIES`]. The first is the most important one.
     pub series: Vec<ChartSeries>,
     /// Counts that limit it, with their names. Those above the counts that are drawn are named at the edge.
     pub bounds: Vec<(i32, String)>,
@@ -42,7 +42,7 @@ impl Chart {
     }
 }
 
-/// The number of series that can be told apart.
+/// The number of series that can be distinguished.
 pub(crate) const MOST_SERIES: usize = 6;
 
 /// The rows of a chart that has the screen to itself.
@@ -54,11 +54,11 @@ pub struct ChartSeries {
     pub name: String,
     /// The count from each place on, in order; `None` if there is no count.
     pub steps: Vec<(i64, Option<i32>)>,
-    /// How they are drawn.
+    /// The shape in which they are drawn.
     pub shape: Shape,
 }
 
-/// What the counts of a series are.
+/// The shape of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// Each lasts until the next.

@@ -1,12 +1,12 @@
-//! How the times of a run are shown: for a load that was recorded with dates, in UTC as everywhere,
-//! and otherwise as the time since the first pass.
+//! The display of the times of a run: for a load that was recorded with dates, in UTC as everywhere, and
+//! otherwise as the time since the first pass.
 
 use jiff::{SignedDuration, Timestamp};
 
 use crate::apimachinery::json::SecondsTime;
 use crate::words::duration;
 
-/// How times are shown.
+/// The display of times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeDisplay {
     /// As the time since this one.
@@ -30,7 +30,7 @@ impl TimeDisplay {
             Self::Since(start) if time == start => return "at the start".to_owned(),
             Self::Since(start) => return format!("after {}", duration(time.duration_since(start))),
             Self::Utc { from, to } if day(from) == day(to) => "%H:%M:%SZ",
-            // In six days, no weekday comes twice.
+            // Within six days, no weekday appears twice.
             Self::Utc { from, to } if to.duration_since(from) <= SIX_DAYS => "%a %H:%M:%S",
             Self::Utc { from, to } if within_a_week(from, to) => "%a %d %H:%M:%S",
             Self::Utc { .. } => "%d %b %H:%M:%S",
@@ -74,7 +74,7 @@ impl TimeDisplay {
             .collect()
     }
 
-    /// Words a place, in seconds, among others that are this far apart.
+    /// Describes a place, in seconds, among others at this distance.
     fn label(self, place: i64, apart: i64) -> String {
         match self {
             Self::Since(_) => duration(SignedDuration::from_secs(place)),

@@ -1,4 +1,4 @@
-//! The expectations of an answer, and whether they hold, for each spec that is judged: in words and in JSON.
+//! The expectations of an answer, and whether they hold, for each spec that is judged: as text and as JSON.
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
     Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()
 }
 
-/// Each expectation with its result, and what that is based on.
+/// Returns each expectation with its result, and the basis of the result.
 fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
     let candidate = judged
         .candidate
@@ -172,7 +172,7 @@ impl fmt::Display for Hint {
     }
 }
 
-/// Why a comparison has no answer, where its fields do not say that themselves.
+/// Returns why a comparison has no answer, if its fields do not show that themselves.
 fn reason(lack: UnknownOperandCause) -> Option<&'static str> {
     match lack {
         UnknownOperandCause::Field => None,
@@ -182,8 +182,8 @@ fn reason(lack: UnknownOperandCause) -> Option<&'static str> {
 }
 
 impl Expectation {
-    /// What it is called: the expression, with the shorthand that it comes from, and what it is about if
-    /// that is not the run.
+    /// Returns its name: the expression, with the shorthand that it comes from, and a suffix if it applies to the
+    /// first pass only.
     pub fn name(&self) -> String {
         let name = named(&self.expression, self.fail_on);
         if self.is_of_first_pass {
@@ -193,7 +193,7 @@ impl Expectation {
         }
     }
 
-    /// The values that it looks at: `desired is 4, limited is false`; with the hint.
+    /// Returns the values that it uses: `desired is 4, limited is false`; with the hint.
     pub fn because(&self) -> String {
         let values = self
             .values
@@ -202,8 +202,8 @@ impl Expectation {
         self.with_reasons(values.collect::<Vec<_>>().join(", "))
     }
 
-    /// The same next to the expression, where the only number needs no name if it is compared as it is:
-    /// `4`.
+    /// Returns the same for display next to the expression, where the only number needs no name if it is compared
+    /// directly: `4`.
     pub fn in_short(&self) -> String {
         match &self.values[..] {
             [value] if self.is_plain && value.field.is_number() => {
@@ -256,8 +256,8 @@ impl Serialize for FieldValue {
     }
 }
 
-/// Adds a fact to a JSON object: `value`, which is null where it is not one; then `range` or
-/// `unknown` say what is known instead.
+/// Adds a fact to a JSON object: `value`, which is null for a range or an unknown; these have `range` or
+/// `unknown` in addition.
 fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
     match fact {
         Fact::Flag(flag) => map.serialize_entry("value", flag),

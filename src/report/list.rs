@@ -1,6 +1,6 @@
-//! Several passes: the published list of explanations, and a line for each with what happens and the
-//! code of the worst finding. The wide list adds what decided and what limits it, in the controller's own
-//! reasons, which lead from here to a pass's conditions and events.
+//! Several passes: the published list of explanations, and a line for each with what happens and the code of
+//! the worst finding. The wide list adds what decided and what limits it, in the controller's own reasons,
+//! which can be looked up in a pass's conditions and events.
 
 use std::borrow::Cow;
 
@@ -58,7 +58,7 @@ impl Serialize for ExplanationList<'_> {
     }
 }
 
-/// Says that more was asked for each HPA than would have been with the rights that lists lacked.
+/// States that each HPA took more requests than with the rights to list.
 pub fn one_by_one(refused: &[MissingRight]) -> Option<String> {
     let first = refused.first()?;
     let more = match refused.len() - 1 {
@@ -85,8 +85,8 @@ pub struct Overview {
     pub rows: Vec<Row>,
 }
 
-/// The columns that give way where a list is too wide, each with the width that it keeps; the first is left
-/// out. Targets mostly have the names of their HPAs, and standard error has the whole of an error.
+/// The columns that are dropped or cut if a list is too wide, each with the width that it keeps; the first is
+/// left out. Targets mostly have the names of their HPAs, and standard error has the full text of an error.
 pub const SPARE: [(&str, Option<usize>); 3] = [
     ("REFERENCE", None),
     ("FINDING", Some(26)),
@@ -138,7 +138,7 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
     Overview { columns, rows }
 }
 
-/// Returns the line of an HPA, which begins with its namespace; with what limits it if `wide`.
+/// Returns the line of an HPA, which begins with its namespace; with the rule that limits it if `wide`.
 pub fn row(listed: &Listed<Explanation<'_>>, wide: bool) -> Row {
     let mut row = vec![
         listed.namespace.clone(),
@@ -212,7 +212,7 @@ impl Explanation<'_> {
     }
 
     /// Returns the last rule that changed the number, as the controller's reason or the field of the spec;
-    /// `tolerance` if that is what keeps the replicas.
+    /// `tolerance` if the tolerance keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
         let changed = self.pass.decision.holds().filter_map(|hold| match hold {
             Hold::Corrected(Direction::Up, _) => Some("maxReplicas"),
@@ -273,7 +273,7 @@ impl Explanation<'_> {
             _ => None,
         };
         if let Some(absent) = absent {
-            // One of them says that.
+            // One of them already states that.
             let more = match self.notes.len() {
                 0 | 1 => String::new(),
                 all => format!(" (+{})", count(all - 1, "note")),

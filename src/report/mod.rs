@@ -1,6 +1,6 @@
-//! Words and publishes a decision, for machines and for people. [`Explanation`] is the published JSON
-//! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or
-//! prints anything.
+//! Presents a decision to programs and to people. [`Explanation`] is the published JSON
+//! (`schema/explanation.json`); [`page::Page`] words the same values. Nothing here decides or prints
+//! anything.
 
 pub(crate) mod apply;
 pub mod backtest;
@@ -53,19 +53,19 @@ pub struct Explanation<'a> {
     /// The highest proposal before stabilization and limits.
     pub proposal: Option<i32>,
     certainty: Certainty,
-    /// The replicas after the pass, over everything that is unknown.
+    /// The replicas after the pass, over all unknowns.
     pub range: Option<Range>,
-    /// What was recorded after a past pass.
+    /// The record after a past pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordView>,
-    /// The counts that follow, if the metrics keep asking for the same.
+    /// The counts that follow, if the metrics' proposals stay the same.
     upcoming: &'a [Upcoming],
-    /// Why the samples may belong to another time than the pass.
+    /// The reason why the samples may belong to another time than the pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     clock_doubt: Option<ClockDoubt>,
-    /// How that differs from the status that the controller last wrote; `None` for a manifest.
+    /// The differences from the status that the controller last wrote; `None` for a manifest.
     comparison: Option<Comparison<'a>>,
-    /// What is wrong, or worth knowing, the most important first.
+    /// The problems, and other facts worth knowing, the most important first.
     pub findings: Vec<FindingView>,
     trace: TraceView<'a>,
     memory: MemoryView<'a>,
@@ -83,17 +83,17 @@ pub(crate) struct RecordView {
     time: Timestamp,
     /// Whether the pass may have left as many; `None` if it has no range.
     in_range: Option<bool>,
-    /// Whether it decides what the most likely answer is.
+    /// Whether it decides which answer is the most likely one.
     decides: bool,
 }
 
-/// Whether what is unknown could change the answer.
+/// Whether unknowns could change the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Certainty {
-    /// They could not.
+    /// Unknowns could not change it.
     Certain,
-    /// They could, within the range.
+    /// Unknowns could change it, within the range.
     Bounded,
 }
 
@@ -114,7 +114,7 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Returns the same without the findings of some codes.
+    /// Returns the same explanation without the findings of some codes.
     #[must_use]
     pub fn ignoring(self, codes: &[Code]) -> Self {
         if self

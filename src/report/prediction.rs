@@ -1,5 +1,5 @@
-//! What a pass would decide under different conditions: the explanation of that pass, what was assumed,
-//! and the answer without it.
+//! The decision of a pass under different conditions: the explanation of that pass, the assumptions, and the
+//! answer without them.
 
 use serde::{Serialize, Serializer};
 
@@ -34,7 +34,7 @@ pub struct Prediction<'a> {
     pub(crate) backtest: Option<Compared<'a>>,
     #[serde(serialize_with = "in_one_list")]
     pub(crate) expectations: Vec<Judged>,
-    /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
+    /// For each metric, the values at which the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
     /// The targets that keep the scale points, if other requests are assumed.
     pub(crate) kept_targets: Vec<KeptTarget>,
@@ -71,9 +71,9 @@ fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok,
 pub(crate) struct ObservedAnswer {
     /// The replicas after the pass; `None` if the scale could not be read.
     pub(crate) replicas: Option<i32>,
-    /// Whether what is unknown could change it.
+    /// Whether unknowns could change it.
     pub(crate) certainty: Certainty,
-    /// The replicas after the pass, over everything that is unknown.
+    /// The replicas after the pass, over all unknowns.
     pub(crate) range: Option<Range>,
 }
 
@@ -120,14 +120,14 @@ impl<'a> Prediction<'a> {
         }
     }
 
-    /// The same with the targets that keep the scale points.
+    /// Returns the same with the targets that keep the scale points.
     #[must_use]
     pub fn with_kept_targets(mut self, kept_targets: Vec<KeptTarget>) -> Self {
         self.kept_targets = kept_targets;
         self
     }
 
-    /// The same with every pass of the runs that are compared.
+    /// Returns the same with every pass of the runs that are compared.
     #[must_use]
     pub fn with_passes(mut self, is_wanted: bool) -> Self {
         self.backtest = self
@@ -156,7 +156,8 @@ impl<'a> Prediction<'a> {
 }
 
 impl Page {
-    /// Words a prediction: what it assumes, the page of its pass, and the answer without the overrides.
+    /// Creates the page of a prediction: its assumptions, the page of its pass, and the answer without the
+    /// overrides.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let page = Self::with_assumptions(prediction, wide, symbols);
         page.without_owner(&prediction.explanation.pass.input.snapshot.hpa)
@@ -184,7 +185,7 @@ impl Page {
         let mut sections = Vec::from_iter(words.findings());
         sections.extend(words.metrics());
         sections.extend(words.path());
-        // A timeline says the same of a load that does not follow the pods.
+        // A timeline covers the same for a load that does not follow the pods.
         sections.extend(match (played, &prediction.backtest) {
             (_, Some(_)) => None,
             (Some(played), None) => Some(played.section(symbols, wide)),
@@ -211,7 +212,7 @@ impl Page {
             assume(&mut page, prediction, symbols);
             return page;
         };
-        // What is compared comes first; the pass that it begins with is a detail.
+        // The comparison comes first; the pass that it begins with is a detail.
         sections
             .iter_mut()
             .for_each(|section| section.detail = Detail::Wide);
@@ -234,7 +235,7 @@ impl Page {
     }
 }
 
-/// Adds what a prediction assumes, with the answer without it.
+/// Adds the assumptions of a prediction, with the answer without them.
 fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     let observed = prediction.observed.map(|ObservedAnswer { range, .. }| {
         let headline = prediction.observed_headline.text(symbols).to_uppercase();
@@ -267,7 +268,8 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     page.observed = observed.filter(|_| !around.lacks_pods);
 }
 
-/// What is assumed and what was observed, side by side, with the verdict on each, as far as anything was observed.
+/// Returns the assumed and the observed values, side by side, with the verdict on each, if anything was
+/// observed.
 fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: Symbols) -> Table {
     let all = &prediction.overrides;
     let has_observed = verdicts.is_some() || all.iter().any(|own| own.observed().is_some());

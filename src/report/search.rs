@@ -1,5 +1,5 @@
-//! The settings that a search found: those that no other beats, compared with the HPA as it is, as a table, a chart
-//! and data.
+//! The settings that a search found: those that no other beats, compared with the unchanged HPA, as a table,
+//! a chart and data.
 
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -13,14 +13,14 @@ use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
 use crate::words::{count, list, long};
 
-/// What a search found, compared with the replay.
+/// The result of a search, compared with the replay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Searched<'a> {
     found: &'a SearchResult,
     replay: &'a Totals,
 }
 
-/// Why settings with different targets are hard to compare.
+/// The reason why settings with different targets are hard to compare.
 pub(super) const OTHER_TARGETS: &str = "A run is short of its own proposals: with a higher target it is short less \
                                         often, but its pods are busier.";
 
@@ -29,7 +29,7 @@ fn is_about_targets(path: &str) -> bool {
     path.starts_with("target.") || path.trim_start_matches("spec.").starts_with("metrics")
 }
 
-/// How many settings are shown; JSON has all of them.
+/// The number of settings that are shown; JSON has all of them.
 const SHOWN: usize = 20;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -232,9 +232,10 @@ impl<'a> Searched<'a> {
             .collect()
     }
 
-    /// The time short over the replica-hours: of the best settings, and of the HPA as it is.
+    /// Returns the chart of the time short over the replica-hours: of the best settings, and of the unchanged
+    /// HPA.
     pub(super) fn chart(&self) -> Chart {
-        // What is short for minutes only is drawn in seconds.
+        // Shortfalls of a few minutes are drawn in seconds.
         let longest = self
             .front()
             .map(|(_, totals)| totals.short())
@@ -257,7 +258,7 @@ impl<'a> Searched<'a> {
         let as_it_is = (place(self.replay), Some(short(self.replay)));
         let all = || points.iter().chain([&as_it_is]);
         let first = all().map(|(at, _)| *at).min().unwrap_or(0);
-        // An axis has a length, whatever is on it.
+        // An axis has a minimum length, whatever the values.
         let last = all().map(|(at, _)| *at).max().unwrap_or(0).max(first + 10);
         let highest = all().filter_map(|(_, count)| *count).max().unwrap_or(0);
         let ticks = round_numbers((first, last), 7, 10).into_iter();

@@ -1,5 +1,5 @@
-//! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds but
-//! not what a section is about.
+//! The sections of a page. A section has a title and parts of a few kinds. Layout knows these kinds but not
+//! the section's subject.
 
 use std::borrow::Cow;
 
@@ -44,7 +44,7 @@ pub enum Tone {
 pub struct Section {
     /// Its title; empty if its first part needs none.
     pub title: String,
-    /// Which reports show it.
+    /// The reports that show it.
     pub detail: Detail,
     /// Its parts, in order.
     pub body: Vec<Part>,
@@ -55,13 +55,13 @@ pub struct Section {
 pub enum Detail {
     /// Every report shows it.
     Always,
-    /// The same, but a narrow terminal, on which the verdict has said as much, leaves it out.
+    /// Every report shows it, except a narrow terminal, where the verdict already contains it.
     Roomy,
     /// A terminal shows it, a comment folds it.
     Folded,
     /// Only a wide report shows it, a comment folds it.
     Wide,
-    /// Only a comment shows it; a terminal has said it above the title.
+    /// Only a comment shows it; a terminal has it above the title.
     Comment,
 }
 
@@ -117,7 +117,7 @@ pub struct Remark {
 pub struct StepLine {
     /// The replicas.
     pub replicas: i32,
-    /// What leads to them, or when.
+    /// The cause of these replicas, or the time.
     pub text: String,
     /// The controller's reason, if this step made a difference.
     pub reason: Option<&'static str>,
@@ -153,7 +153,7 @@ impl Section {
         }
     }
 
-    /// Returns the same; `None` if no part has content.
+    /// Returns the same section; `None` if no part has content.
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.body.is_empty()).then_some(self)
     }

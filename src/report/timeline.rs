@@ -1,5 +1,5 @@
-//! The passes that follow: a line for each change, when the replicas settle, and a chart; also as data,
-//! pass by pass.
+//! The passes that follow: a line for each change, the time when the replicas settle, and a chart; also as
+//! data, pass by pass.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use crate::whatif::timeline::{
 };
 use crate::words::{count, distance, duration, list, time};
 
-/// A timeline, with what its words need from the first pass.
+/// A timeline, with the facts about the first pass that its texts need.
 #[derive(Debug)]
 pub struct Played<'a> {
     pub(super) timeline: &'a Timeline,
@@ -37,7 +37,7 @@ pub struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Words a timeline that begins with a pass.
+    /// Prepares the texts of a timeline that begins with a pass.
     pub(super) fn new(timeline: &'a Timeline, pass: &Pass) -> Self {
         let snapshot = &pass.input.snapshot;
         let spec = &snapshot.hpa.spec;
@@ -64,7 +64,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Words what is uncertain, and the possible replicas after the first pass.
+    /// Returns what is uncertain, and the possible replicas after the first pass, as text.
     pub(super) fn doubt(&self) -> Option<String> {
         let Doubts {
             metrics,
@@ -89,8 +89,7 @@ impl<'a> Played<'a> {
         (!unknown.is_empty()).then(|| format!("depends on {}; {first}", list(&unknown)))
     }
 
-    /// Returns a row for each change (only the first of many unless `wide`), how it ends, the totals, and a
-    /// chart.
+    /// Returns a row for each change (only the first of many unless `wide`), its end, the totals, and a chart.
     pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
         let Timeline {
             start,
@@ -153,7 +152,7 @@ impl<'a> Played<'a> {
             .collect()
     }
 
-    /// Words why a pass changed the replicas as it did.
+    /// Describes why a pass changed the replicas as it did.
     pub(super) fn because(&self, change: &PassChange) -> String {
         let asked = match (
             change.proposal,
@@ -209,7 +208,7 @@ impl<'a> Played<'a> {
         })
     }
 
-    /// Words how it ends.
+    /// Describes the end of the run.
     fn end(&self) -> Vec<String> {
         let Timeline {
             start,
@@ -260,7 +259,7 @@ impl<'a> Played<'a> {
         self.series(name, -1, counts)
     }
 
-    /// Returns counts pass by pass, where they change; the first has a given place.
+    /// Returns the counts at the passes where they change; the first has a given place.
     pub(super) fn series(
         &self,
         name: &str,
@@ -339,7 +338,7 @@ impl<'a> Played<'a> {
         }
     }
 
-    /// Words the assumptions about what follows, each with its subject.
+    /// Describes the assumptions about later passes, each with its subject.
     pub(super) fn assumed(&self) -> Vec<(String, String)> {
         let times = self.timeline.times;
         let load = match &self.timeline.trace {
@@ -395,7 +394,7 @@ impl<'a> Played<'a> {
         assumed
     }
 
-    /// Words which pods are assumed to stay as they are, and why.
+    /// Describes which pods are assumed to stay as they are, and why.
     fn stays(&self) -> String {
         let mut by_lack: BTreeMap<PodLack, Vec<&str>> = BTreeMap::new();
         for Stays { pod, lacks } in &self.timeline.stays {
@@ -424,7 +423,7 @@ impl<'a> Played<'a> {
     }
 }
 
-/// How many pods with the same problem are named.
+/// The number of pods with the same problem that are named.
 const NAMED: usize = 5;
 
 /// The number of changes that can be read at a glance.
@@ -521,7 +520,7 @@ impl Played<'_> {
     }
 }
 
-/// Words the values with which a trace ends.
+/// Describes the values with which a trace ends.
 fn last_values(last: &[LastValue]) -> String {
     let words = last.iter().map(|last| {
         if last.is_missing {

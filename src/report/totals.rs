@@ -21,7 +21,7 @@ pub(super) struct TotalsView {
     settled: bool,
 }
 
-/// What is known about the replicas alone.
+/// The totals of the replicas alone.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReplicasView {
@@ -103,7 +103,7 @@ pub(super) fn hours(hours: f64) -> String {
     }
 }
 
-/// Words the totals of a run, in a sentence.
+/// Describes the totals of a run, in a sentence.
 pub(super) fn sentence(totals: &Totals) -> String {
     let (lowest, highest) = (totals.lowest, totals.highest.replicas);
     let mut parts = vec![format!(

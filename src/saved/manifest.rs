@@ -1,6 +1,7 @@
-//! Manifests, which no API server has seen yet: what kubectl and the API server say of them before they exist.
-//! An object with a `uid`, or a workload with a status, has passed its API server and is none. The HPA, the ScaledObject and the target go through
-//! the same check, whether they are the input (`-f`) or replace it (`--hpa`).
+//! Manifests, which no API server has processed yet, with the remarks of kubectl and the API server about
+//! them. An object with a `uid`, or a workload with a status, has passed its API server and is no manifest.
+//! The HPA, the ScaledObject and the target go through the same check, whether they are the input (`-f`) or
+//! replace it (`--hpa`).
 
 use serde_json::Value as Json;
 
@@ -28,12 +29,12 @@ pub(crate) struct WorkloadManifest {
     pub(crate) origin: String,
     /// The containers whose cores are stated without a unit; `None` is the pod as a whole.
     pub(crate) bare_cores: Vec<Option<Box<str>>>,
-    /// What is to be said of it, or why it cannot be assumed.
+    /// The notes about the manifest, or the reason why it cannot be assumed.
     notes: Result<Vec<Note>, Error>,
 }
 
 impl WorkloadManifest {
-    /// Returns the manifests among objects. A Rollout has the template that it refers to.
+    /// Returns the manifests among objects. A Rollout gets the template that it refers to.
     pub(crate) fn all<'o>(
         objects: impl Iterator<Item = (&'o Workload, &'o Option<Undecoded>)>,
         validate: Validate,
@@ -43,7 +44,7 @@ impl WorkloadManifest {
             let Some(whole) = whole else { continue };
             let mut written = object.clone();
             if written.template_of.is_some() {
-                // It is judged as it is written.
+                // The manifest is checked as written.
                 written.template = None;
             }
             all.push(Self::read(written, whole, validate));
@@ -82,7 +83,7 @@ impl WorkloadManifest {
         manifest
     }
 
-    /// Returns what is to be said of it, and notes its bare cores if it gets that far.
+    /// Returns the notes about the manifest, and records its bare cores if it gets that far.
     fn judge(&mut self, json: &str, validate: Validate) -> Result<Vec<Note>, Error> {
         let object = &self.object;
         let place = format!("{}: {}", self.origin, object.reference());
@@ -115,17 +116,18 @@ impl WorkloadManifest {
         }
     }
 
-    /// What is to be said of it.
+    /// Returns the notes about the manifest.
     ///
     /// # Errors
     ///
-    /// It has fields that there are not, or the API server would reject it.
+    /// The manifest has unknown fields, or the API server would reject it.
     pub(crate) fn notes(&self) -> Result<Vec<Note>, Error> {
         self.notes.clone()
     }
 }
 
-/// The containers of a pod's spec whose cores have no unit, and none if those of the pod as a whole have none.
+/// Returns the containers of a pod's spec whose cores have no unit; `None` among them is the pod as a
+/// whole.
 fn bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
     let lists = ["containers", "initContainers"].into_iter();
     lists
@@ -136,7 +138,7 @@ fn bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
         .collect()
 }
 
-/// Whether the requested cores, or else their limit, are a number without a unit.
+/// Whether the requested cores, or otherwise their limit, are a number without a unit.
 fn has_bare_cores(resources: &Json) -> bool {
     let request = &resources["requests"]["cpu"];
     let cores = if request.is_null() {
@@ -160,11 +162,11 @@ fn is_admitted(whole: &Json) -> bool {
         .is_some_and(|uid| !uid.is_empty())
 }
 
-/// Reads the manifest of an HPA, with notes on the fields that there are not.
+/// Reads the manifest of an HPA, with notes about unknown fields.
 ///
 /// # Errors
 ///
-/// It cannot be read, or has fields that there are not.
+/// The manifest cannot be read, or has unknown fields.
 pub(crate) fn read_hpa(hpa: &UndecodedHpa, validate: Validate) -> Result<HpaObject, Error> {
     let origin = &hpa.origin;
     let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json).map_err(|e| {
@@ -177,11 +179,11 @@ pub(crate) fn read_hpa(hpa: &UndecodedHpa, validate: Validate) -> Result<HpaObje
     Ok(object)
 }
 
-/// Says whether an API server of these rules serves the version of a manifest.
+/// Checks whether an API server of these rules serves the version of a manifest.
 ///
 /// # Errors
 ///
-/// It does not.
+/// The server does not serve it.
 pub(crate) fn check_version(
     hpa: &HpaObject,
     origin: &str,
@@ -221,11 +223,11 @@ fn not_served(
     Ok(Note::about(Subject::VersionNotServed, text))
 }
 
-/// Makes the HPA that KEDA creates from a ScaledObject. `namespace` is the one to use where it states none.
+/// Builds the HPA that KEDA creates from a ScaledObject. `namespace` applies if the manifest states none.
 ///
 /// # Errors
 ///
-/// The API server or KEDA refuses the ScaledObject, or it has fields that there are not.
+/// The API server or KEDA rejects the ScaledObject, or it has unknown fields.
 pub(crate) fn hpa_of_keda(
     object: &Undecoded,
     namespace: Option<&str>,
@@ -248,7 +250,7 @@ pub(crate) fn hpa_of_keda(
     Ok(made)
 }
 
-/// The error for a ScaledObject that gets no HPA.
+/// Returns the error for a ScaledObject that gets no HPA.
 pub(crate) fn refused(refused: Refused, origin: &str) -> Error {
     let error = Error::usage(format!("{origin}: {refused}"));
     match refused.hint {
@@ -257,7 +259,7 @@ pub(crate) fn refused(refused: Refused, origin: &str) -> Error {
     }
 }
 
-/// What is to be said of unknown fields of a manifest.
+/// Returns the notes about unknown fields of a manifest.
 fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
     match validate {
         Validate::Strict if !unknown.is_empty() => {

@@ -1,6 +1,7 @@
 //! The saved format: objects as kubectl prints them, with a `ControllerState` for everything that has no
-//! object. [`mod@file`] reads it, `manifest` checks what no API server has seen yet, [`assemble`] finds what a
-//! pass needs, [`save`] writes it; `objects` and `wire` have the types that both use.
+//! object. [`mod@file`] reads it, `manifest` checks objects that no API server has processed yet,
+//! [`assemble`] finds what a pass needs, [`save`] writes it; `objects` and `wire` have the types that both
+//! use.
 
 pub mod assemble;
 pub mod file;

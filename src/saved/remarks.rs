@@ -44,7 +44,7 @@ fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
 }
 
 impl Input {
-    /// Repeats the notes about what looks wrong, now that the snapshot has changed.
+    /// Replaces the notes about the snapshot after it has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before, self);
         self.notes
@@ -52,7 +52,7 @@ impl Input {
         self.remark();
     }
 
-    /// Adds the notes about its snapshot.
+    /// Adds the notes about the snapshot.
     pub(crate) fn remark(&mut self) {
         let mut notes = on(&self.snapshot, self);
         if self.surroundings.supposed.is_some() {
@@ -64,12 +64,12 @@ impl Input {
     }
 }
 
-/// Whether a note says more than the snapshot does.
+/// Whether a note contains more information than the snapshot.
 fn is_of_input(note: &Note) -> bool {
     matches!(note.subject, Subject::NoValues | Subject::InputLacks)
 }
 
-/// Notes metrics without a value in a state whose pods are assumed.
+/// Returns a note about metrics without a value in a state whose pods are assumed.
 fn no_values(snapshot: &Snapshot) -> Option<Note> {
     let Snapshot { hpa, metrics, .. } = snapshot;
     let all = &hpa.spec.metrics;
@@ -88,7 +88,8 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
     (!labels.is_empty()).then(|| Note::about(Subject::NoValues, text))
 }
 
-/// Notes what else scales the target: whether they share pods cannot be seen without pods.
+/// Returns a note about other HPAs and ScaledObjects for the target: without pods, it cannot be determined
+/// whether they share pods.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
     if snapshot.controller.version.minor() < 26 {
         return None;
@@ -128,8 +129,8 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     Some(Note::about(Subject::InputLacks, text))
 }
 
-/// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
-/// the gate is switched off.
+/// Returns notes about tolerances of the spec that the controller ignores. An API server keeps an existing
+/// one after the gate is switched off.
 fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let controller = &snapshot.controller;
     let behavior = snapshot.hpa.spec.behavior.iter();
@@ -159,7 +160,7 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     })
 }
 
-/// Notes what an input without the target needs.
+/// Returns a note about what an input without the target needs.
 fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
     let Surroundings {
         lacks_pods,
@@ -188,7 +189,7 @@ fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
     Some(Note::about(Subject::InputLacks, text))
 }
 
-/// Notes running pods whose condition Ready is not stated, as only those are that are written by hand.
+/// Returns a note about running pods without a condition Ready; only pods that are written by hand lack it.
 fn no_condition(snapshot: &Snapshot) -> Option<Note> {
     let selector = snapshot.selector().ok()?;
     let is_one = |pod: &&Shared<Pod>| {
@@ -211,7 +212,7 @@ fn no_condition(snapshot: &Snapshot) -> Option<Note> {
     )))
 }
 
-/// Notes metrics about a container that no pod of the target has.
+/// Returns notes about metrics for a container that no pod of the target has.
 fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
     let is_own = |pod: &Pod| scale.is_ok_and(|scale| scale.selector.matches(&pod.labels));
@@ -242,7 +243,8 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
         .collect()
 }
 
-/// Notes values that are stale, and those whose age is unknown: the controller uses them as they are.
+/// Returns notes about values that are stale, and about those whose age is unknown: the controller uses
+/// them unchanged.
 fn stale(snapshot: &Snapshot) -> Vec<Note> {
     let mut notes = Vec::new();
     if snapshot
@@ -271,7 +273,7 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
     notes
 }
 
-/// Notes what is stale of a metric's samples, or those of the resource metrics API.
+/// Returns notes about stale samples of a metric, or of the resource metrics API.
 fn stale_samples(
     snapshot: &Snapshot,
     metric: Option<&str>,
@@ -310,10 +312,10 @@ fn stale_samples(
     notes
 }
 
-/// Notes what the input lacks, with what prints it in a cluster.
+/// Returns notes about missing input, with the commands that print it in a cluster.
 fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     let scale = snapshot.scale.as_ref();
-    // Without the target's scale nothing else is asked for, and pods that are assumed are of no cluster.
+    // Without the target's scale, nothing else is requested, and assumed pods belong to no cluster.
     if scale.is_err_and(|e| e.lacking().is_some()) || input.surroundings.supposed.is_some() {
         return Vec::new();
     }
@@ -324,7 +326,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
     let lacking: BTreeSet<(Documents, Option<String>)> = unread
         .filter_map(|(spec, answer)| match answer {
-            // No command prints what a history lacks.
+            // No command prints the missing parts of a history.
             MetricAnswer::Unread(UnreadCause::Missing {
                 documents: Documents::Samples,
             }) => None,
@@ -347,7 +349,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         .collect()
 }
 
-/// Returns the path that returns what the input lacks, if a metrics API serves it.
+/// Returns the path of the request for the missing input, if a metrics API serves it.
 fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<String> {
     let path = |api: &str, rest: String| Some(format!("/apis/{api}/namespaces/{namespace}/{rest}"));
     let name = spec.name();
@@ -374,10 +376,10 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
     }
 }
 
-/// Returns the command that prints what the input lacks.
+/// Returns the command that prints the missing input.
 fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String {
     let kinds = match documents {
-        // A metric needs no scale; if asked for one anyway, print what scales are derived from.
+        // A metric needs no scale; if one is requested anyway, print the objects from which scales are derived.
         Documents::Scale => "deployments,statefulsets,replicasets",
         _ => "pods",
     };
@@ -390,8 +392,8 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
     }
 }
 
-/// Returns the command that answers from an input without pods. How many there are is part of it, unless the input
-/// states replicas.
+/// Returns the command that gets an answer from an input without pods. It includes the number of pods,
+/// unless the input states replicas.
 pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool) -> String {
     let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
     let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
@@ -406,8 +408,8 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
     format!("`{command} {assumed}` assumes the pods")
 }
 
-/// Returns flags of `predict` that give metrics of an HPA a value: of a container rather than of the pods, as both are based on
-/// the same usage.
+/// Returns flags of `predict` that give metrics of an HPA a value: for a container rather than for the
+/// pods, because both are based on the same usage.
 pub(crate) fn value_flags<'m>(
     metrics: impl IntoIterator<Item = &'m MetricSpec>,
     hpa: &Hpa,
@@ -454,7 +456,8 @@ fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     )
 }
 
-/// Notes what the controller wrote into the status about metrics that are unread here.
+/// Returns notes about the values in the status, which the controller wrote, of metrics that are unread
+/// here.
 fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     let hpa = &snapshot.hpa;
     let statuses = hpa.status.current_metrics.iter().flatten();

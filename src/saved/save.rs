@@ -1,5 +1,5 @@
-//! Writes a snapshot in the saved format: exactly what a pass uses, in the types
-//! that it is read with. Reading it back gives a snapshot that leads to the same pass.
+//! Writes a snapshot in the saved format: exactly what a pass uses, in the types with which it is read.
+//! Reading it back gives a snapshot that leads to the same pass.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -38,7 +38,7 @@ pub struct Saved<'a> {
     also: &'a [MetricSpec],
     hpas: Vec<&'a Hpa>,
     targets: Vec<(&'a Hpa, &'a Scale, Option<Counted>)>,
-    /// With their namespaces.
+    /// The pods, with their namespaces.
     pods: Vec<(&'a str, &'a Pod)>,
     load: Option<&'a Load>,
 }
@@ -60,8 +60,8 @@ impl<'a> Saved<'a> {
         };
         let mut seen = HashMap::new();
         for Input { snapshot, .. } in inputs {
-            // Without its scale a pass does not reach the other HPAs, and the error that replaces
-            // the scale in the format may hide theirs as well.
+            // Without its scale, a pass does not reach the other HPAs, and the error that replaces the scale in the
+            // format may hide theirs as well.
             let others = snapshot
                 .other_hpas
                 .iter()
@@ -116,7 +116,7 @@ impl<'a> Saved<'a> {
             let namespace = &*snapshot.hpa.namespace;
             if let Ok(own) = &snapshot.scale {
                 let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
-                // If none is selected, the others show what the selector should match.
+                // If no pod is selected, the others show what the selector should match.
                 let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
                 for used in snapshot
                     .pods
@@ -142,11 +142,11 @@ impl<'a> Saved<'a> {
         Self { load, ..self }
     }
 
-    /// Writes it object by object.
+    /// Writes the state object by object.
     ///
     /// # Errors
     ///
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         out.write_all(br#"{"apiVersion":"v1","kind":"List","items":["#)?;
         let mut items = ItemWriter {
@@ -227,7 +227,7 @@ impl Saved<'_> {
         }
         let mut seen = HashSet::new();
         let all = || self.inputs.iter().map(|input| &input.surroundings);
-        // Of some, one HPA needs only the name and another the template.
+        // For some workloads, one HPA needs only the name and another the template.
         for has_template in [true, false] {
             let workloads = all().flat_map(|it| it.workloads.iter());
             for workload in workloads.filter(|it| it.template.is_some() == has_template) {
@@ -263,7 +263,7 @@ impl Saved<'_> {
                 .or_default()
                 .extend(names.iter().map(|name| &**name));
         }
-        // Its version is in the list.
+        // The version is in the list.
         if all().any(|it| it.custom_version.is_some()) {
             served.entry(CUSTOM).or_default();
         }
@@ -319,7 +319,7 @@ impl ItemWriter<'_> {
 ///
 /// # Errors
 ///
-/// The same as for [`Saved::of`].
+/// The same errors as for [`Saved::of`].
 pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> {
     let mut json = Vec::new();
     let written = Saved::of(inputs, also)?.write(&mut json);
@@ -395,7 +395,7 @@ fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bo
         .collect()
 }
 
-/// Returns failed requests, except those whose failure is their answer.
+/// Returns the failed requests, except those whose failure is their answer.
 fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
     let several = inputs.len() > 1;
     let lists = inputs.iter().map(|input| {
@@ -459,8 +459,8 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
     errors
 }
 
-/// What is saved of a failed request: its text, whether we were refused, and the documents that
-/// the input lacked.
+/// The saved parts of a failed request: its text, whether access was denied, and the documents that the
+/// input lacked.
 type Failure<'a> = (&'a str, bool, Option<Documents>);
 
 fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
@@ -478,8 +478,8 @@ fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
     }
 }
 
-/// Returns the requested metrics, with their answers; but those that only the triggers of a ScaledObject in a
-/// manifest name, from their metadata, are left out: nothing of that is saved.
+/// Returns the requested metrics, with their answers. Metrics that are named only in the metadata of a
+/// ScaledObject's triggers in a manifest are left out: none of that metadata is saved.
 fn answered<'a>(
     snapshot: &'a Snapshot,
     also: &'a [MetricSpec],

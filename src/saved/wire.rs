@@ -1,5 +1,5 @@
-//! The JSON of Kubernetes objects, limited to what is read and written: a field is named here once for
-//! both. Objects that occur in thousands are in [`crate::snapshot::pod`] and
+//! The JSON of Kubernetes objects, limited to the fields that are read and written, each named here once
+//! for both. Objects that occur in thousands are in [`crate::snapshot::pod`] and
 //! [`crate::snapshot::metric`], HPAs in [`crate::apiserver::convert`].
 
 use jiff::{SignedDuration, Timestamp};
@@ -28,8 +28,8 @@ pub(super) struct Document<'a, T> {
     pub(super) object: T,
 }
 
-/// The scale subresource of an object. The API omits the kind that it belongs to; `--save` names
-/// it as its owner.
+/// The scale subresource of an object. The API omits the kind of that object; `--save` records it as the
+/// owner.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScaleObject {
@@ -63,7 +63,7 @@ impl ScaleObject {
     /// Returns the scale of an HPA's target, with the time since which its status is unchanged.
     pub(super) fn of(hpa: &Hpa, scale: &Scale, counted: Option<Counted>) -> Self {
         let target = &hpa.spec.scale_target_ref;
-        // A scale has none of its own: these are the target's.
+        // A scale has no managed fields: these are the target's.
         let status = counted.map(|Counted { since, .. }| ManagedFieldsEntry::at(since, true));
         Self {
             metadata: Metadata {
@@ -88,7 +88,7 @@ impl ScaleObject {
         }
     }
 
-    /// Returns what a pass needs of it.
+    /// Returns the values of the scale that a pass needs.
     pub(crate) fn scale(&self) -> Scale {
         Scale {
             spec_replicas: self.spec.replicas,
@@ -97,7 +97,7 @@ impl ScaleObject {
         }
     }
 
-    /// Whether it may belong to a target of this kind: always, unless it names another.
+    /// Whether the scale may belong to a target of this kind: always, unless it names another kind.
     pub(super) fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
         let owners = &self.metadata.owner_references;
         let is_target = |owner: &OwnerReference| {
@@ -196,7 +196,7 @@ impl EventObject {
         }
     }
 
-    /// Returns the event, if it is about an HPA and not our own.
+    /// Returns the event, if it is about an HPA and not written by this program.
     pub(crate) fn about_hpa(self) -> Option<Event> {
         let is_one = self.involved_object.kind == HPA;
         (is_one && self.source.component != FIELD_MANAGER).then(|| self.event())
@@ -208,7 +208,7 @@ impl EventObject {
         is_one.then(|| self.event())
     }
 
-    /// Returns the event, if it is one of the cluster autoscaler about a pod.
+    /// Returns the event, if it comes from the cluster autoscaler and is about a pod.
     fn about_pod(self) -> Option<Event> {
         let is_one = [TRIGGERED, NOT_TRIGGERED].contains(&&*self.reason);
         is_one.then(|| self.event())
@@ -273,7 +273,7 @@ impl LeaseObject {
         (namespace.as_deref(), &**name) == (Some(LEASE_NAMESPACE), LEASE_NAME)
     }
 
-    /// Returns who holds it, if it is the controller manager's lease.
+    /// Returns the holder, if this is the controller manager's lease.
     pub(crate) fn holder(&self) -> Option<&str> {
         self.spec
             .holder_identity

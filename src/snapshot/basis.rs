@@ -1,5 +1,5 @@
-//! What an answer is based on besides the objects: assumptions, and where the rest comes from, with the
-//! words for it.
+//! The basis of an answer besides the objects: its assumptions, and the sources of everything else, with the
+//! words for them.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -19,32 +19,32 @@ pub enum Basis {
     Clock {
         /// The time.
         time: Timestamp,
-        /// Where it comes from.
+        /// The source.
         source: ClockSource,
     },
     /// Flags of the controller.
     Flags {
         /// Each flag with its value.
         settings: Vec<String>,
-        /// Where they come from.
+        /// The source of these settings.
         source: SettingSource,
     },
     /// Feature gates of the controller.
     Gates {
         /// Each gate with its value.
         settings: Vec<String>,
-        /// Where they come from.
+        /// The source of these settings.
         source: SettingSource,
     },
-    /// What could not be read about the controller manager, and why.
+    /// The facts about the controller manager that could not be read, with the reasons.
     ManagerUnread(Vec<(ManagerFact, Unshown)>),
     /// A version that is not stated, or whose rules are unconfirmed.
     Version(Version),
     /// The target itself, used because its scale may not be read.
     Target {
-        /// Its kind.
+        /// The target's kind.
         kind: String,
-        /// Its replicas; `None` if there is no target.
+        /// The target's replicas; `None` if there is no target.
         replicas: Option<i32>,
         /// The missing right to read the scale.
         right: MissingRight,
@@ -53,14 +53,14 @@ pub enum Basis {
     SupposedPods(SupposedPods),
     /// `status.replicas` of a target without a status: its `spec.replicas`.
     StatusReplicas {
-        /// Its kind.
+        /// The target's kind.
         kind: String,
         /// Its replicas.
         replicas: i32,
     },
 }
 
-/// Where a time comes from.
+/// The source of a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ClockSource {
     /// The system clock; the objects were saved at an unknown time.
@@ -74,16 +74,16 @@ pub enum ClockSource {
     Local,
 }
 
-/// Where the controller's settings come from if they are not stated.
+/// The source of the controller's settings, if they are not stated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingSource {
     /// This pod of the controller manager sets them.
     #[error("{}", manager(.0))]
     Pod(String),
-    /// They have their defaults, because this pod does not set them.
+    /// The defaults, because this pod of the controller manager does not set them.
     #[error("the defaults; {} sets none of these", manager(.0))]
     PodDefaults(String),
-    /// They are assumed to have their defaults.
+    /// The defaults, by assumption.
     #[error("the defaults")]
     Defaults,
 }
@@ -91,11 +91,11 @@ pub enum SettingSource {
 /// One item that the answer is based on, in words.
 #[derive(Debug, Serialize)]
 pub struct BasisView {
-    /// What it is about.
+    /// The subject.
     pub item: &'static str,
     /// The value used.
     pub value: String,
-    /// Where it comes from.
+    /// The source.
     pub source: String,
     /// Its age: a field of the published JSON, which is always null.
     age: Option<i64>,
@@ -183,7 +183,7 @@ impl From<&Basis> for BasisView {
 }
 
 impl Basis {
-    /// Words what is assumed, as the end of a sentence; `None` for a default, and for what was read.
+    /// Returns an assumption as the end of a sentence; `None` for a default, and for observed values.
     pub(crate) fn brief(&self) -> Option<String> {
         match self {
             Self::Clock {
@@ -214,7 +214,7 @@ impl Basis {
 }
 
 impl SupposedTemplate {
-    /// Words what makes assumed pods, as the end of a clause; empty for the target in the input.
+    /// Describes the source of assumed pods, as the end of a clause; empty for the target in the input.
     fn makes(&self) -> String {
         match self {
             Self::OfTarget => String::new(),

@@ -4,11 +4,11 @@
 use std::cell::Cell;
 use std::ops::Deref;
 
-/// Finds names in a sorted list, best in the order of the list: the next name is usually found where the last one was,
-/// or right behind it. A hash of each name takes several times as long.
+/// Finds names in a sorted list, best in the order of the list: the next name is usually found where the
+/// last one was, or right after it. A hash of each name takes several times as long.
 #[derive(Debug, Default)]
 pub(crate) struct Cursor {
-    /// How many items of the list come up to the last name.
+    /// The number of items in the list up to the last name.
     up_to_last: Cell<usize>,
 }
 

@@ -13,23 +13,23 @@ use super::{MetricAnswer, Snapshot};
 const CLOSE: SignedDuration = SignedDuration::from_mins(5);
 /// The expected difference between the clocks of two machines.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
-/// A wrong time is more likely than a pipeline that has been broken for this long.
+/// A pipeline that has been broken for longer than this is less likely than a wrong time.
 const OLD: SignedDuration = SignedDuration::from_hours(1);
 
-/// Where a clock comes from.
+/// The source of a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// It is stated, or objects and clock were read at the same time.
+    /// The time is stated, or the objects and the clock were read at the same time.
     Stated,
-    /// It is the system clock, and the objects were saved at an unknown time.
+    /// The time is that of the system clock, and the objects were saved at an unknown time.
     System,
 }
 
-/// Why the samples of a snapshot may belong to a different time from its clock.
+/// The reason why the samples of a snapshot may belong to a different time from its clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClockDoubt {
-    /// What is doubtful.
+    /// The reason for the doubt.
     pub why: Why,
     /// The end of the newest sample.
     #[serde(rename = "newestSample", serialize_with = "seconds")]
@@ -40,7 +40,7 @@ fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::E
     serializer.collect_str(&crate::apimachinery::json::SecondsTime(*time))
 }
 
-/// What is doubtful about a clock.
+/// The reason to doubt a clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Why {

@@ -6,16 +6,17 @@ use crate::args::ConnectionFlags;
 /// The flags with which a command to paste reaches the same state, quoted for a shell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandFlags {
-    /// kubectl's flags that select cluster and user. With `-f` they are not used.
+    /// kubectl's flags that select cluster and user. They are not used with `-f`.
     pub kubectl: String,
-    /// The flags of our own verbs: the same, or `-f FILE`.
+    /// The flags of this program's verbs: the same, or `-f FILE`.
     pub plugin: String,
-    /// What `predict` assumes: its flags, each with its value as a word of a shell, empty if the flag has it.
+    /// The assumptions of `predict`: its flags, each with its value quoted for a shell; the value is empty if
+    /// the flag includes it.
     pub assumed: Vec<(&'static str, String)>,
 }
 
 impl CommandFlags {
-    /// Returns those of a state that is read from a cluster.
+    /// Returns the flags for a state that is read from a cluster.
     pub(crate) fn of(connection: &ConnectionFlags) -> Self {
         let kubectl = connection.selection();
         Self {
@@ -25,7 +26,7 @@ impl CommandFlags {
         }
     }
 
-    /// Returns those of a state that is read from files.
+    /// Returns the flags for a state that is read from files.
     pub(crate) fn of_files(files: &[String]) -> Self {
         let flags: Vec<String> = files
             .iter()
@@ -42,7 +43,7 @@ impl CommandFlags {
         self.kubectl != self.plugin
     }
 
-    /// Has `predict` take manifests that kubectl would reject.
+    /// Adds the flag with which `predict` accepts manifests that kubectl would reject.
     pub(crate) fn allow_rejected(&mut self) {
         let flag = ("--validate=warn", String::new());
         if !self.assumed.contains(&flag) {
@@ -50,7 +51,7 @@ impl CommandFlags {
         }
     }
 
-    /// Returns flags of `predict` with what is assumed besides. They replace assumptions about the same thing.
+    /// Returns the flags of `predict` with further assumptions. They replace assumptions about the same thing.
     pub fn with_assumed(&self, own: &str) -> String {
         let words: Vec<&str> = own.split(' ').collect();
         let mut flags = vec![own.to_owned()];
@@ -68,8 +69,8 @@ impl CommandFlags {
         flags.join(" ")
     }
 
-    /// Adds the flags to a command that begins with `kubectl`. It takes flags before its own verbs, but not before
-    /// those of a plugin.
+    /// Adds the flags to a command that begins with `kubectl`. kubectl accepts flags before its own verbs, but
+    /// not before a plugin's.
     pub fn add_to(&self, command: &str) -> String {
         match command.strip_prefix("kubectl ") {
             Some(verb) if verb.starts_with("hpa ") && !self.plugin.is_empty() => {
@@ -83,7 +84,8 @@ impl CommandFlags {
     }
 }
 
-/// Returns what the value of a flag is about, such as the metric in `METRIC=VALUE`; empty if the flag says it.
+/// Returns the subject of a flag's value, such as the metric in `METRIC=VALUE`; empty if the flag itself
+/// names the subject.
 fn subject(value: &str) -> &str {
     value.rsplit_once('=').map_or("", |(subject, _)| subject)
 }

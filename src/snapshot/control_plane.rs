@@ -1,5 +1,5 @@
-//! What a cluster reveals about the control plane: the pods of the controller manager, which of them
-//! leads, and the server's version. Of these pods, only what a pass depends on is kept.
+//! The facts that a cluster reveals about the control plane: the pods of the controller manager, its
+//! leader, and the server's version. Of these pods, only what affects a pass is kept.
 
 use std::fmt;
 
@@ -12,36 +12,36 @@ use crate::version::Version;
 /// The label of the controller manager's pods, where kubeadm, kind and minikube run it.
 pub const MANAGER_LABEL: (&str, &str) = ("component", "kube-controller-manager");
 
-/// What is known about the control plane.
+/// The known facts about the control plane.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ControlPlane {
     /// The pods of the controller manager that may be running.
     pub pods: Vec<ManagerPod>,
-    /// Who holds the controller manager's lease.
+    /// The holder of the controller manager's lease.
     pub holder: Option<String>,
-    /// The server's version, or the one that it emulates.
+    /// The server's version, or the version that it emulates.
     pub server: Option<Version>,
-    /// What could not be read about the controller manager, and why.
+    /// The facts about the controller manager that could not be read, with the reasons.
     pub unread: Vec<(ManagerFact, Unshown)>,
 }
 
 /// A fact about the controller manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ManagerFact {
-    /// Its flags.
+    /// The flags of the controller manager.
     #[error("flags")]
     Flags,
-    /// Since when it has been the leader.
+    /// The time since which it has been the leader.
     #[error("start")]
     Start,
 }
 
-/// Why a fact about the controller manager could not be read.
+/// The reason why a fact about the controller manager could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Unshown {
     /// The request was not answered.
     Cause(UnknownFactCause),
-    /// It has no pod.
+    /// The controller manager has no pod.
     NoPod,
     /// These pods differ, and the leader is unknown.
     PodsDiffer(Vec<String>),
@@ -82,7 +82,7 @@ pub struct ManagerPod {
 }
 
 impl ManagerPod {
-    /// Takes the settings out of a pod; returns them if it is a controller manager that may be running.
+    /// Takes the settings from a pod, and returns them if the pod is a controller manager that may be running.
     pub(crate) fn of(pod: &mut Pod) -> Option<Self> {
         let settings = *pod.manager.take()?;
         let (label, value) = MANAGER_LABEL;

@@ -1,5 +1,5 @@
-//! The controller's settings: flags, feature gates and version. They are inputs like any other;
-//! each value knows where it came from, because most cannot be read and are assumed.
+//! The controller's settings: flags, feature gates and version. They are inputs like any other, and the
+//! origin of each value is kept, because most cannot be read and are assumed.
 
 use jiff::SignedDuration;
 use serde::Serialize;
@@ -166,8 +166,8 @@ impl Controller {
     }
 }
 
-/// Returns the tolerance that rules state. The API server writes quantities in canonical form; the float is parsed from
-/// that.
+/// Returns the tolerance that rules state. The API server writes quantities in canonical form, from which the
+/// float is parsed.
 fn tolerance(rules: Option<&ScalingRules>) -> Option<f64> {
     let stated = rules?.tolerance.as_ref()?;
     Some(stated.canonicalized().approximate_f64())

@@ -12,22 +12,22 @@ use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
-/// What is known in addition to the HPA itself.
+/// The known facts besides the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Events about HPAs, in any order.
     pub events: Vec<Event>,
-    /// Events about Deployments whose ReplicaSets were scaled, in any order.
+    /// The events of Deployments whose ReplicaSets were scaled, in any order.
     pub scaled: Vec<Event>,
     /// Events of the cluster autoscaler about pods, in any order. Only files have them.
     pub pods: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
-    /// What was observed of earlier passes while the HPA was watched.
+    /// The earlier passes that were observed while the HPA was watched.
     pub seen: Vec<SeenPass>,
     /// The rescales shown by an unbroken sequence of states; `None` if there is no such sequence.
     pub rescales: Option<Rescales>,
-    /// How many replicas the target had; `None` if it does not say since when.
+    /// The target's past replica count; `None` if the target does not say since when.
     pub counted: Option<Counted>,
     /// The past of the pass, if it is explained from a history of samples.
     pub past: Option<Past>,
@@ -35,17 +35,17 @@ pub struct Evidence {
     pub recorded: Option<Past>,
 }
 
-/// The `status.replicas` of a target, which averages per pod are computed over, while its status was
-/// unchanged.
+/// The `status.replicas` of a target, over which averages per pod are computed, for a time in which its
+/// status was unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
     /// The number of replicas, at least one.
     pub replicas: i32,
-    /// When the status had last changed, according to `managedFields`.
+    /// The last change of the status before it was read, according to `managedFields`.
     pub since: Timestamp,
-    /// When it was read.
+    /// The time at which the status was read.
     pub until: Timestamp,
-    /// It had this many pods, and all of them the same requests. Only known of the target as it is now.
+    /// Whether the target had this many pods, all with the same requests; known only of the current target.
     pub alike: bool,
 }
 
@@ -71,26 +71,26 @@ pub struct SeenPass {
     /// The most likely recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
-    /// The replicas that its passes found: what a controller that started with one of them has
-    /// recommended first. `None` if they are unknown.
+    /// The replicas that its passes found, which a controller that started with one of them recommended first.
+    /// `None` if they are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
-    /// When the status was written.
+    /// The time at which the status was written.
     #[serde(with = "time")]
     pub time: Timestamp,
     /// The last time at which it is known to have been in place.
     #[serde(with = "time")]
     pub until: Timestamp,
-    /// At that time the spec was changed, but not the status.
+    /// Whether the spec, but not the status, was changed at that time.
     #[serde(default, rename = "kept", skip_serializing_if = "std::ops::Not::not")]
     pub spec_changed: bool,
-    /// Its passes may not have reached a recommendation.
+    /// Whether its passes may have ended without a recommendation.
     #[serde(default, rename = "unread", skip_serializing_if = "std::ops::Not::not")]
     pub may_lack_recommendation: bool,
 }
 
 impl Counted {
-    /// Returns the replicas of a target that was read at some time, if it says since when its status is
+    /// Returns the replicas of a target that was read at a given time, if it says since when its status is
     /// unchanged. Removing a count leaves no trace, so a count of zero is unusable.
     pub(crate) fn new(
         replicas: i32,
@@ -110,7 +110,7 @@ impl Counted {
 /// An event about an HPA or its target (`v1` or `events.k8s.io/v1`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The namespace of the object that it is about.
+    /// The namespace of the object that the event is about.
     pub namespace: String,
     /// The object's name.
     pub name: String,
@@ -120,22 +120,22 @@ pub struct Event {
     pub reason: String,
     /// The message.
     pub message: String,
-    /// When it first occurred.
+    /// The time of the first occurrence.
     pub first: Option<Timestamp>,
-    /// When it last occurred.
+    /// The time of the last occurrence.
     pub last: Option<Timestamp>,
-    /// How often it occurred.
+    /// The number of occurrences.
     pub count: i32,
 }
 
 /// `Lease` of the controller manager: who leads, since when, and whether it still leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lease {
-    /// When the leader took over; its history is no older.
+    /// The time at which the leader took over; its history is no older.
     pub acquired: Timestamp,
-    /// When it last renewed the lease.
+    /// The time of the last renewal.
     pub renewed: Timestamp,
-    /// How long after that another instance may take over.
+    /// The time after the last renewal at which another instance may take over.
     pub duration: SignedDuration,
 }
 
@@ -153,10 +153,10 @@ pub const SCALED: &str = "ScalingReplicaSet";
 pub const POD: &str = "Pod";
 /// The reason of an event of the cluster autoscaler that adds a node for a pod.
 pub const TRIGGERED: &str = "TriggeredScaleUp";
-/// The reason of one that adds none.
+/// The reason of an event of the cluster autoscaler that adds no node for a pod.
 pub const NOT_TRIGGERED: &str = "NotTriggerScaleUp";
 
-/// A lease that was renewed longer ago is lost for good, however far clocks differ.
+/// The age from which a lease counts as lost for good, however much clocks differ.
 const LOST: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
@@ -172,7 +172,7 @@ impl Lease {
 }
 
 impl Event {
-    /// Whether it is about this HPA, rather than an earlier one of the same name.
+    /// Whether the event is about this HPA, rather than an earlier one of the same name.
     pub fn is_about(&self, hpa: &Hpa) -> bool {
         self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
     }

@@ -17,8 +17,8 @@ use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::apimachinery::tool::Tool;
 
-/// As many metrics as an HPA, the triggers of a ScaledObject or the columns of a load may have. The API server has
-/// no such limit, but each metric is a request in each pass.
+/// The maximum number of metrics of an HPA, triggers of a ScaledObject or columns of a load. The API server
+/// has no such limit, but each metric is a request in each pass.
 pub const MAX_METRICS: usize = 1000;
 
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
@@ -32,13 +32,13 @@ pub struct Hpa {
     pub uid: Option<String>,
     /// `metadata.resourceVersion`: the state of the object.
     pub resource_version: String,
-    /// When its parts were written.
+    /// When the parts of the HPA were last written.
     pub written: Written,
     /// `metadata.deletionTimestamp`: set once it has been marked for deletion.
     pub deletion_timestamp: Option<Timestamp>,
-    /// `metadata.labels`, by which lists of HPAs are selected.
+    /// `metadata.labels`, which select HPAs in a list.
     pub labels: Labels,
-    /// The object that controls it, such as a ScaledObject.
+    /// The object that controls the HPA, such as a ScaledObject.
     pub owner: Option<OwnerReference>,
     /// Whether KEDA's webhook accepts a ScaledObject for the same target, by its annotation
     /// `validations.keda.sh/hpa-ownership`.
@@ -47,25 +47,25 @@ pub struct Hpa {
     pub generation: Option<i64>,
     /// The desired behavior, with defaults applied.
     pub spec: HpaSpec,
-    /// What the controller last wrote.
+    /// The status that the controller last wrote.
     pub status: HpaStatus,
 }
 
 impl Hpa {
-    /// KEDA's ScaledObject that controls it.
+    /// Returns the KEDA ScaledObject that controls the HPA.
     pub(crate) fn scaled_object(&self) -> Option<&OwnerReference> {
         self.owner.as_ref().filter(|owner| {
             owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
         })
     }
 
-    /// Returns the tool that writes it.
+    /// Returns the tool that writes the HPA.
     pub(crate) fn tool(&self) -> Option<Tool> {
         self.written.tool.or_else(|| Tool::of_labels(&self.labels))
     }
 
-    /// Whether, by the last status, the metrics API of a group had no value for one of the metrics: the status
-    /// has a gap in its place, or the condition names its type.
+    /// Whether, according to the last status, the metrics API of a group had no value for one of the metrics:
+    /// the status has a gap in its place, or the condition names its type.
     pub(crate) fn lacked_values_of(&self, group: &str) -> bool {
         let HpaStatus {
             current_metrics,
@@ -120,7 +120,7 @@ pub struct HpaSpec {
     pub min_replicas: Option<i32>,
     /// The upper limit.
     pub max_replicas: i32,
-    /// The metrics, of which the highest proposal wins.
+    /// The metrics; the highest of their proposals wins.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<MetricSpec>,
     /// Scaling rules for each direction; absent selects the older algorithm.
@@ -129,7 +129,8 @@ pub struct HpaSpec {
 }
 
 impl HpaSpec {
-    /// Returns the label of a metric, with its type and selector only if it takes them to tell it from another one.
+    /// Returns the label of a metric; it includes the type and selector only if they are needed to distinguish
+    /// it from another metric.
     pub(crate) fn label(&self, metric: usize) -> String {
         let Some(spec) = self.metrics.get(metric) else {
             return String::new();
@@ -167,7 +168,7 @@ impl CrossVersionObjectReference {
         names::group(&self.api_version)
     }
 
-    /// Returns it with its group: `Ingress.networking.k8s.io/web`.
+    /// Returns the reference with its group: `Ingress.networking.k8s.io/web`.
     pub(crate) fn with_group(&self) -> String {
         match self.group() {
             "" => self.to_string(),
@@ -175,14 +176,14 @@ impl CrossVersionObjectReference {
         }
     }
 
-    /// Whether both are to one object. Discovery has each kind in small letters as well.
+    /// Whether both refer to one object. Discovery also knows each kind in lower case.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.group() == other.group()
             && self.kind.eq_ignore_ascii_case(&other.kind)
             && self.name == other.name
     }
 
-    /// Whether it is a namespace, whose metrics are requested without its name.
+    /// Whether the object is a namespace, whose metrics are requested without its name.
     pub fn is_namespace(&self) -> bool {
         self.group().is_empty() && self.kind == "Namespace"
     }
@@ -245,8 +246,8 @@ pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] = [
     "Resource",
 ];
 
-/// Which metric it is, whatever its target: two metrics of one spec with the same identity have the same values.
-/// Labels are texts; only identities are compared.
+/// The identity of a metric, whatever its target: two metrics of one spec with the same identity have the
+/// same values. Labels are texts; only identities are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricId {
     type_: String,
@@ -257,7 +258,7 @@ pub struct MetricId {
     selector: String,
 }
 
-/// Returns the label of a metric without its selector. The object is given as kind and name.
+/// Returns the label of a metric without its selector. `object` is given as kind and name.
 pub(crate) fn short_label(name: &str, container: Option<&str>, object: Option<&str>) -> String {
     let container = container.map_or_else(String::new, |container| format!(" in {container}"));
     let object = object.map_or_else(String::new, |object| format!(" on {object}"));
@@ -315,7 +316,7 @@ impl MetricSpec {
         }
     }
 
-    /// Returns the group of the metrics API that serves it; empty if the source of the type is missing.
+    /// Returns the group of the metrics API that serves the metric; empty if the source of the type is missing.
     pub fn api_group(&self) -> &'static str {
         match self.source() {
             MetricSource::Resource(_) | MetricSource::ContainerResource(_) => "metrics.k8s.io",
@@ -325,7 +326,7 @@ impl MetricSpec {
         }
     }
 
-    /// Whether it is about a resource of the pods.
+    /// Whether the metric measures a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(
             self.source(),
@@ -333,7 +334,7 @@ impl MetricSpec {
         )
     }
 
-    /// Whether it has one value for the whole workload rather than one for each pod.
+    /// Whether the metric has one value for the whole workload rather than one for each pod.
     pub fn is_total(&self) -> bool {
         matches!(
             self.source(),
@@ -341,13 +342,13 @@ impl MetricSpec {
         )
     }
 
-    /// Whether its proposal depends on pods: an average over the replicas in a status does not.
+    /// Whether the metric's proposal depends on pods. An average over the replicas in a status does not.
     pub fn needs_pods(&self) -> bool {
         !self.is_divided()
     }
 
-    /// Whether its value is divided by the replicas. Of an object's metric the type of the target decides, and of an
-    /// external one the fields do.
+    /// Whether the metric's value is divided by the replicas. For an Object metric, the type of the target
+    /// decides; for an External metric, the fields do.
     pub fn is_divided(&self) -> bool {
         match self.source() {
             MetricSource::Object(source) => source.target.type_ == "AverageValue",
@@ -374,7 +375,7 @@ impl MetricSpec {
         targets.find_map(|(of, target)| (of == type_).then_some(target))
     }
 
-    /// Returns the targets of all sources, whatever the type, each with the type that it belongs to.
+    /// Returns the targets of all sources, whatever the type, each with its type.
     pub(crate) fn targets_mut(
         &mut self,
     ) -> impl Iterator<Item = (&'static str, &mut MetricTarget)> {
@@ -428,7 +429,7 @@ impl MetricSpec {
             .unwrap_or_default()
     }
 
-    /// Returns which metric it is.
+    /// Returns the identity of the metric.
     pub fn id(&self) -> MetricId {
         let object = self.described_object();
         MetricId {
@@ -440,9 +441,9 @@ impl MetricSpec {
         }
     }
 
-    /// Returns its label for people, where it stands `among` others: `cpu in app`, `requests on
-    /// Ingress/main{verb=GET}`. The type, as in `Pods/requests`, and the object's group are part of it if only they
-    /// tell it from another one.
+    /// Returns the metric's display label, unique `among` the given metrics: `cpu in app`, `requests on
+    /// Ingress/main{verb=GET}`. The type, as in `Pods/requests`, and the object's group are included only if
+    /// nothing else distinguishes it from another metric.
     pub fn label(&self, among: &[Self]) -> String {
         let (label, id) = (self.plain_label(), self.id());
         let alike: Vec<&Self> = among
@@ -466,8 +467,8 @@ impl MetricSpec {
         }
     }
 
-    /// Returns the name by which flags find it `among` others: its label, with the container as it is typed there,
-    /// as in `app=cpu`.
+    /// Returns the name with which flags refer to the metric `among` the given ones: its label, with the
+    /// container written as in `app=cpu`.
     pub fn flag_name(&self, among: &[Self]) -> String {
         match self.container() {
             Some(container) => format!("{container}={}", self.name()),
@@ -476,7 +477,7 @@ impl MetricSpec {
         }
     }
 
-    /// Whether only the lack of a selector tells it from another one.
+    /// Whether only the lack of a selector distinguishes the metric from another one.
     fn is_named_by_no_selector(&self, among: &[Self]) -> bool {
         let is_without = !self.is_resource() && self.selector().is_empty();
         let label = self.short_label();
@@ -486,7 +487,7 @@ impl MetricSpec {
                 .any(|it| it.short_label() == label && !it.selector().is_empty())
     }
 
-    /// Returns the label that is enough for all but the oddest specs.
+    /// Returns the label that is sufficient for all but the most unusual specs.
     fn plain_label(&self) -> String {
         format!("{}{}", self.short_label(), self.braced_selector())
     }
@@ -626,7 +627,7 @@ pub struct MetricTarget {
 }
 
 impl MetricTarget {
-    /// Returns it with the only field that the controller compares the metric of an object with.
+    /// Returns the target with only the field that the controller compares for an Object metric.
     pub(crate) fn of_its_type(&self) -> Self {
         let mut target = self.clone();
         match &*self.type_ {
@@ -654,7 +655,7 @@ pub struct Behavior {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScalingRules {
-    /// How long past recommendations count, in seconds.
+    /// The seconds for which past recommendations count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stabilization_window_seconds: Option<i32>,
     /// `Max`, `Min` or `Disabled`.
@@ -685,17 +686,17 @@ pub struct ScalingPolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HpaStatus {
-    /// The generation of the HPA that the status belongs to. Before 1.37 only other clients set
-    /// it, and the controller drops it.
+    /// The generation of the HPA to which the status belongs. Before 1.37, only other clients set it, and the
+    /// controller drops it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// When the controller last changed the replica count.
+    /// The time at which the controller last changed the replica count.
     #[serde(skip_serializing_if = "Option::is_none", with = "optional_time")]
     pub last_scale_time: Option<Timestamp>,
     /// The replicas at the last pass, before it scaled.
     #[serde(skip_serializing_if = "is_zero")]
     pub current_replicas: i32,
-    /// The replicas that the last pass decided on.
+    /// The replicas that the last pass decided.
     pub desired_replicas: i32,
     /// One entry for each metric of the spec, or null if the pass read none.
     pub current_metrics: Option<Vec<MetricStatus>>,

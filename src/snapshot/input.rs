@@ -1,5 +1,5 @@
-//! Everything for a pass, with what it is based on: the snapshot, evidence of the controller's past, and
-//! where each of them comes from. Nothing here reads or writes.
+//! The complete input of a pass: the snapshot, the evidence of the controller's past, and their sources.
+//! Nothing here reads or writes.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +19,15 @@ use crate::args::{Target, Validate};
 use crate::flags::Flags;
 use crate::version::Version;
 
-/// What the command line adds to the objects.
+/// The options of the command line that add to the objects.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The HPA's name; empty if its target is stated instead, or if it is the only one. A list
     /// needs neither.
     pub name: String,
-    /// Its target, if stated.
+    /// The HPA's target, if stated.
     pub target: Option<Target>,
-    /// Its namespace, if stated.
+    /// The HPA's namespace, if stated.
     pub namespace: Option<String>,
     /// The clock, if stated.
     pub now: Option<Timestamp>,
@@ -37,28 +37,28 @@ pub struct Options {
     pub flags: Flags,
     /// Feature gates, which override the input's.
     pub gates: BTreeMap<String, bool>,
-    /// How unknown fields of manifests are treated.
+    /// The treatment of unknown fields in manifests.
     pub validate: Validate,
-    /// Further metrics to look up; their answers follow those of the HPA's metrics.
+    /// Further metrics to look up; their answers follow those for the HPA's metrics.
     pub also: Vec<MetricSpec>,
     /// The flags of commands to paste.
     pub command_flags: CommandFlags,
 }
 
-/// Everything for a pass, with what it is based on.
+/// Everything for a pass, with its basis.
 #[derive(Debug, Clone)]
 pub struct Input {
-    /// What the controller would see.
+    /// The values that the controller would see.
     pub snapshot: Snapshot,
     /// The HPA as previous passes found it, if another spec is assumed for the next one.
     pub observed: Option<Hpa>,
     /// Whether the HPA is assumed to be created, in place of the observed one.
     pub is_new_hpa: bool,
-    /// The replicas that the target has, if others are assumed.
+    /// The actual replicas of the target, if other replicas are assumed.
     pub observed_replicas: Option<i32>,
-    /// Whether anything of the snapshot is assumed, instead of as it was read.
+    /// Whether any part of the snapshot is assumed rather than read.
     pub is_assumed: bool,
-    /// What the input states about the controller's history.
+    /// The controller's history, as far as the input states it.
     pub stated_memory: Option<Memory>,
     /// Evidence in the API of the controller's past.
     pub evidence: Evidence,
@@ -68,17 +68,17 @@ pub struct Input {
     pub known: KnownSettings,
     /// The doubt about the snapshot's clock.
     pub clock_doubt: Option<ClockDoubt>,
-    /// What was assumed, and where the rest comes from.
+    /// The assumptions, and the sources of everything else.
     pub basis: Vec<Basis>,
-    /// What was read but not used, and what looks wrong.
+    /// The notes: about input that was read but not used, and about what looks wrong.
     pub notes: Vec<Note>,
     /// The flags of commands to paste.
     pub command_flags: CommandFlags,
 }
 
 impl Input {
-    /// Returns the flags of `predict` that have the metrics read which the input lacks, if only a candidate has one of
-    /// them; empty if the HPA has them all.
+    /// Returns the flags of `predict` for reading the metrics that the input lacks, if only a candidate has one
+    /// of them; empty if the HPA has them all.
     pub(crate) fn flags_of_candidate(&self) -> String {
         let running: Vec<MetricId> = self
             .observed
@@ -104,7 +104,7 @@ impl Input {
             .collect()
     }
 
-    /// Sets how many replicas the target has had until now, once its pods are known.
+    /// Sets the target's past replica count, once its pods are known.
     pub(crate) fn count(&mut self, counted: Option<Counted>) {
         let alike = self.snapshot.has_pods_alike();
         self.evidence.counted = counted.map(|counted| Counted { alike, ..counted });
@@ -125,7 +125,7 @@ impl Input {
 
     /// Whether a time is known to be several sync periods ago.
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
-        /// A running controller has had this many passes unless it is slow.
+        /// The number of passes that a running controller has had by then, unless it is slow.
         const SEVERAL: i32 = 4;
         let several = self.snapshot.controller.sync_period * SEVERAL;
         self.knows_time() && self.snapshot.now.duration_since(time) >= several

@@ -13,28 +13,28 @@ use crate::numbers::{duration, part};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Load {
-    /// The HPA that it is of, as `namespace/name`; only once it is saved.
+    /// The HPA of the load, as `namespace/name`; only once it is saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hpa: Option<String>,
-    /// Where it was read, without credentials.
+    /// The place where the load was read, without credentials.
     pub source: String,
     /// The queries sent there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<LoadQuery>,
-    /// How long a new pod took to become ready, if that was measured.
+    /// The time that a new pod took to become ready, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<GoDuration>,
-    /// How long it takes until it has metrics, if that was estimated from when containers started.
+    /// The time that a new pod takes until it has metrics, if it was estimated from when containers started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics_after: Option<GoDuration>,
-    /// Notes about it.
+    /// The notes about the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<LoadNote>,
     /// The headers of the columns.
     pub columns: Vec<String>,
     /// A cell for each column, empty if there is no value; ordered by time.
     pub rows: Rows,
-    /// The lines of the rows in the table that it was read from, for messages; none of a saved load.
+    /// The lines of the rows in the table from which the load was read, for messages; `None` for a saved load.
     #[serde(skip)]
     pub lines: Option<Vec<u64>>,
 }
@@ -51,9 +51,9 @@ impl Load {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rows {
     text: String,
-    /// Where each cell ends in the text.
+    /// The end of each cell in the text.
     cells: Vec<usize>,
-    /// Where each row ends in the cells.
+    /// The end of each row in the cells.
     rows: Vec<usize>,
 }
 
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Rows {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadQuery {
-    /// The column, or what else is derived from it.
+    /// The column, or the other value that is derived from the answer.
     #[serde(rename = "for")]
     pub of: String,
     /// In PromQL.
@@ -137,7 +137,7 @@ pub struct LoadQuery {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum LoadNote {
-    /// How it was sampled.
+    /// The sampling of the load.
     #[error("{}", sampled(*step, *scrape))]
     #[serde(rename_all = "camelCase")]
     Sampled {
@@ -146,7 +146,7 @@ pub enum LoadNote {
         /// The seconds between two scrapes, if they could be measured.
         scrape: Option<i64>,
     },
-    /// How it was sampled, if it has no rates.
+    /// The sampling of the load, if it has no rates.
     #[error("the load is sampled every {}", seconds(*step))]
     SampledAsIs {
         /// The seconds between two samples.
@@ -161,7 +161,7 @@ pub enum LoadNote {
     /// The history ends earlier than requested.
     #[error("the history ends at {}", SecondsTime(*.0))]
     Ends(#[serde(deserialize_with = "time::deserialize")] Timestamp),
-    /// Something was not recorded.
+    /// A part was not recorded.
     #[error("{0}")]
     NotRecorded(LoadPart),
     /// The server has series of several HPAs of the name, which differ in a label.
@@ -237,16 +237,16 @@ pub enum LoadNote {
         /// The value at the end.
         last: String,
     },
-    /// How long new pods took to become ready.
+    /// The time that new pods took to become ready.
     #[error("{}", started(*pods, took.0))]
     #[serde(rename_all = "camelCase")]
     Started {
-        /// The number of pods that the median is taken over.
+        /// The number of pods in the median.
         pods: usize,
         /// The time.
         took: GoDuration,
     },
-    /// How long the containers of new pods took to start.
+    /// The time that the containers of new pods took to start.
     #[error(
         "the containers of new pods started after {} (the median of {pods}); without \
          --metrics-after, metrics are assumed 30s later",
@@ -254,7 +254,7 @@ pub enum LoadNote {
     )]
     #[serde(rename_all = "camelCase")]
     Measured {
-        /// The number of pods that the median is taken over.
+        /// The number of pods in the median.
         pods: usize,
         /// The time.
         took: GoDuration,

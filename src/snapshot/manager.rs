@@ -11,25 +11,25 @@ use crate::apimachinery::json::{BorrowedText, read_each};
 use crate::flags::Flags;
 use crate::version::{GATES, Stage, Version};
 
-/// The name of its container, and, with the node's name, of its pod.
+/// The name of its container; the name of its pod is this with the node's name.
 pub const MANAGER: &str = "kube-controller-manager";
 
-/// The settings of a controller manager. What its flags do not set has its default.
+/// The settings of a controller manager. A setting without a flag has its default.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ManagerSettings {
-    /// The version of its image, or the one that it emulates.
+    /// The version of the image, or the version that it emulates.
     pub version: Option<Version>,
     /// The flags that are set.
     pub flags: Flags,
-    /// The feature gates that are set and that a pass depends on, `AllAlpha` and `AllBeta`.
+    /// The feature gates that are set and on which a pass depends, `AllAlpha` and `AllBeta`.
     pub gates: BTreeMap<String, bool>,
     /// The controllers that are switched on and off; empty means all are on.
     pub controllers: Vec<String>,
-    /// The flags whose values cannot be used, and why.
+    /// The flags whose values cannot be used, with the reasons.
     pub unusable: Vec<(ManagerFlag, String)>,
 }
 
-/// The flags of the controller manager that a pass depends on.
+/// The flags of the controller manager on which a pass depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManagerFlag {
     /// A flag of the HPA controller, by its name in [`Flags`].
@@ -68,7 +68,7 @@ impl ManagerFlag {
     }
 }
 
-/// The arguments of a command that are flags which a pass depends on, with their values.
+/// The arguments of a command that are flags on which a pass depends, with their values.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Arguments {
     flags: Vec<(ManagerFlag, Option<String>)>,
@@ -186,7 +186,7 @@ impl ManagerSettings {
         Ok(())
     }
 
-    /// Returns how its flags set a gate, either directly or with all gates of its stage.
+    /// Returns the value that the flags set for a gate, either directly or with all gates of its stage.
     pub(super) fn gate(&self, gate: &str, version: &Version) -> Option<bool> {
         let all = match Stage::of(gate, version) {
             Stage::Off => Some(ALL_ALPHA),

@@ -1,5 +1,5 @@
-//! What the controller remembers about an HPA between two passes, list by list. How well that is known
-//! is determined in [`crate::memory`].
+//! The controller's history of an HPA between two passes, list by list. [`crate::memory`] determines how
+//! well it is known.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -25,7 +25,7 @@ pub struct Memory {
 pub struct Recommendation {
     /// The proposal.
     pub replicas: i32,
-    /// When it was made.
+    /// The time of the recommendation.
     #[serde(with = "time")]
     pub time: Timestamp,
 }
@@ -36,10 +36,11 @@ pub struct Recommendation {
 pub struct ScaleEvent {
     /// The change in replicas.
     pub replicas: i32,
-    /// When it happened.
+    /// The time of the change.
     #[serde(with = "time")]
     pub time: Timestamp,
-    /// Older than every policy's period at an earlier pass; its slot may be reused.
+    /// Whether, at an earlier pass, the event was older than every policy's period; if so, its slot may be
+    /// reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outdated: bool,
 }

@@ -1,5 +1,5 @@
-//! What the three metrics APIs answered, reduced to what a pass uses: milli-values with the
-//! timestamps and windows that grouping needs. Both shapes of the custom metrics API are read.
+//! The answers of the three metrics APIs, reduced to what a pass uses: milli-values, with the timestamps
+//! and windows that grouping needs. Both shapes of the custom metrics API are read.
 
 use std::borrow::Cow;
 
@@ -67,8 +67,8 @@ impl Share for PodMetrics {
 }
 
 impl PodMetrics {
-    /// Returns the usage of a resource by the pod, or by one of its containers, in milli-units; for the pod
-    /// only if all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
+    /// Returns the usage of a resource in milli-units, of the pod or of one of its containers. For the pod, all
+    /// of its containers must have been measured (`getPodMetrics`, `getContainerMetrics`).
     pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {
         match container {
             Some(name) => self
@@ -96,7 +96,7 @@ pub struct ContainerUsage {
     pub usage: Usage,
 }
 
-/// What a container uses, by resource. CPU and memory need no allocation of their own.
+/// The usage of a container by resource. CPU and memory need no separate allocation.
 pub type Usage = SmallVec<[(ResourceName, i64); 2]>;
 
 impl ContainerUsage {
@@ -119,7 +119,7 @@ struct WirePodMetrics<'a> {
     containers: Cow<'a, [ContainerUsage]>,
 }
 
-/// Without labels: in an answer, the pods have already been selected by them.
+/// Writes no labels: the pods of an answer have already been selected by them.
 impl Serialize for PodMetrics {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let metadata = Meta {
@@ -226,7 +226,7 @@ pub struct MetricValue {
     pub value: Amount,
 }
 
-/// `v1.ObjectReference`: what a custom metric describes, or an event is about.
+/// `v1.ObjectReference`: the object that a custom metric describes, or that an event is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectReference {
@@ -290,7 +290,7 @@ impl From<MetricValueWire> for MetricValue {
 }
 
 impl MetricValue {
-    /// Returns it as the value of a pod.
+    /// Returns the item as the value of a pod.
     pub(crate) fn of_pod(&self) -> PodValue {
         PodValue {
             pod: self.described_object.name.as_str().into(),
@@ -300,7 +300,7 @@ impl MetricValue {
         }
     }
 
-    /// Returns it as the value of another object.
+    /// Returns the item as the value of another object.
     pub(crate) fn of_object(&self) -> ObjectValue {
         let timestamp = Some(self.timestamp).filter(|time| *time != ZERO_TIME);
         ObjectValue {

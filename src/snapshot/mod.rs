@@ -49,9 +49,9 @@ pub struct Snapshot {
     pub hpa: Hpa,
     /// Flags, version and feature gates of the controller.
     pub controller: Controller,
-    /// The target's scale, or why it could not be read.
+    /// The target's scale, or the reason why it could not be read.
     pub scale: Result<Scale, ScaleError>,
-    /// Why writing the scale would fail whatever is written, if it would.
+    /// The reason why writing the scale would fail whatever is written, if it would.
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
@@ -59,21 +59,22 @@ pub struct Snapshot {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs of the namespace whose selectors are known; the controller compares those that it stores.
+    /// The other HPAs in the namespace whose selectors are known; the controller compares only the ones that it
+    /// stores.
     pub other_hpas: Vec<Shared<OtherHpa>>,
 }
 
 impl Snapshot {
-    /// The other HPAs whose selectors the controller stores.
+    /// Returns the other HPAs whose selectors the controller stores.
     pub fn stored_hpas(&self) -> impl Iterator<Item = &Shared<OtherHpa>> {
         self.other_hpas.iter().filter(|other| other.is_stored())
     }
 
-    /// What selects the pods of the target.
+    /// Returns the selector of the target's pods.
     ///
     /// # Errors
     ///
-    /// It is unknown.
+    /// The selector is unknown.
     pub fn selector(&self) -> Result<&ScaleSelector, &ScaleError> {
         match &self.scale {
             Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
@@ -135,9 +136,9 @@ impl Snapshot {
             && pods.windows(2).all(|pair| pair[0].requests_like(pair[1]))
     }
 
-    /// Whether a sample is older than a minute, and than twice the window over which it was measured: a newer one
-    /// should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half a minute. The age of
-    /// a sample that states no time is unknown.
+    /// Whether a sample is older than a minute and more than twice the window over which it was measured: a
+    /// newer one should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half
+    /// a minute. The age of a sample that states no time is unknown.
     pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
         let age = self.now.duration_since(timestamp);
         let oldest = window.saturating_mul(2).max(SignedDuration::from_mins(1));
@@ -204,27 +205,27 @@ impl ScaleSelector {
     }
 }
 
-/// Why the scale could not be read. Each is an outcome of the pass, not a failure to run it.
+/// The reason why the scale could not be read. Each is an outcome of the pass, not a failure to run it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScaleError {
     /// The API server does not know the target's kind.
     Mapping(String),
     /// The scale subresource could not be read.
     Get(String),
-    /// The input lacks the target, which says nothing about the cluster; this is what it lacks.
+    /// The input lacks the named target, which says nothing about the cluster.
     Missing(String),
-    /// The target is a manifest that leaves its replicas to the HPA: an API server sets 1 in a new object, which says
-    /// nothing of one that runs.
+    /// The target is a manifest that leaves its replicas to the HPA: an API server sets 1 in a new object,
+    /// which says nothing about an existing one.
     NoReplicas {
         /// The target, as `Kind/name`.
         target: String,
-        /// What selects its pods.
+        /// The selector of its pods.
         selector: ScaleSelector,
     },
 }
 
 impl ScaleError {
-    /// Says what the input lacks, which may be there in the cluster.
+    /// Returns what the input lacks but the cluster may have.
     pub fn lacking(&self) -> Option<String> {
         match self {
             Self::Missing(target) => Some(format!("the input lacks the target {target}")),
@@ -259,12 +260,12 @@ impl MetricAnswer {
         matches!(self, Self::Unread(_))
     }
 
-    /// Whether the input lacks it.
+    /// Whether the input lacks the answer.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Unread(UnreadCause::Missing { .. }))
     }
 
-    /// Returns when its values were measured, if they state it.
+    /// Returns the times at which the values were measured, where stated.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         match self {
             Self::Pods(values) => values.iter().map(|value| value.timestamp).collect(),
@@ -275,18 +276,18 @@ impl MetricAnswer {
     }
 }
 
-/// Why a metric is unknown here. Neither reason says anything about what the controller read.
+/// The reason why a metric is unknown here. No reason says anything about what the controller read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "cause", rename_all = "camelCase")]
 pub enum UnreadCause {
-    /// The server refused the request to whoever sent it.
+    /// The server denied the request to the user who sent it.
     Refused {
         /// The server's text.
         message: String,
     },
     /// The input has no documents of this kind, or the history no samples.
     Missing {
-        /// What it lacks.
+        /// The missing documents.
         documents: Documents,
     },
 }
@@ -304,12 +305,12 @@ pub enum Documents {
     MetricValueList,
     /// An answer of the external metrics API.
     ExternalMetricValueList,
-    /// Samples in the history of a past pass, from which such an answer follows.
+    /// The samples in the history of a past pass from which such an answer would follow.
     Samples,
 }
 
 impl Documents {
-    /// Returns their kind.
+    /// Returns the kind of the documents.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Scale => "Scale",
@@ -321,7 +322,7 @@ impl Documents {
         }
     }
 
-    /// Returns what should contain them.
+    /// Returns the input that should contain the documents.
     pub fn container(self) -> &'static str {
         match self {
             Self::Samples => "history",
@@ -363,7 +364,7 @@ pub struct ExternalValue {
     pub timestamp: Option<Timestamp>,
 }
 
-/// Returns a name as it is written where a manifest may lack it.
+/// Returns a name as it is written, or a substitute if a manifest lacks it.
 pub(crate) fn named(name: &str) -> &str {
     if name.is_empty() { "(no name)" } else { name }
 }
@@ -375,7 +376,7 @@ pub struct Listed<T> {
     pub namespace: String,
     /// Its name.
     pub name: String,
-    /// Its target, as `Kind/name`; empty if the HPA cannot be read.
+    /// The HPA's target, as `Kind/name`; empty if the HPA cannot be read.
     pub reference: String,
     /// The result.
     pub result: Result<T, Error>,
@@ -408,7 +409,7 @@ impl<T> Listed<T> {
 }
 
 impl Hpa {
-    /// Returns its target, as `Kind/name`.
+    /// Returns the HPA's target, as `Kind/name`.
     pub fn reference(&self) -> String {
         let target = &self.spec.scale_target_ref;
         format!("{}/{}", target.kind, target.name)

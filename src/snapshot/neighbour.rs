@@ -1,6 +1,7 @@
-//! The other HPAs of a namespace, one of which may select the same pods. The controller stores the selector of an
-//! HPA when a pass has read the scale of its target, keeps it as long as the HPA exists, and scales nothing whose
-//! pods match the selectors of two HPAs (`hpaSelectors` and `computeReplicasForMetrics` in horizontal.go).
+//! The other HPAs of a namespace, any of which may select the same pods. The controller stores the selector
+//! of an HPA once a pass has read the scale of its target, keeps it as long as the HPA exists, and refuses
+//! to scale an HPA whose pods match the selectors of two HPAs (`hpaSelectors` and
+//! `computeReplicasForMetrics` in horizontal.go).
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,10 +12,10 @@ use super::right::UnknownFactCause;
 use super::shared::Shared;
 use crate::apimachinery::metadata::Condition;
 
-/// The time within which a changed HPA has had a pass, also with a long sync period.
+/// The time within which a changed HPA has had a pass, even with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
 
-/// Another HPA of the namespace, with what it selects.
+/// Another HPA of the namespace, with its selector.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherHpa {
     /// The HPA.
@@ -24,14 +25,14 @@ pub struct OtherHpa {
 }
 
 impl OtherHpa {
-    /// Returns an HPA whose target has a readable selector.
+    /// Returns an HPA whose target has a readable selector; otherwise `None`.
     pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Shared<Self>> {
         let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
         has_selector.then(|| Self { hpa, scale }.into())
     }
 
-    /// Whether its own passes reach its metrics, so that the controller stores its selector for the ambiguity check:
-    /// the target is within the bounds.
+    /// Whether the HPA's own passes reach its metrics, so that the controller stores its selector for the
+    /// ambiguity check: the target is within the bounds.
     pub fn is_stored(&self) -> bool {
         let Self { hpa, scale } = self;
         let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
@@ -39,44 +40,44 @@ impl OtherHpa {
     }
 }
 
-/// Why the selector of another HPA is unknown.
+/// The reason why the selector of another HPA is unknown.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WhyUnknownSelector {
     /// The HPA cannot be read.
     #[error("it cannot be read: {0}")]
     HpaUnreadable(String),
-    /// Its target cannot be read.
+    /// The HPA's target cannot be read.
     #[error("its target {target} cannot be read: {why}")]
     TargetUnreadable {
         /// The target, as `Kind/name`.
         target: String,
-        /// Why.
+        /// The reason.
         why: UnknownFactCause,
     },
-    /// Its target does not exist, but a pass has read it before.
+    /// The HPA's target does not exist, but an earlier pass has read it.
     #[error("its target {target} does not exist, but the controller may remember its selector")]
     TargetGone {
         /// The target, as `Kind/name`.
         target: String,
     },
-    /// The input lacks its target.
+    /// The input lacks the HPA's target.
     #[error("the input has no {0}")]
     NoTarget(String),
 }
 
-/// Another HPA of the namespace whose selector could not be read.
+/// Another HPA in the namespace whose selector could not be read.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct UnknownSelector {
-    /// Its name, as `namespace/name`.
+    /// The HPA's name, as `namespace/name`.
     pub(crate) key: String,
     /// The HPA, if it can be read.
     pub(crate) hpa: Option<Box<Hpa>>,
-    /// Why the selector is unknown.
+    /// The reason why the selector is unknown.
     pub(crate) why: WhyUnknownSelector,
 }
 
 impl UnknownSelector {
-    /// Whether the controller may have a selector for it.
+    /// Whether the controller may have stored a selector for the HPA.
     pub(crate) fn may_be_stored(&self) -> bool {
         let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
         self.hpa
@@ -109,7 +110,8 @@ fn condition<'h>(hpa: &'h Hpa, type_: &str) -> Option<&'h Condition> {
         .find(|condition| condition.type_ == type_)
 }
 
-/// Whether a pass of an HPA may have stored its selector: one got beyond reading the scale, and set `ScalingActive`.
+/// Whether a pass of an HPA may have stored its selector: a pass got beyond reading the scale, and set
+/// `ScalingActive`.
 fn has_stored_selector(hpa: &Hpa) -> bool {
     condition(hpa, "ScalingActive").is_some()
 }
@@ -128,7 +130,7 @@ fn were_apart(one: &Hpa, other: &Hpa) -> bool {
     })
 }
 
-/// Returns since when the passes of an HPA, as far as they read the scale, have found no shared pods.
+/// Returns the time since which those passes of an HPA that read the scale have found no shared pods.
 fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     let active = condition(hpa, "ScalingActive")?;
     let stops_before = ["ScalingDisabled", "InvalidSelector", "AmbiguousSelector"];
@@ -136,8 +138,8 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     active.last_transition_time.filter(|_| has_passed)
 }
 
-/// Returns when the status of a pass that found no shared pods was written. A pass that rescales may do so because
-/// the replicas are out of bounds, before it compares anything.
+/// Returns the time at which a pass that found no shared pods wrote the status. A pass that rescales may do
+/// so because the replicas are out of bounds, before it compares any selectors.
 fn last_comparison(hpa: &Hpa) -> Option<Timestamp> {
     const COMPARES: [&str; 4] = [
         "SucceededGetScale",

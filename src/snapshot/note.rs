@@ -1,4 +1,4 @@
-//! What users should know in addition to the answer: what was read but not used, what could not be read,
+//! Notes in addition to the answer: about input that was read but not used, facts that could not be read,
 //! and what looks wrong. The controller ignores all of it. A note is worded where its facts are found.
 
 use std::fmt;
@@ -9,18 +9,18 @@ use super::right::{UnknownFact, UnknownFactCause};
 /// One note for the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Note {
-    /// What it is about, if other code asks.
+    /// The subject, if other code needs it.
     pub subject: Subject,
-    /// The manifest, or the candidate, that it is about, if it is about one.
+    /// The manifest or candidate that the note is about, if any.
     pub origin: Option<String>,
     /// The note, as a sentence.
     pub text: String,
 }
 
-/// What a note is about, as far as other code asks.
+/// The subject of a note, where other code needs it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Subject {
-    /// Nothing that anyone asks about.
+    /// A subject that no other code needs.
     Other,
     /// A field was dropped, because its feature gate is off.
     FieldDropped {
@@ -28,7 +28,7 @@ pub enum Subject {
         path: String,
         /// The gate.
         gate: &'static str,
-        /// Its value; of an object, its JSON.
+        /// The value; of an object, its JSON.
         value: String,
     },
     /// An annotation cannot be read.
@@ -50,7 +50,7 @@ pub enum Subject {
         /// The custom metric; `None` for the resource metrics.
         metric: Option<String>,
     },
-    /// What the input lacks, or has instead.
+    /// The input lacks something, or has something else in its place.
     InputLacks,
     /// Metrics lack a value in a state whose pods are assumed.
     NoValues,
@@ -66,7 +66,7 @@ pub enum Subject {
         /// The HPA, as `namespace/name`.
         hpa: String,
     },
-    /// Unnamed ones may.
+    /// Other HPAs that are not known by name may select the same pods.
     SharedPods,
     /// The right to read a metric is missing.
     MissingRight,
@@ -79,7 +79,7 @@ pub enum Subject {
     Settings,
     /// The API server ignores a field of a manifest.
     FieldIgnored {
-        /// Why, as the API server warns of it.
+        /// The reason, as in the API server's warning.
         cause: String,
     },
     /// A manifest is written in a version that no API server of the rules serves.
@@ -96,18 +96,18 @@ pub enum Subject {
     },
     /// The assumed request is so large that a unit may have been forgotten.
     RequestFar {
-        /// What is requested by whom.
+        /// The resource that is requested, and the container that requests it.
         item: String,
     },
 }
 
 impl Note {
-    /// A note that nobody asks about.
+    /// Returns a note whose subject no other code needs.
     pub fn new(text: impl Into<String>) -> Self {
         Self::about(Subject::Other, text)
     }
 
-    /// A note that other code asks about.
+    /// Returns a note that other code asks about.
     pub fn about(subject: Subject, text: impl Into<String>) -> Self {
         Self {
             subject,
@@ -116,7 +116,7 @@ impl Note {
         }
     }
 
-    /// That a fact could not be determined.
+    /// Returns a note that a fact could not be determined.
     pub fn not_known(fact: UnknownFact, why: &UnknownFactCause) -> Self {
         let subject = match fact {
             UnknownFact::SharedPods => Subject::SharedPods,
@@ -136,7 +136,7 @@ impl Note {
         })
     }
 
-    /// Whether kubectl rejects a manifest for it.
+    /// Whether kubectl rejects a manifest for the note's reason.
     pub(crate) fn is_rejected(&self) -> bool {
         matches!(
             self.subject,
@@ -144,7 +144,7 @@ impl Note {
         )
     }
 
-    /// Whether the controller may reach a different outcome because of it.
+    /// Whether the controller may reach a different outcome because of the note's subject.
     pub fn leaves_outcome_open(&self) -> bool {
         let leaves_open = matches!(
             self.subject,
@@ -153,12 +153,12 @@ impl Note {
                 | Subject::UnknownSelector { .. }
                 | Subject::SharedPods
         );
-        // What a manifest states that was not applied does not change what the controller does.
+        // A part of a manifest that was not applied does not change what the controller does.
         leaves_open && self.origin.is_none()
     }
 }
 
-/// Returns what to do about the first right that is missing, if one is.
+/// Returns the remedy for the first missing right, if one is missing.
 pub(crate) fn missing_right(notes: &[Note]) -> Option<&str> {
     let note = notes
         .iter()
@@ -173,7 +173,7 @@ impl fmt::Display for Note {
             .as_ref()
             .and_then(|origin| text.strip_prefix(&**origin));
         match origin {
-            // It names the file, or one in the directory.
+            // The text begins with the file, or with a file in the directory.
             _ if rest.is_some_and(|rest| rest.starts_with([' ', '/'])) => f.write_str(text),
             Some(origin) => write!(f, "{origin}: {text}"),
             None => f.write_str(text),

@@ -1,5 +1,5 @@
-//! What a history of samples shows of a past pass and of the passes before it. What lies between two samples is
-//! unknown, so most of this is bounds. Nothing here evaluates them.
+//! The evidence of a past pass and the passes before it in a history of samples. The time between two
+//! samples is unknown, so most of this is bounds. Nothing here evaluates them.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -15,40 +15,41 @@ use crate::numbers::duration;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Past {
-    /// Where the history was read, without credentials.
+    /// The place where the history was read, without credentials.
     pub source: String,
     /// The queries sent there.
     pub queries: Vec<LoadQuery>,
-    /// What the server warns of.
+    /// The server's warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadNote>,
-    /// When the HPA was read; the history lacks most of its spec.
+    /// The time at which the HPA was read; the history lacks most of its spec.
     #[serde(deserialize_with = "time::deserialize")]
     pub read: Timestamp,
     /// The seconds between two scrapes of the usage, if they could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scrape: Option<i64>,
-    /// What the history lacks.
+    /// The parts that the history lacks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<PastPart>,
-    /// Fields of the HPA that were different then.
+    /// The fields of the HPA that had different values then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<PastField>,
-    /// Metrics whose targets are as they were read, although the history has those of others.
+    /// The metrics whose targets are taken from the HPA as it was read, although the history has targets of
+    /// other metrics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
-    /// How far the pass may be from its time, in milliseconds.
+    /// The uncertainty of the pass's time, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub doubt: i64,
     /// The replicas before the pass.
     pub replicas: Bounds,
-    /// The replicas that it left, according to the record.
+    /// The replicas that the pass left, according to the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Bounds>,
-    /// Whether this, rather than the likeliest samples, decided what is the likeliest.
+    /// Whether the record, rather than the likeliest samples, determined what is the likeliest.
     #[serde(default, skip_serializing_if = "is_false")]
     pub decided: bool,
-    /// What the metrics asked for, if they asked for anything.
+    /// The replicas that the metrics proposed, if they proposed any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Bounds>,
     /// The passes before it that may matter, the oldest first.
@@ -61,7 +62,7 @@ pub struct Past {
 }
 
 impl Past {
-    /// Words what a past pass is based on besides the history.
+    /// Returns what a past pass is based on besides the history.
     pub(crate) fn basis(&self) -> Vec<BasisView> {
         let Past {
             source,
@@ -166,7 +167,7 @@ impl Past {
         views
     }
 
-    /// Words what is to be known of a past pass.
+    /// Returns the notes on a past pass.
     pub(crate) fn notes(&self, spec: &HpaSpec) -> Vec<String> {
         let Past {
             warnings,
@@ -234,7 +235,7 @@ impl Bounds {
         }
     }
 
-    /// Whether a number is within them.
+    /// Whether a number is within the bounds.
     pub fn contains(self, replicas: i32) -> bool {
         (self.at_least..=self.at_most).contains(&replicas)
     }
@@ -249,11 +250,11 @@ impl Bounds {
     }
 }
 
-/// What a pass before the explained one recommended.
+/// The recommendation of a pass before the explained one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PastPass {
-    /// Its time.
+    /// The time of the pass.
     #[serde(deserialize_with = "time::deserialize")]
     pub time: Timestamp,
     /// The bounds of its recommendation.
@@ -261,7 +262,8 @@ pub struct PastPass {
     /// The most likely recommendation; `None` if it may have made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
-    /// The replicas that it found; `None` if it is the memory of a past pass, for which no restart is assumed.
+    /// The replicas that the pass found; `None` if the passes are the memory of a past pass, for which no
+    /// restart is assumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Bounds>,
 }
@@ -272,13 +274,13 @@ pub struct PastPass {
 pub struct PastRescale {
     /// The change in replicas, positive for an increase.
     pub replicas: i32,
-    /// Its earliest time.
+    /// The earliest possible time.
     #[serde(deserialize_with = "time::deserialize")]
     pub from: Timestamp,
-    /// Its latest time.
+    /// The latest possible time.
     #[serde(deserialize_with = "time::deserialize")]
     pub until: Timestamp,
-    /// Its most likely time, if it is not the middle.
+    /// The most likely time, if it is not the middle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<Timestamp>,
 }
@@ -289,7 +291,7 @@ pub struct PastRescale {
 pub struct RecordedReplicas {
     /// The replicas.
     pub replicas: i32,
-    /// When they were first recorded.
+    /// The time at which they were first recorded.
     #[serde(deserialize_with = "time::deserialize")]
     pub time: Timestamp,
 }
@@ -300,9 +302,9 @@ pub struct RecordedReplicas {
 pub struct PastField {
     /// The field.
     pub field: String,
-    /// Its value then.
+    /// The value at the time of the pass.
     pub then: String,
-    /// Its value when the HPA was read.
+    /// The value when the HPA was read.
     pub now: String,
 }
 
@@ -318,11 +320,11 @@ pub enum PastPart {
     Targets,
     /// The phases of the pods.
     Phases,
-    /// Whether pods were ready.
+    /// The readiness of pods.
     Readiness,
-    /// When pods were started.
+    /// The start times of pods.
     StartTimes,
-    /// When pods became ready.
+    /// The times at which pods became ready.
     ReadyTimes,
     /// The requests of the containers.
     Requests,

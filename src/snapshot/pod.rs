@@ -45,8 +45,8 @@ pub struct Pod {
     pub start_time: Option<Timestamp>,
     /// The first condition of type `Ready`.
     pub ready: Option<ReadyCondition>,
-    /// Why the scheduler found no node for it: the message of `PodScheduled`, if that is false with
-    /// the reason `Unschedulable`.
+    /// The reason why the scheduler found no node for the pod: the message of `PodScheduled`, if that is false
+    /// with the reason `Unschedulable`.
     pub unschedulable: Option<Box<str>>,
     /// `spec.containers`.
     pub containers: Shared<Vec<Container>>,
@@ -58,9 +58,9 @@ pub struct Pod {
     pub limits: Requests,
     /// `spec.overhead`.
     pub overhead: Requests,
-    /// The settings, if it has a controller manager's container.
+    /// The settings, if the pod has a controller manager's container.
     pub manager: Option<Box<ManagerSettings>>,
-    /// The object that controls it. No pass uses this or the following fields; they explain an answer.
+    /// The object that controls the pod. No pass uses this or the following fields; they explain an answer.
     pub owner: Option<Shared<OwnerReference>>,
     /// `spec.nodeName`: the node that it was assigned to.
     pub node: Option<Box<str>>,
@@ -83,14 +83,14 @@ pub(crate) const REVISION_LABELS: [&str; 3] = [
 ];
 
 impl Pod {
-    /// Returns the revision of its template, according to its labels.
+    /// Returns the revision of the pod's template, according to its labels.
     pub(crate) fn revision(&self) -> Option<&str> {
         REVISION_LABELS
             .iter()
             .find_map(|label| self.labels.get(label))
     }
 
-    /// Whether it is the manifest of a pod: an API server has given a pod a creation time and a status.
+    /// Whether the pod is a manifest: in a cluster, a pod has a creation time and a status.
     pub(crate) fn is_manifest(&self) -> bool {
         (self.created, self.start_time, self.phase) == (None, None, Phase::Other)
             && self.ready.is_none()
@@ -128,7 +128,7 @@ impl Pod {
         self.containers.iter().chain(&self.init_containers)
     }
 
-    /// Returns the same, to change them.
+    /// Returns all containers, including init containers, for changes.
     pub(crate) fn containers_mut(&mut self) -> impl Iterator<Item = &mut Container> {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }
@@ -140,8 +140,8 @@ impl Pod {
 }
 
 impl Share for Pod {
-    /// Shares with the pod before it in a list what both have: lists are sorted by name, which brings the
-    /// pods of one template together. The decision about one then holds for all, and memory is saved.
+    /// Shares equal parts with the previous pod in a list. Lists are sorted by name, so pods of one template
+    /// are adjacent. A decision about one of them then holds for all, and memory is saved.
     fn share(&mut self, before: &Self) {
         if self.labels == before.labels {
             self.labels = before.labels.clone();
@@ -177,7 +177,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the API's name for it; empty for `Other`.
+    /// Returns the API's name of the phase; empty for `Other`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "Pending",
@@ -215,12 +215,12 @@ pub enum ConditionStatus {
     True,
     /// `False`.
     False,
-    /// `Unknown` or anything else.
+    /// `Unknown`, or any other value.
     Unknown,
 }
 
 impl ConditionStatus {
-    /// Returns the API's name for it.
+    /// Returns the API's name of the status.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::True => "True",
@@ -244,7 +244,7 @@ pub struct Container {
 }
 
 impl Container {
-    /// Whether nothing distinguishes them, including how their quantities are held.
+    /// Whether the pods are identical, including the representation of their quantities.
     fn is_identical(&self, other: &Self) -> bool {
         self.name == other.name
             && self.restart_always == other.restart_always
@@ -258,16 +258,16 @@ impl Container {
 pub struct ContainerStatus {
     /// The container's name.
     pub name: Box<str>,
-    /// How many times it was restarted.
+    /// The number of restarts.
     pub restart_count: i32,
-    /// Why it is waiting, if it is.
+    /// The reason why the container is waiting, if it is.
     pub waiting: Option<Waiting>,
     /// `resources.requests`: the requests in effect, which an in-place update changes later than the spec.
     pub requests: Option<Requests>,
 }
 
 impl ContainerStatus {
-    /// Whether it says more than that one of these containers of the spec is running.
+    /// Whether the status says more than that one of these containers of the spec is running.
     fn says_anything<'p>(&self, mut containers: impl Iterator<Item = &'p Container>) -> bool {
         let is_specified =
             |it: &Container| it.name == self.name && self.requests.as_ref() == Some(&it.requests);
@@ -359,7 +359,7 @@ pub struct Meta<'a> {
         deserialize_with = "optional_time::deserialize"
     )]
     pub deletion_timestamp: Option<Timestamp>,
-    /// When the object was created.
+    /// The creation time of the object.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "optional_time::deserialize"
@@ -376,7 +376,7 @@ pub struct Meta<'a> {
     pub controller: ControllerOwner,
 }
 
-/// The one among the owners of an object that controls it.
+/// The owner of an object that is marked as its controller.
 #[derive(Debug, Clone, Default)]
 pub struct ControllerOwner(Option<Shared<OwnerReference>>);
 
@@ -759,8 +759,8 @@ mod wire {
         }
     }
 
-    /// What is kept of all conditions: the first of type Ready, which is the one that the controller finds,
-    /// why the scheduler found no node, and the state of a resize.
+    /// The conditions that are kept: the first of type Ready, which is the one that the controller finds; the
+    /// reason why the scheduler found no node; and the state of a resize.
     #[derive(Default)]
     pub(crate) struct Conditions {
         pub(crate) ready: Option<ReadyCondition>,
@@ -797,7 +797,7 @@ mod wire {
     const READY: &str = "Ready";
     const RESIZE_PENDING: &str = "PodResizePending";
     const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
-    /// Type, status and reason of the condition of a pod for which the scheduler found no node.
+    /// The type, status and reason of the condition of a pod for which the scheduler found no node.
     const UNSCHEDULABLE: [Option<&str>; 3] =
         [Some("PodScheduled"), Some("False"), Some("Unschedulable")];
 

@@ -1,5 +1,5 @@
-//! What a pod requests as a whole, as Kubernetes' helpers compute it (`component-helpers/resource` upstream).
-//! The controller and the API server both use them.
+//! The requests of a pod as a whole, as Kubernetes' helpers compute them (`component-helpers/resource`
+//! upstream). The controller and the API server both use these helpers.
 
 use super::pod::Pod;
 use crate::apimachinery::quantity::Amount;

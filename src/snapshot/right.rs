@@ -1,5 +1,5 @@
-//! Why a fact could not be determined; above all a right that a request lacks, in RBAC's terms: how to check
-//! whether the user has it, and the rule that grants it.
+//! The reasons why a fact could not be determined. The most important is a right that a request lacks, in
+//! RBAC's terms: how to check whether the user has it, and the rule that grants it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,18 +51,18 @@ pub enum UnknownFact {
     /// The target's events.
     #[error("the target's events are unknown")]
     TargetEvents,
-    /// How many replicas there were at earlier passes.
+    /// The replicas at earlier passes.
     #[error("the replicas at earlier passes are unknown")]
     EarlierReplicas,
     /// Whether a VerticalPodAutoscaler sets the requests of pods.
     #[error("unknown whether a VerticalPodAutoscaler sets requests")]
     VerticalPodAutoscalers,
-    /// Whether there are findings such as these.
+    /// Whether there are findings of this kind.
     #[error("findings such as {0} are left out")]
     Findings(&'static str),
 }
 
-/// Why a fact could not be determined.
+/// The reason why a fact could not be determined.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum UnknownFactCause {
     /// No answer came in time.
@@ -87,7 +87,8 @@ impl MissingRight {
 
     /// Returns how to check the right, and the rule that grants it.
     pub fn remedy(&self) -> String {
-        /// Discovery need not list what they serve, and `kubectl auth can-i` asks about another right then.
+        /// The API groups whose resources discovery need not list; `kubectl auth can-i` then asks about another
+        /// right.
         const UNLISTED: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
         let (check, role, rule) = match &self.right {
             Right::Path(path) => (

@@ -1,4 +1,4 @@
-//! Which HPAs of a list are selected. Nothing here reads them.
+//! The selected HPAs of a list. Nothing here reads them.
 
 use super::Listed;
 use super::hpa::{CrossVersionObjectReference, Hpa};
@@ -9,13 +9,13 @@ use crate::error::Error;
 /// The HPAs that a list explains.
 #[derive(Debug, Clone)]
 pub enum Selection {
-    /// Those with matching labels.
+    /// The HPAs with matching labels.
     Labels(Selector),
-    /// Those that are named.
+    /// The HPAs with these names or targets.
     Named(Vec<Named>),
 }
 
-/// All of them.
+/// Selects all HPAs.
 impl Default for Selection {
     fn default() -> Self {
         Self::Labels(Selector::default())
@@ -23,8 +23,8 @@ impl Default for Selection {
 }
 
 impl Selection {
-    /// Whether it selects an HPA with these labels, which `is` recognizes. An HPA whose labels cannot be
-    /// read is not left out silently.
+    /// Whether the selection includes an HPA with these labels, which `is` recognizes. An HPA whose labels
+    /// cannot be read is included, so that it is not silently left out.
     pub(crate) fn wants(&self, labels: Option<&Labels>, is: impl Fn(&Named) -> bool) -> bool {
         match self {
             Self::Labels(selector) => labels.is_none_or(|labels| selector.matches(labels)),
@@ -58,7 +58,7 @@ impl<T> Listed<T> {
 }
 
 impl Hpa {
-    /// Whether it is named.
+    /// Whether a name refers to this HPA or its target.
     pub(crate) fn is(&self, named: &Named) -> bool {
         match named {
             Named::Hpa(name) => self.name == *name,

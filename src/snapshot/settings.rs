@@ -17,9 +17,9 @@ use crate::version::{GATES, Stage, Version};
 /// The controller's settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// All of them.
+    /// All settings.
     pub(crate) controller: Controller,
-    /// Those that are known.
+    /// The known settings.
     pub(crate) known: KnownSettings,
 }
 
@@ -100,7 +100,8 @@ impl Sources<'_> {
         self.stated.and_then(|stated| stated.kubernetes_version)
     }
 
-    /// Returns the version whose rules apply: typed, stated, read, or the newest confirmed one.
+    /// Returns the version whose rules apply: the one on the command line, in the input or in the cluster, or
+    /// else the newest confirmed one.
     fn version(&self, basis: &mut Vec<Basis>, notes: &mut Vec<Note>) -> Result<Version, Error> {
         let version = match (&self.options.version, self.stated_version()) {
             (Some(typed), _) => typed.clone(),
@@ -224,7 +225,7 @@ impl Sources<'_> {
         Ok(known)
     }
 
-    /// Returns a feature gate as it was typed, or is stated by the input.
+    /// Returns a feature gate as typed, or as stated by the input.
     fn stated_gate(&self, gate: &str) -> Option<bool> {
         let typed = self.options.gates.get(gate);
         typed

@@ -33,20 +33,21 @@ impl<T: Clone> DerefMut for Shared<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether both are one value in memory. Equal values need not be.
+    /// Whether both are one value in memory. Equal values may be separate.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// What may share parts of itself with an item before it.
+/// A value that may share parts with an earlier item.
 pub(crate) trait Share {
-    /// Shares what both have.
+    /// Shares the parts that both values have.
     fn share(&mut self, before: &Self);
 }
 
-/// A list in which each item shares with the one before it as soon as it is read. The memory that this frees serves
-/// the next item; freed after the whole list, it is scattered, and 20,000 pods took half as much time again.
+/// A list in which each item shares equal parts with the previous one as soon as it is read. The memory
+/// that this frees serves the next item; if it is freed only after the whole list, it is fragmented, and
+/// 20,000 pods took half as much time again.
 pub(crate) struct Sharing<T>(pub(crate) Vec<Shared<T>>);
 
 impl<'de, T: Deserialize<'de> + Share> Deserialize<'de> for Sharing<T> {

@@ -39,32 +39,33 @@ pub struct Surroundings {
     /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
     /// names that they serve, and those of the same name for other kinds of objects.
     pub served_metrics: BTreeMap<String, Vec<String>>,
-    /// The version in which the controller asks the custom metrics API, if it is known.
+    /// The version of the custom metrics API that the controller requests, if it is known.
     pub custom_version: Option<String>,
-    /// The target has no scale only because the input lacks it; the API server has not said so.
+    /// Whether the target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// The input lacks the target or values of metrics, and has no pods of the target, nor a list that says that
-    /// there are none. Without the target it is unknown whose pods it has, so it must have no pods at all.
+    /// Whether the input lacks the target or values of metrics, and has no pods of the target, nor a list that
+    /// says that there are none. Without the target, its pods cannot be identified, so the input must have no
+    /// pods at all.
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,
     /// The pods behind the APIServices, or of metrics-server, if the input has them.
     pub servers: Shared<Vec<Shared<Pod>>>,
-    /// Where the input has an object of the target's kind and name, if that is another namespace than the HPA's.
+    /// The place of an object with the target's kind and name, if it is in another namespace than the HPA.
     pub target_elsewhere: Option<TargetElsewhere>,
     /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
     pub serves_scale: Option<bool>,
-    /// The replicas in the target's manifest that is assumed to be applied, if it states any.
+    /// The replicas in the target's manifest, which is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
     /// Other HPAs for the target, if the input lacks it.
     pub rivals: Vec<Hpa>,
-    /// The workloads that no HPA of the input scales, if it lacks the target, as `Kind/name`: perhaps one of them is
-    /// meant.
+    /// The workloads that no HPA of the input scales, as `Kind/name`, if the input lacks the target: one of
+    /// them may be the intended target.
     pub unscaled: Vec<String>,
 }
 
-/// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
-/// metric of a spec describes.
+/// Returns the name of a metric in the list of a metrics API, if the list has it for the kind of object
+/// that a metric of a spec describes.
 pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n str> {
     match (spec.described(), listed.rsplit_once('/')) {
         // KEDA lists this instead of its metrics.
@@ -78,8 +79,8 @@ pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n s
     }
 }
 
-/// Returns the kind of object, as a resource, for which the list of a metrics API has a metric that a spec
-/// wants of another kind.
+/// Returns the kind of object, as a resource, for which a metrics API lists a metric of the spec's name, if
+/// the spec describes another kind.
 pub(crate) fn served_elsewhere<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n str> {
     let (resource, name) = listed
         .rsplit_once('/')
@@ -101,7 +102,7 @@ pub struct ApiResourceList {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApiResource {
-    /// Its name: of an external metric, or `pods/requests` for a custom one.
+    /// The name: that of an external metric, or `pods/requests` for a custom metric.
     pub name: String,
 }
 
@@ -126,8 +127,8 @@ pub struct ManifestReplicas {
     pub replicas: i32,
 }
 
-/// An object of the target's kind and name in another namespace than the HPA, with the namespaces that both state.
-/// As for kubectl, an object that states none is in the namespace of `-n`.
+/// An object of the target's kind and name in another namespace than the HPA, with the namespaces that both
+/// state. As in kubectl, an object that states none is in the namespace of `-n`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetElsewhere {
     /// The HPA, as `Kind/name`.
@@ -143,7 +144,7 @@ pub struct TargetElsewhere {
 }
 
 impl TargetElsewhere {
-    /// Returns what brings the two together.
+    /// Returns how to bring the two into one namespace.
     pub fn remedy(&self) -> String {
         match (&self.hpa_namespace, &self.object_namespace) {
             (Some(stated), None) | (None, Some(stated)) => {
@@ -154,7 +155,7 @@ impl TargetElsewhere {
     }
 }
 
-/// Says which namespaces were looked at.
+/// Names the namespaces that were searched.
 impl fmt::Display for TargetElsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -175,15 +176,15 @@ impl fmt::Display for TargetElsewhere {
 /// Pods that are assumed because the input lacks them: ready and alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SupposedPods {
-    /// How many there are.
+    /// The number of assumed pods.
     pub count: i32,
-    /// How many replicas the input states, if it does.
+    /// The number of replicas that the input states, if any.
     pub stated: Option<i32>,
-    /// What makes them.
+    /// The template of the pods.
     pub template: SupposedTemplate,
 }
 
-/// What makes assumed pods.
+/// The template of assumed pods.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SupposedTemplate {
     /// The template of the target in the input.
@@ -195,17 +196,17 @@ pub enum SupposedTemplate {
         /// The file.
         origin: String,
     },
-    /// Nothing, because there is no template.
+    /// No template is available.
     Unknown {
         /// The containers that metrics and flags name, if any: the assumed pods have no others.
         containers: Vec<Box<str>>,
-        /// What each container is assumed to request: some amount of what a share is stated of.
+        /// The assumed requests of each container: some amount of each resource for which a utilization is stated.
         requests: Requests,
     },
 }
 
 impl SupposedTemplate {
-    /// Whether nothing names a container, so that the only one has a name that is made up.
+    /// Whether nothing names a container, so that the only one has an invented name.
     pub(crate) fn names_no_container(&self) -> bool {
         matches!(self, Self::Unknown { containers, .. } if containers.is_empty())
     }
@@ -219,8 +220,9 @@ impl Surroundings {
             .find(|it| it.is_kind_of(reference))
     }
 
-    /// Returns the revision of a target's new pods: what its status says, or that of its newest ReplicaSet, or the
-    /// only one that has as many pods as are of the template. `of` are the pods by revision.
+    /// Returns the revision of a target's new pods: the one in its status, the one of its newest ReplicaSet, or
+    /// the only one that has as many pods as the status counts of the current template. `of` has the pods by
+    /// revision.
     pub(crate) fn current_revision<'p>(
         &'p self,
         target: &CrossVersionObjectReference,
@@ -250,7 +252,7 @@ impl Surroundings {
         of_that_many.next().is_none().then_some(*hash)
     }
 
-    /// Returns the workload that a reference names, to change it.
+    /// Returns the workload that a reference names, for changes.
     pub(crate) fn workload_mut(
         &mut self,
         reference: &CrossVersionObjectReference,
@@ -259,8 +261,8 @@ impl Surroundings {
         workloads.find(|it| it.metadata.name == reference.name && it.is_kind_of(reference))
     }
 
-    /// Has this many pods of a target be of an earlier template than the one that it is assumed to have, whose revision
-    /// nothing states.
+    /// Assumes that this many pods of a target belong to an earlier template than the assumed one, whose
+    /// revision is not stated.
     pub(crate) fn leave_behind(&mut self, target: &CrossVersionObjectReference, pods: usize) {
         let Some(workload) = self.workload_mut(target) else {
             return;
@@ -273,7 +275,7 @@ impl Surroundings {
         status.update_revision.clear();
     }
 
-    /// Returns how many replicas a target has had until now, if its object says so, and the same as its scale.
+    /// Returns the target's past replica count, if its object records one that equals the scale's.
     pub(crate) fn counted(
         &self,
         target: &CrossVersionObjectReference,
@@ -292,13 +294,15 @@ impl Surroundings {
         self.served_metrics.contains_key(group)
     }
 
-    /// Returns the version in which the controller asks the metrics API of a group. The others have only one.
+    /// Returns the version of a group's metrics API that the controller requests. Only the custom metrics API
+    /// has more than one.
     pub(crate) fn version_of(&self, group: &str) -> &str {
         let known = self.custom_version.as_deref().filter(|_| group == CUSTOM);
         known.unwrap_or("v1beta1")
     }
 
-    /// Keeps of the metrics that an API serves, if it is served, those that may be meant by one that failed.
+    /// Keeps, of the metrics that an API serves, those that may be meant by a metric that failed. Does nothing
+    /// if the API is not served.
     pub(crate) fn keep_served(
         &mut self,
         metrics: &[MetricSpec],
@@ -336,12 +340,12 @@ impl Surroundings {
     }
 }
 
-/// Workloads that are found by their names, however many there are.
+/// Workloads that are found by name, even if there are many.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Workloads {
     all: Vec<Workload>,
     places: HashMap<String, Vec<usize>>,
-    /// The places of those that another object controls, by its name.
+    /// The places of the workloads that another object controls, by that object's name.
     controlled: HashMap<String, Vec<usize>>,
 }
 
@@ -371,7 +375,7 @@ impl From<Vec<Workload>> for Shared<Workloads> {
 }
 
 impl Workloads {
-    /// Returns those of a name, in order.
+    /// Returns the workloads of a name, in order.
     fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
         self.places
             .get(name)
@@ -382,7 +386,7 @@ impl Workloads {
 }
 
 impl Workloads {
-    /// Returns those that an object of a name controls, in order.
+    /// Returns the workloads that an object of a name controls, in order.
     pub(crate) fn controlled_by(&self, name: &str) -> impl Iterator<Item = &Workload> {
         self.controlled
             .get(name)
@@ -426,15 +430,15 @@ pub struct Workload {
     pub paused: Option<bool>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
-    /// `spec.workloadRef` of a Rollout: where its template is if it has none of its own.
+    /// `spec.workloadRef` of a Rollout: the workload that has its template, if the Rollout has none.
     pub template_of: Option<Box<CrossVersionObjectReference>>,
-    /// `spec.workloadRef.scaleDown` of a Rollout, if stated: what it does with the replicas there.
+    /// `spec.workloadRef.scaleDown` of a Rollout, if stated: how it scales down that workload.
     pub scale_down: Option<ScaleDown>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
 }
 
-/// When a Rollout scales down the Deployment that has its template.
+/// The time at which a Rollout scales down the Deployment that has its template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScaleDown {
     /// Never, as if nothing is stated.
@@ -446,14 +450,14 @@ pub enum ScaleDown {
 }
 
 impl ScaleDown {
-    /// Reads it as it is stated.
+    /// Parses the value as stated.
     pub(crate) fn read(text: &str) -> Option<Self> {
         [Self::Never, Self::OnSuccess, Self::Progressively]
             .into_iter()
             .find(|it| it.as_str() == text)
     }
 
-    /// Returns it as it is stated.
+    /// Returns the value as stated.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Never => "never",
@@ -463,7 +467,7 @@ impl ScaleDown {
     }
 }
 
-/// How a Deployment or StatefulSet replaces its pods.
+/// The strategy with which a Deployment or StatefulSet replaces its pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UpdateStrategy {
@@ -481,29 +485,29 @@ pub struct UpdateStrategy {
     pub blue_green: Option<BlueGreen>,
 }
 
-/// How a Rollout replaces its pods step by step.
+/// The strategy with which a Rollout replaces its pods step by step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Canary {
-    /// The steps; without any it is a rolling update.
+    /// The steps; without any, the Rollout does a rolling update.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<CanaryStep>,
-    /// Whether something else shifts the traffic, so that all stable pods stay beside those of the canary.
+    /// The traffic routing, if any. With it, all stable pods remain next to the canary's pods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traffic_routing: Option<TrafficRouting>,
-    /// Whether there are fewer stable pods then, as the traffic shifts.
+    /// Whether the number of stable pods decreases as the traffic shifts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dynamic_stable_scale: Option<bool>,
 }
 
 impl Canary {
-    /// Whether all stable pods stay until its end.
+    /// Whether all stable pods remain until the end of the canary.
     pub fn keeps_stable_pods(&self) -> bool {
         self.traffic_routing.is_some() && self.dynamic_stable_scale != Some(true)
     }
 }
 
-/// How a Rollout shifts traffic, of which nothing is read.
+/// The traffic routing of a Rollout; only its presence is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficRouting {}
 
@@ -520,16 +524,16 @@ pub struct CanaryStep {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pause {
-    /// How long it is; until someone promotes the Rollout if that is not stated.
+    /// The duration; if it is not stated, the pause lasts until the Rollout is promoted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<IntOrString>,
 }
 
-/// How a Rollout creates all new pods beside the old ones before it replaces these.
+/// The strategy with which a Rollout creates all new pods before it replaces the old ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BlueGreen {
-    /// Whether the new pods replace the old ones without anyone promoting them; they do if that is not stated.
+    /// Whether the new pods replace the old ones without a manual promotion; they do if that is not stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_promotion_enabled: Option<bool>,
 }
@@ -538,13 +542,13 @@ pub struct BlueGreen {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RollingUpdate {
-    /// How many pods a StatefulSet does not replace: those with the lowest ordinals.
+    /// The number of pods that a StatefulSet does not replace: those with the lowest ordinals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partition: Option<i32>,
-    /// How many pods there may be above the replicas.
+    /// The number of pods that may exist above the replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<IntOrString>,
-    /// How many of the replicas may be unavailable.
+    /// The number of replicas that may be unavailable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
 }
@@ -559,32 +563,32 @@ pub enum IntOrString {
     String(String),
 }
 
-/// How the pods of a workload come to be those of a changed template.
+/// The way in which a workload replaces its pods after a change of its template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replacement {
-    /// In a rolling update, or one that is not known.
+    /// In a rolling update, or in an unknown way.
     Rolling,
     /// All at once: `Recreate`.
     Recreate,
     /// Not at all until `spec.paused` is unset.
     Paused,
-    /// Once someone deletes them: `OnDelete`.
+    /// Once they are deleted manually: `OnDelete`.
     OnDelete,
-    /// Likewise, because of its kind: a ReplicaSet or ReplicationController has no rollouts.
+    /// In a rolling update, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
     ByKind,
     /// In a rolling update, except for the first ones: `partition`.
     AllBut(i32),
-    /// In the steps of a canary. It pauses at this one, counted from 1, until someone promotes it.
+    /// In the steps of a canary. It pauses at this step, counted from 1, until it is promoted.
     Canary(Option<usize>),
-    /// After all new ones were created beside them, and perhaps only once someone promotes those.
+    /// After all new pods were created next to the old ones, and perhaps only after a manual promotion.
     BlueGreen {
-        /// Whether someone has to.
+        /// Whether a manual promotion is required.
         is_manual: bool,
     },
 }
 
 impl Replacement {
-    /// Says where a Rollout waits until someone promotes it.
+    /// Says where a Rollout waits until it is promoted.
     pub(crate) fn promotion(self) -> Option<String> {
         match self {
             Self::Canary(Some(step)) => Some(format!(
@@ -599,8 +603,8 @@ impl Replacement {
         }
     }
 
-    /// Returns how the pods of a target are replaced. `known` is what is known of it, such as its manifest and
-    /// what is running: what the first one does not state is as in the next.
+    /// Returns how the pods of a target are replaced. `known` yields its known states, such as its manifest and
+    /// the running object: a field that one does not state is taken from the next.
     pub fn of<'w>(
         target: &CrossVersionObjectReference,
         mut known: impl Iterator<Item = &'w Workload> + Clone,
@@ -639,7 +643,7 @@ impl Replacement {
 }
 
 impl CrossVersionObjectReference {
-    /// Whether it is to an object that never replaces its pods.
+    /// Whether the reference is to an object that never replaces its pods.
     pub(crate) fn has_no_rollouts(&self) -> bool {
         let kind = &*self.kind.to_lowercase();
         matches!(
@@ -686,7 +690,7 @@ impl Workload {
         self.selector = self.selector.take().or_else(|| of.selector.clone());
     }
 
-    /// Whether a Rollout refers to it.
+    /// Whether a Rollout takes its template from this workload.
     pub(crate) fn is_template_of(&self, rollout: &Self) -> bool {
         rollout.template_of.as_deref().is_some_and(|reference| {
             self.metadata.name == reference.name
@@ -695,8 +699,8 @@ impl Workload {
         })
     }
 
-    /// Returns the status replicas of its scale; `None` if the object has no status. A Rollout is a custom
-    /// resource (`scaleFromCustomResource`), whose replicas are 0 where they are missing.
+    /// Returns the replicas in the status of the workload's scale; `None` if the object has no status. A
+    /// Rollout is a custom resource (`scaleFromCustomResource`), whose missing replicas are 0.
     pub(crate) fn scale_replicas(&self) -> Option<i32> {
         let status = self.status.as_ref()?;
         Some(if self.is_rollout() {
@@ -715,18 +719,18 @@ impl Workload {
         }
     }
 
-    /// Whether it is what people apply rather than what a cluster has.
+    /// Whether the workload is a manifest rather than an object of a cluster.
     pub(crate) fn is_manifest(&self) -> bool {
         self.metadata.uid.is_empty() && self.status.is_none()
     }
 
-    /// Whether it is a Rollout of Argo Rollouts.
+    /// Whether the workload is a Rollout of Argo Rollouts.
     pub(crate) fn is_rollout(&self) -> bool {
         self.group == "argoproj.io" && self.kind == "Rollout"
     }
 
-    /// Whether it says how many replicas there are. An API server sets 1 where a manifest states none, which says
-    /// nothing of replicas that are left to the HPA.
+    /// Whether the workload states its replicas. An API server sets 1 if a manifest states none, which says
+    /// nothing about replicas that are left to the HPA.
     pub fn states_replicas(&self) -> bool {
         self.status.is_some() || self.replicas.is_some()
     }
@@ -752,7 +756,7 @@ impl Workload {
         self.status.as_ref().map(|status| status.replicas)
     }
 
-    /// Whether a scale can be derived from it.
+    /// Whether a scale can be derived from the workload.
     pub(crate) fn is_scalable(&self) -> bool {
         self.kind != "Job"
     }
@@ -762,7 +766,7 @@ impl Workload {
         self.kind.eq_ignore_ascii_case(&reference.kind) && self.group == reference.group()
     }
 
-    /// Returns a reference to it.
+    /// Returns a reference to the workload.
     pub(crate) fn to_reference(&self) -> CrossVersionObjectReference {
         CrossVersionObjectReference {
             kind: self.kind.clone(),
@@ -771,7 +775,7 @@ impl Workload {
         }
     }
 
-    /// Returns the group and version in which the kind is written.
+    /// Returns the group and version with which the kind is written.
     pub(crate) fn api_version(&self) -> String {
         let version = match &*self.group {
             "argoproj.io" => "v1alpha1",
@@ -784,7 +788,7 @@ impl Workload {
     }
 }
 
-/// Its JSON without version and kind.
+/// Writes the workload as JSON without version and kind.
 impl Serialize for Workload {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -845,7 +849,7 @@ impl Serialize for Workload {
                 object,
                 scale_down: self.scale_down.map(ScaleDown::as_str),
             }),
-            // What it refers to has the template.
+            // The workload that it refers to has the template.
             template: self
                 .template
                 .as_deref()
@@ -867,14 +871,15 @@ impl Serialize for Workload {
 pub struct ScaledObject {
     /// Identity, and the annotations that pause it.
     pub metadata: Metadata,
-    /// What it scales.
+    /// The desired state.
     pub spec: ScaledObjectSpec,
-    /// What KEDA created for it.
+    /// The state that KEDA reports.
     pub status: ScaledObjectStatus,
 }
 
 impl ScaledObject {
-    /// Returns the annotation that pauses it altogether, if there is one. KEDA then deletes its HPA.
+    /// Returns the annotation that pauses the ScaledObject altogether, if there is one. KEDA then deletes its
+    /// HPA.
     pub fn paused_by(&self) -> Option<&'static str> {
         let stated = self
             .metadata
@@ -915,8 +920,8 @@ impl ScaledObject {
         }
     }
 
-    /// Returns a bound that it states and that KEDA has not set in an HPA: as a field of the HPA. Bounds to
-    /// which the target is paused are none.
+    /// Returns the bound that the ScaledObject states for a field of the HPA, if the HPA has a different one.
+    /// `None` while scaling is paused.
     pub(crate) fn withheld_bound(&self, field: &str, hpa: &HpaSpec) -> Option<i32> {
         let (stated, own) = match field {
             "maxReplicas" => (self.spec.max_replica_count?, hpa.max_replicas),
@@ -928,7 +933,7 @@ impl ScaledObject {
         (stated != own && self.paused_by().is_none()).then_some(stated)
     }
 
-    /// Returns why it has no HPA, if it is paused.
+    /// Returns the reason why the ScaledObject has no HPA, if it is paused.
     pub(crate) fn why_no_hpa(&self, flags: &CommandFlags) -> Option<String> {
         let annotation = self.paused_by()?;
         let Metadata {
@@ -957,7 +962,8 @@ impl ScaledObject {
         })
     }
 
-    /// Whether Flagger writes it, which pauses that of a canary's target between releases.
+    /// Whether Flagger writes this ScaledObject: it pauses the ScaledObject of a canary's target between
+    /// releases.
     pub(crate) fn is_written_by_flagger(&self) -> bool {
         self.metadata
             .managed_fields
@@ -975,7 +981,7 @@ impl ScaledObject {
         }
     }
 
-    /// Whether KEDA creates an HPA of it.
+    /// Whether KEDA creates this HPA for the ScaledObject.
     pub(crate) fn creates(&self, hpa: &Hpa) -> bool {
         let name = &self.metadata.name;
         let owner = hpa.scaled_object();
@@ -1001,7 +1007,7 @@ impl ScaledObject {
     }
 }
 
-/// Returns why there is no HPA of a name, if one of these ScaledObjects is paused and owned it.
+/// Returns the reason why there is no HPA of a name, if one of these ScaledObjects is paused and owned it.
 pub(crate) fn paused<'s>(
     objects: impl Iterator<Item = &'s ScaledObject>,
     name: &str,
@@ -1018,22 +1024,23 @@ pub(crate) fn paused<'s>(
 pub struct ScaledObjectSpec {
     /// The object that it scales; a Deployment if no kind is stated.
     pub scale_target_ref: CrossVersionObjectReference,
-    /// The least replicas while a trigger is active; KEDA's HPA has 1 for 0.
+    /// The minimum replicas while a trigger is active; KEDA's HPA has 1 for 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub min_replica_count: Option<i32>,
-    /// The most replicas.
+    /// The maximum replicas.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub max_replica_count: Option<i32>,
-    /// The replicas while no trigger is active, if they are fewer than the least ones.
+    /// The replicas while no trigger is active, if they are fewer than the minimum.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub idle_replica_count: Option<i32>,
-    /// How many seconds after the last trigger was active KEDA scales to that, or to 0.
+    /// The seconds from the last time that a trigger was active until KEDA scales to the idle replicas, or to
+    /// 0.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub cooldown_period: Option<i32>,
-    /// What KEDA's HPA is called, among others.
+    /// The advanced settings, such as the name of KEDA's HPA.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub advanced: Option<Advanced>,
-    /// The replicas that KEDA asks for in place of a trigger that fails.
+    /// The replicas that KEDA requests instead of the value of a trigger that fails.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
     pub fallback: Option<Fallback>,
     /// The queries of the triggers of the type `prometheus`, by place. Nothing else of a trigger is read, and
@@ -1054,7 +1061,7 @@ pub struct Advanced {
     pub horizontal_pod_autoscaler_config: HpaConfig,
 }
 
-/// What KEDA makes of its HPA.
+/// The settings of the HPA that KEDA creates.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HpaConfig {
@@ -1076,16 +1083,17 @@ impl ScaledObjectSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Fallback {
-    /// How often a trigger has to fail first.
+    /// The number of failures of a trigger before the fallback.
     pub failure_threshold: i32,
     /// The replicas.
     pub replicas: i32,
-    /// `currentReplicas` and others that depend on the replicas there are; `static` if empty.
+    /// `currentReplicas` and others that depend on the current replicas; `static` if empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub behavior: String,
 }
 
-/// Reads a value that explains something, if it is valid: whoever applies the manifest hears about others.
+/// Reads a value that explains something, if it is valid: an invalid value is reported when the manifest is
+/// applied.
 fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -1114,7 +1122,7 @@ fn prometheus_queries<'de, D: Deserializer<'de>>(
 pub struct ScaledObjectStatus {
     /// The name of its HPA.
     pub hpa_name: String,
-    /// When a trigger was last active.
+    /// The time at which a trigger was last active.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "optional_time::deserialize"
@@ -1125,8 +1133,8 @@ pub struct ScaledObjectStatus {
     pub conditions: Vec<KedaCondition>,
 }
 
-/// A condition of a [`ScaledObject`]. Its message may hold the address of a trigger's source with credentials, so it
-/// is not read.
+/// A condition of a [`ScaledObject`]. Its message is not read, because it may contain the address of a
+/// trigger's source with credentials.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KedaCondition {
@@ -1143,7 +1151,7 @@ pub struct KedaCondition {
 pub struct VerticalPodAutoscaler {
     /// Identity.
     pub metadata: Metadata,
-    /// What it resizes, and how.
+    /// The target, and the policies for resizing it.
     pub spec: VerticalPodAutoscalerSpec,
 }
 
@@ -1153,9 +1161,9 @@ pub struct VerticalPodAutoscaler {
 pub struct VerticalPodAutoscalerSpec {
     /// The workload that it resizes.
     pub target_ref: CrossVersionObjectReference,
-    /// Whether it changes pods.
+    /// The policy for changing pods.
     pub update_policy: UpdatePolicy,
-    /// What it controls.
+    /// The resources that it controls.
     #[serde(skip_serializing_if = "ResourcePolicy::is_empty")]
     pub resource_policy: ResourcePolicy,
 }
@@ -1172,7 +1180,7 @@ pub struct UpdatePolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourcePolicy {
-    /// What it controls for each container.
+    /// The policy for each container.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub container_policies: Vec<ContainerPolicy>,
 }
@@ -1187,7 +1195,7 @@ impl ResourcePolicy {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ContainerPolicy {
-    /// The container; `*` for those without a policy of their own.
+    /// The container; `*` for the containers without a policy.
     pub container_name: String,
     /// `Off` or `Auto`; `Auto` if empty.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -1220,9 +1228,9 @@ impl VerticalPodAutoscaler {
 pub struct ApiService {
     /// Its name, such as `v1beta1.metrics.k8s.io`.
     pub metadata: Metadata,
-    /// What serves it.
+    /// The Service that serves the API.
     pub spec: ApiServiceSpec,
-    /// Its conditions, of which `Available` matters.
+    /// The status, with the condition `Available`.
     pub status: ApiServiceStatus,
 }
 
@@ -1254,7 +1262,8 @@ pub struct ApiServiceStatus {
 }
 
 impl Surroundings {
-    /// Returns when and by whom `spec.replicas` of the target was last set, other than by the controller.
+    /// Returns the time of the last write to `spec.replicas` of the target other than by the controller, and
+    /// its writer.
     pub fn last_replicas_write(
         &self,
         target: &CrossVersionObjectReference,

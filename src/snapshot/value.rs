@@ -1,4 +1,4 @@
-//! How the values of a metric are written, in the unit that people use for it.
+//! The units in which people write the values of a metric.
 
 use super::hpa::{MetricSpec, MetricValueStatus};
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -17,8 +17,8 @@ pub(crate) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> S
     }
 }
 
-/// Words an amount of a metric. Statuses have memory as a decimal number if it is no multiple of 1024, and
-/// always before v1.34.
+/// Words an amount of a metric. Statuses have memory as a decimal number if it is not a multiple of 1024,
+/// and always before v1.34.
 pub(crate) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
     match metric
         .filter(|metric| metric.is_resource())

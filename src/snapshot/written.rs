@@ -8,25 +8,25 @@ use crate::apimachinery::tool::Tool;
 /// The field manager of `apply`; its events and statuses say nothing about the controller.
 pub const FIELD_MANAGER: &str = "kubectl-hpa";
 
-/// When the parts of an HPA were written, if the object says so.
+/// The times at which the parts of an HPA were written, if the object records them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
-    /// The last change of anything except the status, according to `managedFields`.
+    /// The last change of any part except the status, according to `managedFields`.
     pub spec: Option<Timestamp>,
     /// The last change of the status, according to `managedFields`.
     pub status: Option<Timestamp>,
-    /// `apply` made that change, in place of the controller.
+    /// Whether `apply` made that change, in place of the controller.
     pub by_us: bool,
-    /// The tool that writes anything except the status.
+    /// The tool that wrote any part except the status.
     pub tool: Option<Tool>,
     /// The field managers that have written `minReplicas` or `maxReplicas`.
     pub bounds: Vec<ManagedFieldsEntry>,
 }
 
 impl Written {
-    /// Returns `managedFields` that say the same.
+    /// Returns equivalent `managedFields`.
     pub(crate) fn managed_fields(&self) -> Vec<ManagedFieldsEntry> {
         let parts = [(self.spec, false), (self.status, true)].into_iter();
         let entry =
@@ -40,8 +40,8 @@ impl Written {
         managed
     }
 
-    /// Reads the creation time and `managedFields`. kubectl omits the latter unless told to show
-    /// them.
+    /// Reads the creation time and `managedFields`. kubectl omits the latter unless `--show-managed-fields` is
+    /// set.
     pub(crate) fn new(created: Option<Timestamp>, managed: &[ManagedFieldsEntry]) -> Self {
         let status = last_write(managed, true);
         let ours = |entry: &ManagedFieldsEntry| {

@@ -1,5 +1,6 @@
-//! The target at which an HPA would scale up where it does now, although its pods request something else.
-//! The controller compares whole percents with a tolerance, so the engine is asked where each target does.
+//! The target with which an HPA scales up at the same usage as now, although its pods request something else.
+//! The controller compares whole percents with a tolerance, so the engine is run to find where each target
+//! scales up.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,27 +20,27 @@ use crate::snapshot::shared::Shared;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptTarget {
-    /// What the metric is called to people.
+    /// The metric's display name.
     pub metric: String,
     /// Its place in the spec, counted from 0.
     pub index: usize,
-    /// How many pods count.
+    /// The number of pods that count.
     pub pods: usize,
-    /// What they request together as observed.
+    /// The observed sum of their requests.
     pub observed_requests: Quantity,
-    /// What they request together as assumed.
+    /// The assumed sum of their requests.
     pub requests: Quantity,
     /// The target now, in percent of the requests.
     pub observed_target: i32,
-    /// The lowest usage of all of them from which the metric scales up now.
+    /// The lowest total usage at which the metric scales up now.
     pub observed_scale_up: Quantity,
-    /// The highest target that scales up at that usage or less; none where 1% scales up later.
+    /// The highest target that scales up at that usage or less; `None` if 1% scales up later.
     pub target: Option<i32>,
-    /// The lowest usage from which that target scales up: of 1% where no usage does.
+    /// The lowest usage at which that target scales up; the one for 1% if `target` is `None`.
     pub scale_up: Quantity,
     /// Whether that is the very same usage.
     pub exact: bool,
-    /// Whether each pod requests what the others do, as observed and as assumed.
+    /// Whether all pods have the same request, both as observed and as assumed.
     #[serde(skip)]
     pub alike: bool,
     /// Whether there are as many replicas as the HPA allows, so that a proposal adds none.
@@ -47,7 +48,8 @@ pub struct KeptTarget {
     pub at_max: bool,
 }
 
-/// The targets that keep where an HPA scales up, for each utilization of which the requests differ.
+/// Returns, for each utilization metric whose requests differ, the target that keeps the usage at which the
+/// HPA scales up.
 pub fn kept_targets(observed: &Pass, assumed: &Pass) -> Vec<KeptTarget> {
     let places = 0..assumed.input.snapshot.hpa.spec.metrics.len();
     places
@@ -76,7 +78,7 @@ impl KeptTarget {
         let requested = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
         let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;
-        // With other containers the usage is another one, too.
+        // With other containers, the usage differs as well.
         let (were, are) = (by_name(&was.pods), by_name(&is.pods));
         let same = |pod: &&str| {
             were.get(*pod).map(|pod| names(pod)) == are.get(*pod).map(|pod| names(pod))
@@ -99,7 +101,7 @@ impl KeptTarget {
         let wanted = scales_up_from(&alone(observed, place), percent, before)?;
         let assumed = alone(assumed, index);
         let at = |target: i32| scales_up_from(&assumed, target, after);
-        // A target scales up above itself, so none beyond this usage can be meant.
+        // A target scales up only above itself, so the search ends at this usage.
         let (mut kept, mut high) = (0, i32::try_from(wanted * 100 / after).unwrap_or(i32::MAX));
         while kept < high {
             let middle = high - (high - kept) / 2;
@@ -133,7 +135,7 @@ impl KeptTarget {
     }
 }
 
-/// The pass with only the metric at a place, whose proposal does not depend on others.
+/// Returns the pass with only the metric at a place; its proposal does not depend on others.
 fn alone(pass: &Pass, index: usize) -> Pass {
     let mut pass = pass.clone();
     let snapshot = &mut pass.input.snapshot;
@@ -143,7 +145,8 @@ fn alone(pass: &Pass, index: usize) -> Pass {
     pass
 }
 
-/// The lowest usage of pods with these requests at which the only metric proposes more replicas with this target.
+/// Returns the lowest usage of pods with these requests at which the only metric proposes more replicas with
+/// this target.
 fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
     let mut pass = alone.clone();
     let own = pass.input.snapshot.hpa.spec.metrics[0].target_mut()?;
@@ -164,7 +167,7 @@ fn names(pod: &Pod) -> BTreeSet<&str> {
         .collect()
 }
 
-/// What each pod requests that is in some group; none where one of them lacks a request.
+/// Returns the request of each pod in the groups that count; `None` if one of them lacks a request.
 fn requests<'s>(
     step: &MetricStep,
     snapshot: &'s Snapshot,

@@ -1,6 +1,6 @@
-//! What if: the same engine over a changed snapshot. [`overrides`] changes it, [`expect`] compares the
-//! answer with what was expected, [`thresholds`] finds where it changes, [`kept`] what keeps it under other requests, and [`timeline`]
-//! runs it again and again; nothing here decides anything of its own.
+//! What if: the same engine on a changed snapshot. [`overrides`] changes it, [`expect`] compares the answer
+//! with what was expected, [`thresholds`] finds where it changes, [`kept`] the targets that keep it under
+//! other requests, and [`timeline`] runs it repeatedly; nothing here decides anything of its own.
 
 pub mod expect;
 pub mod kept;
@@ -10,5 +10,5 @@ pub mod timeline;
 mod unit;
 pub mod value;
 
-/// As many pods as are assumed or played.
+/// The maximum number of pods that are assumed or played.
 pub const MAX_PODS: usize = 100_000;

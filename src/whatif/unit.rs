@@ -1,6 +1,5 @@
-//! Whether an amount is typed in a unit of what it is about. A bare number is a percentage to one
-//! reader and cores to another, so where the target is a utilization it is neither: the refusal says
-//! how to write each.
+//! Whether an amount has the unit of its metric. One reader takes a bare number for a percentage and another
+//! for cores, so if the target is a utilization it is neither: the error says how to write each.
 
 use crate::apimachinery::quantity::Amount;
 use crate::snapshot::hpa::MetricSpec;
@@ -8,7 +7,7 @@ use crate::snapshot::hpa::MetricSpec;
 /// A KiB in thousandths of a byte.
 const KI: i64 = 1024 * 1000;
 
-/// What a resource is measured in.
+/// The kind of a resource, which determines its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ResourceKind {
     Cores,
@@ -25,7 +24,7 @@ impl ResourceKind {
         }
     }
 
-    /// An amount with its unit, in words.
+    /// Returns an amount with its unit as text.
     fn words(self, number: &str) -> String {
         let s = if number == "1" { "" } else { "s" };
         match self {
@@ -35,7 +34,7 @@ impl ResourceKind {
         }
     }
 
-    /// The same amount with a unit that leaves no doubt.
+    /// Returns the same amount with an unambiguous unit.
     fn with_unit(self, milli: i64) -> String {
         match self {
             Self::Bytes if milli % KI == 0 => format!("{}Ki", milli / KI),
@@ -45,7 +44,7 @@ impl ResourceKind {
     }
 }
 
-/// An amount of a resource with a usual unit.
+/// Returns an example of an amount of a resource with a usual unit.
 pub(super) fn example(resource: &str) -> &'static str {
     match ResourceKind::of(resource) {
         ResourceKind::Bytes => "512Mi",
@@ -65,12 +64,12 @@ fn decimal(number: i64, places: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Makes sure that what was typed for a metric, or for its target, says what it means. `typed` puts
-/// an alternative into the place of the value, as it would be typed.
+/// Checks that a value typed for a metric or its target is unambiguous. `typed` inserts an alternative in
+/// place of the value, as it would be typed.
 ///
 /// # Errors
 ///
-/// What is wrong with it, and what to type instead.
+/// What is wrong with the value, and what to type instead.
 pub(super) fn check(
     spec: &MetricSpec,
     value: &str,
@@ -85,19 +84,19 @@ pub(super) fn check(
     check_amount(spec.name(), of_request, value, typed)
 }
 
-/// Makes sure that an amount of a resource says what it means; a bare number does not where it may be
-/// a percentage of the request as well.
+/// Checks that an amount of a resource is unambiguous; a bare number is not if it could also be a percentage
+/// of the request.
 ///
 /// # Errors
 ///
-/// What is wrong with it, and what to type instead.
+/// What is wrong with the value, and what to type instead.
 pub(super) fn check_amount(
     resource: &str,
     of_request: bool,
     value: &str,
     typed: impl Fn(&str) -> String,
 ) -> Result<(), String> {
-    // What is no amount has a meaning of its own, and what is nothing at all is refused elsewhere.
+    // Anything but an amount has a meaning of its own, and text that is neither is rejected elsewhere.
     let Ok(amount) = Amount::parse(value) else {
         return Ok(());
     };
@@ -121,7 +120,7 @@ pub(super) fn check_amount(
             }
             let milli = amount.milli_value();
             let number = decimal(milli, 3);
-            // Nobody means less than a percent.
+            // A value below one percent is never meant.
             let is_fraction = (1..1000).contains(&milli);
             let percent = decimal(milli, if is_fraction { 1 } else { 3 });
             Err(format!(
@@ -141,7 +140,7 @@ pub(super) fn check_amount(
                 typed(&format!("{number}m"))
             ))
         }
-        // A status has averages in thousandths of a byte, but no one uses so little.
+        // A status has averages in thousandths of a byte, but no pod uses so little.
         (ResourceKind::Bytes, "n" | "u" | "m") if amount.milli_value() < KI => {
             let number = value.trim_end_matches(unit);
             Err(format!(

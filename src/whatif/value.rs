@@ -1,6 +1,6 @@
-//! What a metric is assumed to say: a share of the request, an amount, a multiple of what was
-//! observed, or nothing. Values are exact; no float is involved between what was typed and the
-//! milli-units that the engine reads.
+//! The value that is assumed for a metric: a share of the request, an amount, a multiple of the observed
+//! value, or nothing. Values are exact; no float is involved between the typed text and the milli-units that
+//! the engine reads.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +10,11 @@ use crate::apimachinery::quantity::{Amount, Quantity};
 /// A value that replaces an observed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AssumedValue {
-    /// A share of what each pod requests.
+    /// A share of each pod's request.
     Share(Ratio),
     /// An amount in milli-units.
     Amount(i64),
-    /// A multiple of what was observed.
+    /// A multiple of the observed value.
     Scale(Ratio),
     /// The metric cannot be read.
     Missing,
@@ -35,13 +35,13 @@ pub const FORMS: &str = "a percentage of the request (80%), an amount (250m, 1.5
 /// The text has none of the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
-    /// It is no value at all.
+    /// It is not a value at all.
     #[error("not a value")]
     Form,
-    /// It is less than nothing.
+    /// It is negative.
     #[error("must not be negative")]
     Negative,
-    /// No metrics API could say it.
+    /// It is too large for any metrics API.
     #[error("larger than any metric can be")]
     TooLarge,
 }
@@ -64,7 +64,7 @@ impl FromStr for AssumedValue {
                 _ => Ok(Self::Share(change(percent)?)),
             };
         }
-        // A sign may mean an amount or a change of it; neither is meant without a doubt.
+        // A sign may introduce an amount or a change of it; the meaning is not certain.
         if text.starts_with('+') {
             return Err(ValueError::Form);
         }
@@ -79,11 +79,11 @@ impl FromStr for AssumedValue {
     }
 }
 
-/// The most digits behind the point.
+/// The maximum number of digits after the decimal point.
 const PLACES: usize = 9;
 
 impl Ratio {
-    /// One.
+    /// The factor 1.
     pub const ONE: Self = Self {
         numerator: 1,
         denominator: 1,
@@ -156,12 +156,12 @@ impl Ratio {
         (u128::from(self.numerator) * 100).is_multiple_of(self.denominator.into())
     }
 
-    /// That part of an amount, rounded towards zero; none beyond 128 bits.
+    /// Returns that share of an amount, rounded towards zero; `None` beyond 128 bits.
     pub(super) fn whole_of(self, amount: i128) -> Option<i128> {
         Some(amount.checked_mul(i128::from(self.numerator))? / i128::from(self.denominator))
     }
 
-    /// That part of an amount, rounded away from zero as APIs round to milli-units; none beyond 128
+    /// Returns that share of an amount, rounded away from zero as APIs round to milli-units; `None` beyond 128
     /// bits.
     pub(super) fn of(self, amount: i128) -> Option<i128> {
         let product = amount.checked_mul(i128::from(self.numerator))?;

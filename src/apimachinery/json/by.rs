@@ -1,12 +1,12 @@
-//! Readers for values that are taken in as they come: a string without a copy of it, and a list element by
-//! element.
+//! Readers for values that are processed as they arrive: a string without a copy of it, and a list element
+//! by element.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// Reads a string with a function; its error says what is wrong with the string.
+/// Reads a string with a function; its error names the fault in the string.
 pub(crate) fn read_str<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     expected: &'static str,
@@ -29,7 +29,7 @@ pub(crate) fn read_str<'de, D: Deserializer<'de>, T>(
     deserializer.deserialize_str(Reader(expected, read))
 }
 
-/// Hands each element of a list to a function; its error says what is wrong with the element.
+/// Passes each element of a list to a function; its error names the fault in the element.
 pub(crate) fn read_each<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     expected: &'static str,

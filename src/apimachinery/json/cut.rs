@@ -1,13 +1,13 @@
-//! Leaves lists that are not read out of JSON before it is parsed. Half of a pod as the API server returns it is
-//! `managedFields`, and a parser takes longer to ignore that than it takes to find its end.
+//! Removes lists that are not read from JSON before it is parsed. Half of a pod as the API server returns
+//! it is `managedFields`, and a parser takes longer to ignore that than it takes to find its end.
 
 use std::ops::Range;
 
 use memchr::{memchr_iter, memchr2};
 
-/// Empties the lists in a field of any object, and returns how much of the text is left. It must be written
-/// without spaces, as API servers write it; otherwise, and if a list does not end, it stays as it is. What is cut out
-/// is not validated.
+/// Empties the lists in a field of any object, and returns the length of the remaining text. The text must
+/// be written without spaces, as API servers write it; otherwise, and if a list does not end, it is
+/// unchanged. The removed text is not validated.
 pub(crate) fn cut_lists(json: &mut [u8], field: &str) -> usize {
     let cuts = lists(json, field);
     let (mut kept, mut copied) = (0, 0);
@@ -20,12 +20,12 @@ pub(crate) fn cut_lists(json: &mut [u8], field: &str) -> usize {
     kept
 }
 
-/// Returns where the contents of the lists are, or nothing if one does not end.
+/// Returns the ranges of the contents of the lists; empty if one does not end.
 fn lists(json: &[u8], field: &str) -> Vec<Range<usize>> {
     let key = format!("\"{field}\":");
     let mut lists: Vec<Range<usize>> = Vec::new();
     for bracket in memchr_iter(b'[', json) {
-        // Others may be within one that has been found.
+        // Other matches may be within a list that has been found.
         if lists.last().is_some_and(|list| bracket < list.end) {
             continue;
         }
@@ -43,7 +43,7 @@ fn lists(json: &[u8], field: &str) -> Vec<Range<usize>> {
     lists
 }
 
-/// Returns the place of the bracket that closes a list; `at` is behind the one that opens it.
+/// Returns the place of the bracket that closes a list; `at` is after the bracket that opens it.
 fn end_of_list(json: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 0usize;
     loop {

@@ -21,13 +21,13 @@ pub(crate) use cut::cut_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 
-/// Why JSON could not be read as a type.
+/// The reason why JSON could not be read as a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", prefix(.path))]
 pub struct DecodeError {
     /// The field, such as `spec.metrics[0].type`; empty for the text as a whole.
     pub path: String,
-    /// What is wrong with it; for a quantity, in upstream's words.
+    /// The fault; for a quantity, in upstream's words.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ impl DecodeError {
 }
 
 impl From<serde_json::Error> for DecodeError {
-    /// Keeps the position only if the JSON itself is malformed: it may have been made from YAML.
+    /// Keeps the position only if the JSON itself is malformed: the JSON may have been made from YAML.
     fn from(error: serde_json::Error) -> Self {
         if error.is_data() {
             Self::new("", message_and_place(&error).0)
@@ -59,13 +59,13 @@ impl From<serde_json::Error> for DecodeError {
     }
 }
 
-/// What is wrong with a JSON text, and where: its message as in [`plain`], with line and column.
+/// Returns the fault in a JSON text and its place: the message as in [`plain`], with line and column.
 pub(crate) fn message(error: &serde_json::Error) -> String {
     let (message, place) = message_and_place(error);
     message + &place
 }
 
-/// The message without its place, and the place.
+/// Returns the message without its place, and the place.
 pub(crate) fn message_and_place(error: &serde_json::Error) -> (String, String) {
     let text = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -75,10 +75,10 @@ pub(crate) fn message_and_place(error: &serde_json::Error) -> (String, String) {
     }
 }
 
-/// A decoder's message for users: it names types and what was expected, without the names of Rust's types, and
-/// never a value of the wrong type or the name of an unknown field, which may be a secret: Go's decoder does not quote it either. This is the only
-/// way from a decoder's error to a message. Times and names of known fields are quoted, but only those of
-/// objects of a known kind are decoded.
+/// Returns a decoder's message for users. It names types and what was expected, without the names of Rust's
+/// types. It never contains a value of the wrong type or the name of an unknown field, either of which may
+/// be a secret; Go's decoder does not quote them either. This is the only way from a decoder's error to a
+/// message. Times and names of known fields are quoted, but only objects of a known kind are decoded.
 pub(crate) fn plain(message: &str) -> String {
     if message.starts_with("unknown field ") && message.ends_with(", there are no fields") {
         return "unknown field, there are no fields".to_owned();
@@ -99,7 +99,7 @@ pub(crate) fn plain(message: &str) -> String {
     format!("{}, expected {expected}", without_value(head))
 }
 
-/// What was rejected, as serde words it: a type that is known here, a value, or a field.
+/// Returns the rejected input, in serde's words: a type that is known here, a value, or a field.
 fn without_value(rejected: &str) -> Cow<'_, str> {
     if let Some(found) = rejected.strip_prefix("invalid type: ") {
         return type_of(found).into();
@@ -119,7 +119,8 @@ fn without_value(rejected: &str) -> Cow<'_, str> {
     shortened(rejected)
 }
 
-/// The type of a value in the words of [`serde::de::Unexpected`], which begin with it.
+/// Returns the type of a value that is described in the words of [`serde::de::Unexpected`], which begin
+/// with the type.
 fn type_of(found: &str) -> &'static str {
     const TYPES: [(&str, &str); 9] = [
         ("map", "an object"),
@@ -138,13 +139,14 @@ fn type_of(found: &str) -> &'static str {
         .map_or("a value", |(_, name)| name)
 }
 
-/// A message with its middle left out if it is long: readers quote rejected values in their
+/// Returns a message, with its middle left out if it is long: readers quote rejected values in their
 /// messages, whatever their size.
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
     shortened_to(message, 600, (200, 100))
 }
 
-/// A text of at most so many bytes; of a longer one, only so many from its start and its end.
+/// Returns a text of at most `most` bytes; a longer one is reduced to the given numbers of bytes from its
+/// start and its end.
 pub(crate) fn shortened_to(text: &str, most: usize, kept: (usize, usize)) -> Cow<'_, str> {
     if text.len() <= most {
         return text.into();
@@ -155,7 +157,7 @@ pub(crate) fn shortened_to(text: &str, most: usize, kept: (usize, usize)) -> Cow
     format!("{head} ... {tail}").into()
 }
 
-/// The end of the last character that ends at or before a byte.
+/// Returns the end of the last character that ends at or before a byte.
 pub(crate) fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len()))
         .rfind(|&at| text.is_char_boundary(at))
@@ -192,8 +194,9 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
 /// The most bytes of an answer in which invalid UTF-8 is replaced, which may triple them.
 const LONGEST_REPLACED: usize = 1 << 20;
 
-/// A text in which invalid UTF-8 becomes U+FFFD, as in Go; an error for a long one. It is checked first, because
-/// the standard library replaces byte by byte, which took a seventh of the time for 5,000 pods.
+/// Returns a text in which invalid UTF-8 becomes U+FFFD, as in Go; an error for a long one. It is checked
+/// first, because the standard library replaces byte by byte, which took a seventh of the time for 5,000
+/// pods.
 pub(crate) fn text(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Cow::Borrowed(text)),
@@ -208,7 +211,7 @@ pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     read_borrowed(&text(json)?)
 }
 
-/// Reads one JSON text with no more than these elements.
+/// Reads one JSON text with at most these elements.
 pub(crate) fn read_within<T: DeserializeOwned>(
     json: &[u8],
     elements: &Elements,
@@ -218,7 +221,7 @@ pub(crate) fn read_within<T: DeserializeOwned>(
     })
 }
 
-/// Reads one JSON text, parts of which may be borrowed.
+/// Reads one JSON text; parts of it may be borrowed.
 pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();
     read_to_end(json, |reader| {
@@ -226,7 +229,7 @@ pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<
     })
 }
 
-/// Reads one JSON text that is not of Kubernetes: null is only what a type says that it is.
+/// Reads one JSON text that is not from Kubernetes: null is accepted only where a type allows it.
 pub(crate) fn read_strictly<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();
     elements.read_null_as_zero(false);
@@ -235,7 +238,7 @@ pub(crate) fn read_strictly<'de, T: Deserialize<'de>>(json: &'de str) -> Result<
     })
 }
 
-/// Reads one JSON text with a seed, which limits the elements itself.
+/// Reads one JSON text with a seed, which limits the number of elements.
 pub(crate) fn read_seed<'de, S: DeserializeSeed<'de>>(
     seed: S,
     json: &'de str,
@@ -289,8 +292,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
     }
 }
 
-/// A map without duplicate keys. Go keeps the last of equal keys, kubectl has the API server
-/// reject them (`fieldValidation: Strict`); nothing says which of them is meant.
+/// A map without duplicate keys. Go keeps the last of equal keys, and kubectl has the API server reject
+/// them (`fieldValidation: Strict`); nothing shows which of them is meant.
 pub(crate) struct UniqueMap<K, V>(pub(crate) BTreeMap<K, V>);
 
 impl<'de, K, V> Deserialize<'de> for UniqueMap<K, V>
@@ -328,7 +331,7 @@ where
     }
 }
 
-/// The error for a duplicate key, in the words of serde's derive.
+/// Returns the error for a duplicate key, in the words of serde's derive.
 pub(crate) fn duplicate<E: serde::de::Error>(key: &impl fmt::Display) -> E {
     E::custom(format_args!("duplicate field `{key}`"))
 }
@@ -374,10 +377,11 @@ pub(crate) mod time {
 
     use super::read_str;
 
-    /// What is wrong with a text that is no time.
+    /// The message for a text that is not a time.
     pub(crate) const FORM: &str = "not a time such as 2026-11-21T07:06:29Z";
 
-    /// A time in an input. The error does not quote it: it may come from a file that is no object of Kubernetes.
+    /// A time in an input. The error does not quote it: it may come from a file that is not a Kubernetes
+    /// object.
     pub(super) struct StatedTime(pub(super) Timestamp);
 
     impl<'de> Deserialize<'de> for StatedTime {

@@ -1,7 +1,8 @@
-//! A deserializer that reads as Go's decoder does where serde's derive differs. It reads null as the zero value of what a
-//! type asks for, unless it asks for an `Option`, and a struct only from a JSON object: the derive also reads one from
-//! an array of its fields, so that `behavior: []` would pass as an empty behavior. It limits the number of elements and
-//! entries. Everything else is passed to the inner deserializer.
+//! A deserializer that reads as Go's decoder does where serde's derive differs. It reads null as the zero
+//! value of the requested type, unless that is an `Option`, and a struct only from a JSON object: the
+//! derive also reads one from an array of its fields, so that `behavior: []` would pass as an empty
+//! behavior. It limits the number of elements and entries. Everything else is passed to the inner
+//! deserializer.
 
 use std::cell::Cell;
 use std::fmt;
@@ -17,10 +18,10 @@ pub(crate) struct Objects<'e, T> {
     wanted: Wanted,
 }
 
-/// What a type asks for.
+/// The kind of value that a type requests.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
-    /// Anything that is passed on as it is.
+    /// Any other value, which is passed on unchanged.
     Other,
     Bool,
     Integer,
@@ -32,36 +33,36 @@ enum Wanted {
     Struct,
 }
 
-/// How many elements of lists and entries of maps may still be read. A few bytes such as `{}` become an object of
-/// hundreds, so the length of a text does not limit its memory.
+/// The number of elements of lists and entries of maps that may still be read. A few bytes such as `{}`
+/// become an object of hundreds, so the length of a text does not limit its memory.
 pub(crate) struct Elements {
-    /// The most elements.
+    /// The maximum number of elements.
     most: usize,
-    /// Elements left.
+    /// The number of elements that may still be read.
     elements: Cell<usize>,
-    /// Entries left.
+    /// The number of entries that may still be read.
     entries: Cell<usize>,
     /// Whether null is the zero value; if not, it is an error.
     null_is_zero: Cell<bool>,
 }
 
 impl Elements {
-    /// The most elements of all lists in an answer of a server: those of 100,000 pods of a usual size would
-    /// exceed the length of an answer before.
+    /// The maximum number of elements of all lists in a server's answer. The elements of 100,000 pods of a
+    /// usual size would exceed the maximum length of an answer first.
     pub(crate) const MOST: usize = 500_000;
 
-    /// The most elements of all lists in a file: 100,000 whole pods have fewer.
+    /// The maximum number of elements of all lists in a file: 100,000 whole pods have fewer.
     pub(crate) const MOST_OF_FILE: usize = 5_000_000;
 
-    /// How many entries a map may have for each element of a list, such as labels of a pod.
+    /// The number of entries that a map may have for each element of a list, such as labels of a pod.
     const ENTRIES: usize = 4;
 
-    /// As many as an answer may have.
+    /// Returns the number that an answer may have.
     pub(crate) fn of_answer() -> Self {
         Self::new(Self::MOST)
     }
 
-    /// As many as a file may have.
+    /// Returns the number that a file may have.
     pub(crate) fn of_file() -> Self {
         Self::new(Self::MOST_OF_FILE)
     }
@@ -76,12 +77,12 @@ impl Elements {
         }
     }
 
-    /// Sets whether null is the zero value in what is read from now on, as it is unless this says otherwise.
+    /// Sets whether null is the zero value in everything that is read from now on. By default, it is.
     pub(crate) fn read_null_as_zero(&self, is_zero: bool) {
         self.null_is_zero.set(is_zero);
     }
 
-    /// How many were read, where an entry of a map counts as the part of an element that it may cost.
+    /// Returns the number that was read. An entry of a map counts as a fraction of an element.
     pub(crate) fn used(&self) -> usize {
         let entries = self.most * Self::ENTRIES - self.entries.get();
         self.most - self.elements.get() + entries / Self::ENTRIES
@@ -100,7 +101,7 @@ impl Elements {
     }
 }
 
-/// Takes one of those that are left; none if none is left.
+/// Takes one of the remaining; `None` if none remains.
 fn take(left: &Cell<usize>) -> Option<()> {
     left.set(left.get().checked_sub(1)?);
     Some(())
@@ -150,7 +151,7 @@ macro_rules! hand_through {
 }
 
 impl<'de, D: Deserializer<'de>> Objects<'_, D> {
-    /// Asks for what may be null.
+    /// Requests a value that may be null.
     fn ask<V: Visitor<'de>>(self, wanted: Wanted, visitor: V) -> Result<V::Value, D::Error> {
         let visitor = self.wanting(wanted, visitor);
         if self.elements.null_is_zero.get() {
@@ -164,7 +165,7 @@ impl<'de, D: Deserializer<'de>> Objects<'_, D> {
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     type Error = D::Error;
 
-    // All integers are alike in JSON; their visitors check the range.
+    // JSON does not distinguish integer types; their visitors check the range.
     ask! {
         deserialize_bool: Bool,
         deserialize_i8: Integer,

@@ -1,5 +1,5 @@
-//! Determines where in a text something is: by line and column, and by the names of the fields that lead
-//! there. It works on any text up to the place in question, and reads no values.
+//! Determines a place in a text: by line and column, and by the names of the fields that lead there. It
+//! works on any text up to the place in question, and reads no values.
 
 use std::fmt;
 
@@ -64,8 +64,8 @@ impl FieldPath {
 }
 
 impl FieldPath {
-    /// Returns the path to the value that an error after `end` bytes is about: for an unknown field or value, without
-    /// its name, which may be a secret.
+    /// Returns the path to the value that an error after `end` bytes concerns. For an unknown field or value,
+    /// the path lacks its name, which may be a secret.
     pub(crate) fn of_error(json: &str, end: usize, message: &str) -> Self {
         let is_unknown = ["unknown field", "unknown value", "unknown variant"]
             .iter()
@@ -74,7 +74,7 @@ impl FieldPath {
             .as_bytes()
             .get(..end.saturating_sub(1))
             .filter(|_| is_unknown);
-        // In a name, the path does not have it yet.
+        // While a name is being read, the path does not include it yet.
         match before.and_then(|before| before.iter().rposition(|byte| *byte == b'"')) {
             Some(quote) => Self::at(json, quote),
             None => Self::at(json, end),
@@ -83,8 +83,8 @@ impl FieldPath {
 }
 
 impl fmt::Display for FieldPath {
-    /// Writes the path, up to the names of feature gates: they are free text of a file that is no object of
-    /// Kubernetes, which no error quotes.
+    /// Writes the path, up to the names of feature gates: they are free text of a file that is not a Kubernetes
+    /// object, and no error quotes it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         let is_of_gates =
@@ -115,7 +115,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Returns line and column of the last of the first `end` bytes, both counted from 1 and the columns in
+/// Returns the line and column of the last of the first `end` bytes, both counted from 1 and the columns in
 /// characters.
 pub(crate) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
@@ -129,7 +129,7 @@ pub(crate) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
     (lines + 1, column.max(1))
 }
 
-/// Returns how many bytes of a text end at a line and column as serde_json counts them: lines from 1,
+/// Returns the number of bytes of a text up to a line and column as serde_json counts them: lines from 1,
 /// columns in bytes.
 pub(crate) fn bytes_until(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));

@@ -1,20 +1,20 @@
-//! The number inside a quantity and its arithmetic, after upstream's `int64Amount`, `infDecAmount`
-//! and `scaledValue`. Results must wrap, vanish and round where upstream's do, which depends on
-//! the form a number is held in; it must therefore never be moved to the other form for tidiness.
+//! The number inside a quantity and its arithmetic, like upstream's `int64Amount`, `infDecAmount` and
+//! `scaledValue`. Results must wrap, vanish and round where upstream's do, which depends on the form in
+//! which a number is held; it must therefore never be moved to the other form for tidiness.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use num_bigint::{BigInt, BigUint, Sign};
 
-/// The longest number, in decimal digits, that is computed with. Upstream has no such limit and
+/// The maximum number of decimal digits with which numbers are computed. Upstream has no such limit and
 /// runs out of time or memory instead.
 pub(super) const MAX_DIGITS: usize = 100_000;
 
 /// The numeric value of a quantity.
 ///
-/// Equality and order are those of the number: `1000m` equals `1`. Where upstream's arithmetic
-/// depends on how a number was written, so does this type's.
+/// Amounts are equal and ordered as numbers: `1000m` equals `1`. Where upstream's arithmetic depends on the
+/// notation of a number, so does this type's.
 #[derive(Clone)]
 pub struct Amount(Repr);
 
@@ -37,7 +37,7 @@ impl Amount {
     /// Zero.
     pub const ZERO: Self = Self::int(0, 0);
 
-    /// A text that [`parse`](Self::parse) reads back as the same number in the same form, for every
+    /// Returns a text that [`parse`](Self::parse) reads back as the same number in the same form, for every
     /// amount that was parsed. It is not canonical: that would lose the form.
     pub(super) fn spelling(&self) -> String {
         match &self.0 {
@@ -46,13 +46,13 @@ impl Amount {
                 None => format!("{value}e{scale}"),
             },
             Repr::Decimal(decimal) => {
-                // Zeros beyond what fits the short form keep a small number in the long one.
+                // Trailing zeros beyond what fits the short form keep a small number in the long one.
                 let Decimal { unscaled, scale } = &**decimal;
                 let zeros = "0".repeat(19);
                 if decimal.signum() == 0 {
                     return format!("0.{zeros}");
                 }
-                // What binary suffixes are capped at, the only number that is not held in nanos.
+                // The cap of binary suffixes, the only number that is not held in nanos.
                 if *scale == 0 && *unscaled.magnitude() == BigUint::from(i64::MAX as u64) {
                     let sign = if decimal.signum() < 0 { "-" } else { "" };
                     return format!("{sign}8Ei");
@@ -65,7 +65,7 @@ impl Amount {
         }
     }
 
-    /// Whether both are the same number in the same form, so that all arithmetic treats them alike.
+    /// Whether both are the same number in the same form, so that they are equal in all arithmetic.
     pub(crate) fn is_identical(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Repr::Int { value, scale }, Repr::Int { value: v, scale: s }) => {
@@ -87,7 +87,7 @@ impl Amount {
         Self(Repr::Decimal(Box::new(Decimal { unscaled, scale })))
     }
 
-    /// The number in thousandths, `Quantity.MilliValue`.
+    /// Returns the number in thousandths, like `Quantity.MilliValue`.
     ///
     /// Parts of a thousandth round away from zero in the small form and, after truncation, upwards
     /// in the big one. Beyond 64 bits the result is the low bits of the true one or, for
@@ -97,7 +97,7 @@ impl Amount {
         self.scaled_value(-3)
     }
 
-    /// The whole number, `Quantity.Value`. Rounds and overflows like [`Self::milli_value`].
+    /// Returns the whole number, like `Quantity.Value`. Rounds and overflows like [`Self::milli_value`].
     #[inline]
     pub fn value(&self) -> i64 {
         self.scaled_value(0)
@@ -114,9 +114,9 @@ impl Amount {
         }
     }
 
-    /// Adds `other`, `Quantity.Add`.
+    /// Adds `other`, like `Quantity.Add`.
     ///
-    /// Terms so far apart that the sum would need 100,000 digits leave the larger of the two;
+    /// If the terms are so far apart that the sum would need 100,000 digits, the larger of the two remains;
     /// upstream would exhaust its memory on them.
     pub fn add(&mut self, other: &Self) {
         if let (
@@ -145,7 +145,7 @@ impl Amount {
         self.0 = Repr::Decimal(Box::new(left));
     }
 
-    /// The exact number: the first divided by 10 to the power of the second.
+    /// Returns the exact number: the first value divided by 10 to the power of the second.
     pub(crate) fn digits_and_scale(&self) -> (BigInt, i32) {
         let Decimal { unscaled, scale } = self.to_decimal();
         (unscaled, scale)
@@ -164,13 +164,13 @@ impl Amount {
         }
     }
 
-    /// Mantissa and exponent as floating point numbers multiply: see
+    /// Multiplies mantissa and exponent as floating point numbers: see
     /// [`Quantity::approximate_f64`](super::Quantity::approximate_f64).
     pub(super) fn approximate_f64(&self) -> f64 {
         let (mantissa, exponent) = match &self.0 {
             Repr::Int { value, scale } => (*value as f64, *scale),
-            // Decimal text is the one way to a correctly rounded float that std and num-bigint
-            // agree on; a BigInt's digits always parse.
+            // Decimal text is the one way to a correctly rounded float on which std and num-bigint agree; a BigInt's
+            // digits always parse.
             Repr::Decimal(decimal) => (
                 decimal.unscaled.to_string().parse().unwrap_or(f64::NAN),
                 decimal.scale.wrapping_neg(),
@@ -183,7 +183,7 @@ impl Amount {
         }
     }
 
-    /// The digits and the exponent, a multiple of 3, of the shortest exact notation.
+    /// Returns the digits and the exponent, a multiple of 3, of the shortest exact notation.
     pub(super) fn base_1000(&self) -> (String, i32) {
         let (mut digits, scale) = match &self.0 {
             Repr::Int { value, scale } => (value.to_string(), *scale),
@@ -198,7 +198,7 @@ impl Amount {
         (digits, exponent)
     }
 
-    /// The digits and the exponent of 1024, or `None` for what binary suffixes cannot show:
+    /// Returns the digits and the exponent of 1024; `None` for numbers that binary suffixes cannot show:
     /// fractions and everything below 1024.
     pub(super) fn base_1024(&self) -> Option<(String, i32)> {
         let mut whole = self.to_decimal();
@@ -241,7 +241,7 @@ impl Default for Amount {
     }
 }
 
-/// Shows the form as well as the number, since results depend on it.
+/// Shows the form as well as the number, because results depend on it.
 impl fmt::Debug for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -303,7 +303,7 @@ impl Decimal {
         }
     }
 
-    /// The position of the leading digit, as the exponent of 10 above it; the least for zero.
+    /// Returns the position of the leading digit, as the exponent of 10 above it; the minimum for zero.
     fn magnitude(&self) -> i64 {
         if self.signum() == 0 {
             return i64::MIN;
@@ -312,7 +312,7 @@ impl Decimal {
         digits as i64 - i64::from(self.scale)
     }
 
-    /// The quotient by `10^scale`, for a scale that is not negative, rounded away from zero.
+    /// Returns the quotient by `10^scale`, for a scale that is not negative, rounded away from zero.
     pub(super) fn rounded_up(&self) -> BigInt {
         let divisor = power_of_ten(self.scale.unsigned_abs());
         let quotient = &self.unscaled / &divisor;
@@ -323,7 +323,7 @@ impl Decimal {
         }
     }
 
-    /// Brings both to the finer scale of the two; false if that makes a number too long.
+    /// Brings both to the finer scale of the two; returns false if that makes a number too long.
     fn align(&mut self, other: &mut Self) -> bool {
         let gap = i64::from(self.scale) - i64::from(other.scale);
         let (coarse, scale) = if gap < 0 {
@@ -369,8 +369,8 @@ impl Decimal {
         self.unscaled.cmp(&other.unscaled)
     }
 
-    /// Upstream's `scaledValue`. Unlike in the small form, only a scale-down that leaves a
-    /// remainder adds 1, whatever the sign.
+    /// Upstream's `scaledValue`. Unlike in the small form, only a scale-down that leaves a remainder adds 1,
+    /// whatever the sign.
     fn scaled_value(&self, target: i32) -> i64 {
         let low = low_bits(&self.unscaled);
         let drop = i64::from(self.scale) + i64::from(target);
@@ -406,7 +406,7 @@ pub(super) fn power_of_ten(exponent: u32) -> BigInt {
     BigInt::from(10).pow(exponent)
 }
 
-/// The low 64 bits in two's complement, Go's `big.Int.Int64`.
+/// Returns the low 64 bits in two's complement, like Go's `big.Int.Int64`.
 fn low_bits(number: &BigInt) -> i64 {
     let low = number.iter_u64_digits().next().unwrap_or(0) as i64;
     if number.sign() == Sign::Minus {
@@ -416,7 +416,7 @@ fn low_bits(number: &BigInt) -> i64 {
     }
 }
 
-/// Multiplies by `10^scale`; the flag tells whether that overflowed.
+/// Multiplies by `10^scale`; the flag says whether that overflowed.
 ///
 /// Upstream multiplies in one step for a few scales, which leaves the low bits of a product that
 /// overflows, and digit by digit for all others, which leaves 0.
@@ -424,7 +424,7 @@ fn low_bits(number: &BigInt) -> i64 {
 fn scale_up(value: i64, scale: i32) -> (i64, bool) {
     match scale {
         1 | 2 | 3 | 6 | 9 => value.overflowing_mul(10_i64.pow(scale as u32)),
-        // Differences of far exponents wrap to below zero, where upstream's loop never starts.
+        // Differences of distant exponents wrap to below zero, where upstream's loop never starts.
         ..=0 => (value, false),
         _ => match 10_i64
             .checked_pow(scale as u32)
@@ -446,7 +446,7 @@ fn scale_down(value: i64, scale: i32) -> i64 {
     }
 }
 
-/// Upstream's `int64Amount.Add`, or `None` where it gives up.
+/// Upstream's `int64Amount.Add`; `None` where it gives up.
 fn add_ints((a, a_scale): (i64, i32), (b, b_scale): (i64, i32)) -> Option<(i64, i32)> {
     if b == 0 {
         return Some((a, a_scale));
@@ -485,7 +485,8 @@ fn go_pow10(exponent: i32) -> f64 {
     }
 }
 
-/// `int64(math.Pow10(n))` as amd64 converts: what does not fit becomes the least integer.
+/// Returns `int64(math.Pow10(n))` as amd64 converts it: a value that does not fit becomes the least
+/// integer.
 fn go_pow10_int(exponent: u64) -> i64 {
     u32::try_from(exponent)
         .ok()
@@ -493,7 +494,7 @@ fn go_pow10_int(exponent: u64) -> i64 {
         .unwrap_or(i64::MIN)
 }
 
-/// The decimal suffix of a power of ten.
+/// Returns the decimal suffix of a power of ten.
 pub(super) fn suffix(exponent: i32) -> Option<&'static str> {
     Some(match exponent {
         -9 => "n",

@@ -1,6 +1,6 @@
-//! Kubernetes quantities such as `250m` and `1.5Gi`, number for number and text for text those of
-//! apimachinery's `resource.Quantity`. Its oddities are part of what the autoscaler computes, so
-//! none may be repaired here; the only deviation is that absurdly long numbers are refused.
+//! Kubernetes quantities such as `250m` and `1.5Gi`, equal to apimachinery's `resource.Quantity` in numbers
+//! and texts. Its oddities are part of what the autoscaler computes, so none may be repaired here; the only
+//! deviation is that absurdly long numbers are rejected.
 
 mod amount;
 mod parse;
@@ -10,7 +10,7 @@ use std::fmt;
 
 pub use amount::Amount;
 
-/// How a quantity is printed, which follows from the suffix it was written with.
+/// The format in which a quantity is printed, according to the suffix with which it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Suffixes for powers of 1000: `250m`, `12M`.
@@ -22,7 +22,7 @@ pub enum Format {
     DecimalExponent,
 }
 
-/// Why a text is not a quantity. All but the last are upstream's errors.
+/// The reason why a text is not a quantity. All but the last are upstream's errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
     /// Not of the shape of a quantity.
@@ -82,17 +82,17 @@ impl Quantity {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn amount(&self) -> &Amount {
         &self.amount
     }
 
-    /// How the number is printed.
+    /// Returns the format in which the number is printed.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// The number in thousandths; see [`Amount::milli_value`].
+    /// Returns the number in thousandths; see [`Amount::milli_value`].
     pub fn milli_value(&self) -> i64 {
         self.amount.milli_value()
     }
@@ -102,24 +102,24 @@ impl Quantity {
         self.amount.signum()
     }
 
-    /// The number as `AsApproximateFloat64` computes it: the mantissa times a power of ten, each
-    /// rounded before. `0.3` gives 0.30000000000000004 but `300m` gives 0.3, so take it of the
-    /// [canonical](Self::canonicalized) quantity if that is what the controller sees. Zero with
-    /// an exponent above 308 gives NaN.
+    /// Returns the number as `AsApproximateFloat64` computes it: the mantissa times a power of ten, each
+    /// rounded first. `0.3` gives 0.30000000000000004 but `300m` gives 0.3, so use the
+    /// [canonical](Self::canonicalized) quantity if that is what the controller sees. Zero with an exponent
+    /// above 308 gives NaN.
     pub fn approximate_f64(&self) -> f64 {
         self.amount.approximate_f64()
     }
 
-    /// The quantity that is read back after this one has been written, as happens to every
+    /// Returns the quantity that results from writing this one and reading it back, as happens to every
     /// quantity that passes through an API server.
     pub fn canonicalized(&self) -> Self {
-        // Only quantities at the limit of what is computed with can fail to read back.
+        // Only quantities at the limit of the computable can fail to read back.
         Self::parse(&self.to_string()).unwrap_or_else(|_| self.clone())
     }
 }
 
-/// `Quantity.String`: the input if it was canonical, else the canonical text. Decimal suffixes end
-/// at `E`, and upstream prints larger numbers without any: `1000E` becomes `1`.
+/// `Quantity.String`: the input if it was canonical, otherwise the canonical text. Decimal suffixes end at
+/// `E`, and upstream prints larger numbers without one: `1000E` becomes `1`.
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(text) = &self.text {

@@ -1,6 +1,6 @@
-//! Reads quantity text the way `resource.ParseQuantity` does. It must accept exactly what upstream
-//! accepts, oddities included, and choose between the two forms of [`Amount`] by the same rule,
-//! because later roundings differ between them. It must not allocate on the way to the small form.
+//! Reads quantity text the way `resource.ParseQuantity` does. It must accept exactly what upstream accepts,
+//! oddities included, and choose between the two forms of [`Amount`] by the same rule, because later
+//! roundings differ between them. It must not allocate for the small form.
 
 use num_bigint::BigInt;
 
@@ -10,7 +10,7 @@ use super::{Format, ParseError};
 /// The exponent of a billionth, the finest step that a quantity keeps.
 const NANO: i32 = -9;
 
-/// What upstream's parser determines about a quantity.
+/// The result of upstream's parser for a quantity.
 #[derive(Debug)]
 pub(super) struct ParsedQuantity {
     pub(super) amount: Amount,
@@ -33,12 +33,12 @@ struct Pieces<'a> {
 }
 
 impl Amount {
-    /// Reads a quantity's text, of which only the number is kept. Does not allocate for numbers
-    /// of up to 18 digits that are no finer than a billionth.
+    /// Reads a quantity's text, and keeps only the number. Does not allocate for numbers of up to 18 digits
+    /// that are no finer than a billionth.
     ///
     /// # Errors
     ///
-    /// Those of [`Quantity::parse`](super::Quantity::parse).
+    /// The errors of [`Quantity::parse`](super::Quantity::parse).
     #[inline]
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         parse(text).map(|parsed| parsed.amount)
@@ -57,7 +57,7 @@ pub(super) fn parse(text: &str) -> Result<ParsedQuantity, ParseError> {
 
     let (factor, scale) = match format {
         Format::BinarySI => {
-            // Upstream's estimate of the decimal digits that the power of two takes up.
+            // Upstream's estimate of the decimal digits that the power of two requires.
             let room = 14 - exponent * 3 / 10;
             if pieces.fraction_digits > 0 || digits as i64 > i64::from(room) {
                 return parse_decimal(&pieces, exponent, format);
@@ -144,7 +144,7 @@ fn read_digits(text: &[u8], from: usize, mantissa: &mut u64) -> usize {
     end
 }
 
-/// Returns the exponent that a suffix means, of base 2 for [`Format::BinarySI`], else of base 10.
+/// Returns the exponent that a suffix means, of base 2 for [`Format::BinarySI`], otherwise of base 10.
 #[inline]
 fn suffix(text: &[u8]) -> Option<(i32, Format)> {
     Some(match text {
@@ -173,7 +173,7 @@ fn suffix(text: &[u8]) -> Option<(i32, Format)> {
     })
 }
 
-/// The path of numbers that are too long or too fine for [`Amount`]'s small form.
+/// Parses numbers that are too long or too fine for [`Amount`]'s small form.
 #[cold]
 fn parse_decimal(
     pieces: &Pieces<'_>,

@@ -1,6 +1,6 @@
-//! Quantities in JSON and YAML, after `Quantity.UnmarshalJSON`: strings, and numbers taken by their
-//! text. A number's text must not pass through a float where the format can still show it, since
-//! `1e3` prints as `1e3` and `1000` as `1k`.
+//! Quantities in JSON and YAML, like `Quantity.UnmarshalJSON`: strings, and numbers taken by their text. A
+//! number's text must not pass through a float where the format can still show it, because `1e3` prints as
+//! `1e3` and `1000` as `1k`.
 
 use std::fmt;
 
@@ -10,9 +10,8 @@ use serde::ser::{Serialize, Serializer};
 use super::{Amount, ParseError, Quantity};
 use crate::apimachinery::go;
 
-/// The name under which serde_json hands out a value's text instead of the value. Other formats
-/// ignore it, and so would a serde_json that renamed it; numbers are then read as
-/// such and printed again.
+/// The name under which serde_json passes on a value's text instead of the value. Other formats ignore it,
+/// and so would a serde_json that renamed it; numbers are then read as such and printed again.
 const RAW: &str = "$serde_json::private::RawValue";
 
 impl Serialize for Quantity {

@@ -1,5 +1,5 @@
-//! `metav1.LabelSelector`, the form of selectors in objects. It is kept as lax as the API's type:
-//! whether operators, keys and values make sense shows only in [`LabelSelector::to_selector`].
+//! `metav1.LabelSelector`, the form of selectors in objects. It is as lax as the API's type: only
+//! [`LabelSelector::to_selector`] shows whether operators, keys and values are valid.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -39,13 +39,13 @@ pub struct LabelSelectorRequirement {
 }
 
 impl LabelSelector {
-    /// The selector that this describes, `metav1.LabelSelectorAsSelector`. An empty one matches
+    /// Returns the selector that this describes, like `metav1.LabelSelectorAsSelector`. An empty one matches
     /// everything.
     ///
     /// # Errors
     ///
-    /// Upstream's, for unknown operators and for keys and values that labels cannot have. Of
-    /// several faulty `match_labels` upstream reports any one, this function the first by key.
+    /// Upstream's errors, for unknown operators and for keys and values that labels cannot have. Of several
+    /// faulty `match_labels`, upstream reports any one, this function the first by key.
     pub fn to_selector(&self) -> Result<Selector, SelectorError> {
         let mut requirements = Vec::new();
         for (key, value) in &self.match_labels {
@@ -71,7 +71,7 @@ impl LabelSelector {
         Ok(Selector::new(requirements))
     }
 
-    /// The requirements of `selector`, `metav1.ParseToLabelSelector` after its parse.
+    /// Returns the requirements of `selector`, like `metav1.ParseToLabelSelector` after its parse.
     pub(super) fn from_selector(selector: &Selector) -> Result<Self, SelectorError> {
         let mut converted = Self::default();
         for requirement in &selector.requirements {

@@ -13,7 +13,7 @@ use crate::apimachinery::json::duplicate;
 pub struct Labels(pub(super) Box<[(Box<str>, Box<str>)]>);
 
 impl Labels {
-    /// The value of the label `key`.
+    /// Returns the value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         // Objects have so few labels that a binary search would not pay off.
         self.0
@@ -22,7 +22,7 @@ impl Labels {
             .map(|(_, value)| &**value)
     }
 
-    /// Keys and values, by key.
+    /// Returns keys and values, by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }
@@ -34,7 +34,7 @@ impl Labels {
 
     fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
         sort(&mut pairs);
-        // Of equal keys, the sort leaves the last one written last.
+        // Of equal keys, the stable sort leaves the one that was written last at the end.
         pairs.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
             if same {

@@ -1,5 +1,5 @@
-//! Many selectors over the same objects: an object is compared only with those selectors that require one of
-//! its labels, so that a thousand of them over as many objects are no million comparisons.
+//! Many selectors over the same objects. An object is compared only with those selectors that require one
+//! of its labels, so that a thousand selectors over as many objects do not take a million comparisons.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use super::{Labels, Operator, Requirement, Selector};
 #[derive(Debug, Default)]
 pub struct Selectors {
     all: Vec<Selector>,
-    /// The places of those that require one of certain values of a label, by key and value.
+    /// The places of the selectors that require one of certain values of a label, by key and value.
     by_label: HashMap<(Box<str>, Box<str>), Vec<usize>>,
-    /// The places of the others.
+    /// The places of the other selectors.
     others: Vec<usize>,
 }
 
 impl Selectors {
-    /// Takes selectors; their places are those of the iterator.
+    /// Returns the given selectors; their places are those in the iterator.
     pub fn new(selectors: impl IntoIterator<Item = Selector>) -> Self {
         let all: Vec<Selector> = selectors.into_iter().collect();
-        // A label that few of them require tells most.
+        // A label that few of the selectors require is the most selective.
         let mut required: HashMap<(&str, &str), usize> = HashMap::new();
         for requirement in all.iter().flat_map(|selector| &selector.requirements) {
             for value in requirement.required() {
@@ -56,7 +56,7 @@ impl Selectors {
         }
     }
 
-    /// Returns the places of those that match, in no order; a place may come twice.
+    /// Returns the places of the matching selectors, in no order; a place may occur twice.
     pub fn matching(&self, labels: &Labels) -> impl Iterator<Item = usize> {
         let required = labels
             .0
@@ -67,14 +67,14 @@ impl Selectors {
         places.filter(|place| self.all[*place].matches(labels))
     }
 
-    /// Whether any of them matches.
+    /// Whether any of the selectors matches.
     pub fn any_matches(&self, labels: &Labels) -> bool {
         self.matching(labels).next().is_some()
     }
 }
 
 impl Requirement {
-    /// Returns the values of which the label must have one; none if others may be as good.
+    /// Returns the values of which the label must have one; empty if other values may match as well.
     fn required(&self) -> &[Box<str>] {
         match self.operator {
             Operator::In | Operator::Equals | Operator::DoubleEquals => &self.values,

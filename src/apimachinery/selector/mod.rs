@@ -1,6 +1,6 @@
-//! Labels and the selectors over them, after apimachinery's `labels.Selector`: what matches, how it
-//! prints and how every error reads. Requirements must keep the operator they were written with,
-//! since `a=b`, `a==b` and `a in (b)` match alike and print differently.
+//! Labels and the selectors over them, like apimachinery's `labels.Selector`: the matches, the printed form
+//! and the text of every error. Requirements must keep the operator with which they were written, because
+//! `a=b`, `a==b` and `a in (b)` have the same matches but different printed forms.
 
 mod label_selector;
 mod labels;
@@ -14,7 +14,7 @@ pub use label_selector::{LabelSelector, LabelSelectorRequirement};
 pub use labels::Labels;
 pub use many::Selectors;
 
-/// Why a text or a [`LabelSelector`] is not a selector, in upstream's words.
+/// The reason why a text or a [`LabelSelector`] is not a selector, in upstream's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SelectorError(Box<str>);
@@ -57,7 +57,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// Upstream's, for bad syntax and for keys and values that labels cannot have.
+    /// Upstream's errors, for bad syntax and for keys and values that labels cannot have.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         parse::requirements(text).map(Self::new)
     }
@@ -97,13 +97,13 @@ impl Selector {
             .collect()
     }
 
-    /// Returns what the scale client makes of a scale's selector: it parses the text with
-    /// `metav1.ParseToLabelSelector` and prints that with `metav1.LabelSelectorAsSelector`. So
-    /// `==` becomes `=`, and of several required values for one key the last is kept.
+    /// Returns the scale client's version of a scale's selector: the client parses the text with
+    /// `metav1.ParseToLabelSelector` and prints that with `metav1.LabelSelectorAsSelector`. So `==` becomes
+    /// `=`, and of several required values for one key, the last is kept.
     ///
     /// # Errors
     ///
-    /// A [`LabelSelector`] has no counterpart of `!=`, `>` and `<`, for which upstream fails.
+    /// A [`LabelSelector`] has no counterpart of `!=`, `>` and `<`, so upstream fails for them.
     pub fn normalized(&self) -> Result<Self, SelectorError> {
         LabelSelector::from_selector(self)?.to_selector()
     }

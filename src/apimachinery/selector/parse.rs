@@ -1,5 +1,5 @@
-//! The grammar of selectors, after the lexer and parser in apimachinery's `labels`. Errors name
-//! what was found, so tokens must be split where upstream splits them, and checked in its order.
+//! The grammar of selectors, like the lexer and parser in apimachinery's `labels`. Errors name the token
+//! that was found, so tokens must be split where upstream splits them, and checked in its order.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ struct SelectorParser<'a> {
 }
 
 impl<'a> SelectorParser<'a> {
-    /// The next token where `in` and `notin` are words.
+    /// Returns the next token, with `in` and `notin` as words.
     fn peek(&self) -> (Token, &'a str) {
         match self.tokens[self.position] {
             (Token::In | Token::NotIn, text) => (Token::Word, text),
@@ -91,7 +91,7 @@ impl<'a> SelectorParser<'a> {
         let (Token::Word, key) = first else {
             return unexpected(first.1, "identifier");
         };
-        // Upstream checks the key twice; here it has not yet given the field a name.
+        // Upstream checks the key twice; at this point, it has not named the field yet.
         if let Some(fault) = validate::key_fault("<nil>", key) {
             return Err(SelectorError::new(fault));
         }
@@ -134,11 +134,11 @@ impl<'a> SelectorParser<'a> {
         }
     }
 
-    /// A set in parentheses; nothing before or after a comma is the empty value.
+    /// Reads a set in parentheses; nothing before or after a comma is the empty value.
     fn values(&mut self) -> Result<BTreeSet<&'a str>, SelectorError> {
         let (token, found) = self.next();
         if token != Token::Open {
-            // No comma after what was found: upstream's mistake.
+            // Upstream's message lacks the comma after the found text.
             return Err(SelectorError::new(format!("found '{found}' expected: '('")));
         }
         match self.peek() {
@@ -218,7 +218,7 @@ fn tokens(text: &str) -> Vec<(Token, &str)> {
             _ => token,
         };
         tokens.push((token, found));
-        // A NUL right after a token is skipped, and what follows it is read.
+        // A NUL right after a token is skipped, and the text after it is read.
         position += usize::from(bytes.get(position) == Some(&0));
     }
 }

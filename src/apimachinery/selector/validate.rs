@@ -1,5 +1,5 @@
-//! Which keys and values requirements may have, after `labels.NewRequirement` of Kubernetes 1.36,
-//! the validations it calls and the `field` errors it reports. All faults of a requirement are
+//! The keys and values that requirements may have, like `labels.NewRequirement` of Kubernetes 1.36, the
+//! validations that it calls and the `field` errors that it reports. All faults of a requirement are
 //! reported at once, so no fault may end the checks early.
 
 use super::{Operator, Requirement, SelectorError};
@@ -85,7 +85,7 @@ fn aggregate(faults: Vec<String>) -> Option<String> {
     }
 }
 
-/// Values as Go's JSON encoder prints them. An empty list is always nil where it is an error.
+/// Returns values as Go's JSON encoder prints them. Wherever an empty list is an error, it is nil.
 fn json(values: &[Box<str>]) -> String {
     if values.is_empty() {
         return "null".into();

@@ -1,7 +1,7 @@
-//! The annotations in which older versions store what they have no fields for. Malformed text is
-//! ignored, as the API server ignores it, but with a note. Keys are matched case-insensitively,
-//! because upstream reads these texts with Go's `encoding/json`, one of them into a type
-//! whose keys are `ScaleUp` and the like. Follows `pkg/apis/autoscaling/annotations.go`.
+//! The annotations in which older versions store values for which they have no fields. Malformed text is
+//! ignored, as the API server ignores it, but with a note. Keys are matched case-insensitively, because
+//! upstream reads these texts with Go's `encoding/json`, one of them into a type whose keys are `ScaleUp`
+//! and the like. Follows `pkg/apis/autoscaling/annotations.go`.
 
 use std::collections::BTreeMap;
 use std::fmt;

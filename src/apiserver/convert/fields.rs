@@ -23,7 +23,7 @@ use crate::apimachinery::names::nearest;
 /// A field that the version of its object does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownField {
-    /// Its path, such as `spec.metrics[0].resource.nam`.
+    /// The path, such as `spec.metrics[0].resource.nam`.
     pub path: String,
     /// The field that was probably meant.
     pub meant: Option<String>,
@@ -39,26 +39,26 @@ impl fmt::Display for UnknownField {
     }
 }
 
-/// The fields that an object should not have. There may be millions of them, of which a few are shown.
+/// The unknown fields of an object. There may be millions of them, so only the first few are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UnknownFields {
-    /// The first ones, at most [`UnknownFields::MOST`].
+    /// The first unknown fields, at most [`UnknownFields::MOST`].
     pub first: Vec<UnknownField>,
-    /// How many there are besides.
+    /// The number of further unknown fields.
     pub more: usize,
 }
 
 impl UnknownFields {
-    /// The most fields that are shown.
+    /// The maximum number of fields that are shown.
     pub const MOST: usize = 20;
 
-    /// Whether there are none.
+    /// Whether there are no unknown fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// Returns a message for each field, and one for how many more there are.
+    /// Returns a message for each field, and one with the number of further fields.
     #[must_use]
     pub fn messages(&self) -> Vec<String> {
         let more = (self.more > 0).then(|| format!("{} more unknown fields", self.more));
@@ -69,7 +69,7 @@ impl UnknownFields {
             .collect()
     }
 
-    /// Counts a field at a path, of whose name there may be any length.
+    /// Counts a field at a path, whose name may have any length.
     fn add(&mut self, path: &str, meant: impl FnOnce() -> Option<String>) {
         if self.first.len() == Self::MOST {
             self.more += 1;
@@ -83,14 +83,14 @@ impl UnknownFields {
     }
 }
 
-/// What a value may be.
+/// The shape that a value may have.
 #[derive(Clone, Copy)]
 pub(crate) enum ValueShape {
     /// A value, or a map with user-defined keys.
     Any,
     /// An object with these fields, or a list of them.
     Fields(&'static [(&'static str, ValueShape)]),
-    /// The same with the fields of a type of k8s-openapi, of which only these are looked into.
+    /// The same with the fields of a type of k8s-openapi; only the listed ones are checked further.
     Of(
         fn() -> &'static [&'static str],
         &'static [(&'static str, ValueShape)],
@@ -325,8 +325,8 @@ const STATEFUL_SET: ValueShape = Of(
     ],
 );
 
-/// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces its
-/// pods differs from version to version, and is not looked into.
+/// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces
+/// its pods differs from version to version, and is not checked.
 const ROLLOUT: ValueShape = Fields(&[
     ("replicas", Any),
     SELECTED,
@@ -351,8 +351,8 @@ const ROLLOUT: ValueShape = Fields(&[
     ("analysis", Any),
 ]);
 
-/// Returns the fields that a workload should not have: those of its spec, its template, and the containers and
-/// resources in it. A Job is no target of an HPA.
+/// Returns the unknown fields of a workload: those of its spec, its template, and the containers and
+/// resources in it. A Job cannot be the target of an HPA.
 pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> UnknownFields {
     let spec = match (group, kind) {
         ("apps", "Deployment") => DEPLOYMENT,
@@ -365,7 +365,7 @@ pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> Un
     unknown_of(object, spec)
 }
 
-/// Returns the names of the fields of a type, which its reader states to whoever reads for it.
+/// Returns the names of a type's fields, which its deserializer passes to the reader.
 fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     struct Listener<'n>(&'n mut &'static [&'static str]);
 
@@ -398,8 +398,8 @@ fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
     names
 }
 
-/// Returns the fields that an object of a version should not have, except in its status, which a pass
-/// over a manifest does not use.
+/// Returns the unknown fields of an object of a version, except in its status, which a pass over a manifest
+/// does not use.
 pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFields {
     let spec = match version {
         HpaVersion::V1 => V1,
@@ -410,7 +410,7 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFiel
     unknown_of(object, Fields(spec))
 }
 
-/// Returns the fields that an object with metadata, a spec of this shape and any status should not have.
+/// Returns the unknown fields of an object with metadata, a spec of this shape and any status.
 pub(crate) fn unknown_of(object: &Value, spec: ValueShape) -> UnknownFields {
     let mut unknown = UnknownFields::default();
     let top = [
@@ -424,7 +424,8 @@ pub(crate) fn unknown_of(object: &Value, spec: ValueShape) -> UnknownFields {
     unknown
 }
 
-/// The known field that was probably meant: one that is typed alike, or the only one that begins with the name.
+/// Returns the known field that was probably meant: one with a similar name, or the only one that begins
+/// with the name.
 fn meant<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<&'k str> {
     const LEAST: usize = 4;
     let mut longer = known
@@ -434,7 +435,7 @@ fn meant<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option
     nearest(name, known).or(only)
 }
 
-/// Goes through an object with fields of any value and with `fields`.
+/// Checks an object that has fields of any value and `fields`.
 fn of_object(
     path: &str,
     value: &Value,

@@ -142,7 +142,7 @@ fn either(condition: bool, yes: &str, no: &str) -> String {
     if condition { yes } else { no }.to_owned()
 }
 
-/// A value, which v1 and v2beta1 require, and its average per pod.
+/// Returns a value, which v1 and v2beta1 require, and its average per pod.
 fn value(value: Option<Quantity>, average_value: Option<Quantity>) -> MetricValueStatus {
     MetricValueStatus {
         value: Some(or_zero(value)),
@@ -151,7 +151,7 @@ fn value(value: Option<Quantity>, average_value: Option<Quantity>) -> MetricValu
     }
 }
 
-/// An average per pod, which v1 and v2beta1 require, and the percentage that it is of the requests.
+/// Returns an average per pod, which v1 and v2beta1 require, and its percentage of the requests.
 fn average(percentage: Option<i32>, value: Option<Quantity>) -> MetricValueStatus {
     MetricValueStatus {
         value: None,

@@ -1,7 +1,7 @@
-//! Converts a HorizontalPodAutoscaler of any version from JSON to the shape of `autoscaling/v2`. It sets
-//! no defaults and checks only types. Reading is as lax as Go's decoder (unknown fields are
-//! skipped, null is the zero value); what is lost in the conversion is noted. Follows the conversions in
-//! upstream's `pkg/apis/autoscaling/{v1,v2beta1,v2beta2,v2}`, the betas as of 1.35.
+//! Converts a HorizontalPodAutoscaler of any version from JSON to the shape of `autoscaling/v2`. It sets no
+//! defaults and checks only types. Reading is as lax as Go's decoder (unknown fields are skipped, null is
+//! the zero value); losses in the conversion are noted. Follows the conversions in upstream's
+//! `pkg/apis/autoscaling/{v1,v2beta1,v2beta2,v2}`, the betas as of 1.35.
 
 mod annotations;
 mod fields;
@@ -39,7 +39,7 @@ pub enum HpaVersion {
 }
 
 impl HpaVersion {
-    /// All of them, the oldest first.
+    /// All versions, the oldest first.
     pub const ALL: [Self; 4] = [Self::V1, Self::V2beta1, Self::V2beta2, Self::V2];
 
     /// The version as in `apiVersion`.
@@ -57,7 +57,7 @@ impl HpaVersion {
 /// A HorizontalPodAutoscaler as it was read, neither defaulted nor validated.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HpaObject {
-    /// The version that it was written in.
+    /// The version in which it was written.
     pub version: HpaVersion,
     /// Identity, labels, annotations. A name and namespace may be missing.
     pub metadata: ObjectMeta,
@@ -112,8 +112,8 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     hpa_with_unknown_fields(json).map(noted)
 }
 
-/// The same for an item of a list, whose version is that of the list: as in client-go, its own `apiVersion` and
-/// `kind`, if it has them, decide nothing.
+/// Reads an item of a list in the same way; its version is that of the list. As in client-go, the item's
+/// own `apiVersion` and `kind` are ignored.
 ///
 /// # Errors
 /// The same as for [`hpa_from_json`].
@@ -121,7 +121,7 @@ pub(crate) fn item_from_json(json: &str, version: HpaVersion) -> Result<HpaObjec
     of_version(json, version).map(noted)
 }
 
-/// Notes the unknown fields of an object.
+/// Adds notes about the unknown fields of an object.
 fn noted((mut object, unknown): (HpaObject, UnknownFields)) -> HpaObject {
     if !unknown.is_empty() {
         let UnknownFields { first, more } = unknown;
@@ -140,7 +140,7 @@ fn noted((mut object, unknown): (HpaObject, UnknownFields)) -> HpaObject {
     object
 }
 
-/// The same, returning the unknown fields separately.
+/// Reads a HorizontalPodAutoscaler in the same way, and returns the unknown fields separately.
 ///
 /// # Errors
 /// The same as for [`hpa_from_json`].
@@ -181,7 +181,7 @@ fn of_version(json: &str, version: HpaVersion) -> Result<(HpaObject, UnknownFiel
     Ok((object, unknown))
 }
 
-/// The error for more metrics than are evaluated, and what to do.
+/// Returns the error for more metrics than are evaluated, with the remedy.
 pub(crate) fn too_many(what: &str, count: usize) -> String {
     format!(
         "{count} {what}; at most {MAX_METRICS} are evaluated here, because the controller requests each of them in \

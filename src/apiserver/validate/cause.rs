@@ -1,6 +1,5 @@
-//! The reasons for a rejection, worded as the API server words them, and the paths of the fields
-//! that they name. It decides nothing. Follows `field.Error` and `field.Path` of apimachinery, and
-//! `errors.NewInvalid`.
+//! The causes of a rejection in the API server's words, and the paths of the fields that they name. Nothing
+//! is decided here. Follows `field.Error` and `field.Path` of apimachinery, and `errors.NewInvalid`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +12,7 @@ use crate::apimachinery::json::shortened;
 pub struct Cause {
     /// The field, such as `spec.metrics[0].type`.
     pub field: String,
-    /// What is wrong with it, such as `Required value: must specify a metric name`.
+    /// The fault, such as `Required value: must specify a metric name`.
     pub message: String,
 }
 
@@ -52,7 +51,7 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// A value that a message shows; of a long one, the start and the end.
+/// A value that a message shows; for a long one, its start and end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shown<'a> {
     /// A Go `string`, quoted by `%q`.

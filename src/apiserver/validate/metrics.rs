@@ -86,7 +86,7 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
         ("containerResource", container_resource),
     ] {
         let Some(judged) = judged else { continue };
-        // Upstream only checks the first source that is present, whatever the type says.
+        // Upstream checks only the first source that is present, whatever the type.
         if present.is_empty() {
             causes.extend(judged);
         }
@@ -171,7 +171,7 @@ fn validate_resource(source: &ResourceMetricSource, path: &FaultPath) -> Vec<Cau
     causes
 }
 
-/// Returns what is wrong with the name of a resource of containers, at a path.
+/// Returns the faults in the name of a resource of containers, at a path.
 pub(super) fn container_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     names::container_resource(resource)
         .iter()

@@ -1,6 +1,6 @@
-//! What an API server says about a HorizontalPodAutoscaler on creation: every cause, in its
-//! order and words. It changes nothing and expects defaults to be set. It is not meant for objects that an
-//! API server has accepted: controllers also run on what an older server allowed. Follows
+//! The causes for which an API server rejects a HorizontalPodAutoscaler on creation: all of them, in its
+//! order and words. Nothing is changed here, and defaults are expected to be set. It is not meant for
+//! objects that an API server has accepted: controllers also run on what an older server allowed. Follows
 //! upstream's `ValidateHorizontalPodAutoscaler`.
 
 mod cause;
@@ -28,7 +28,7 @@ const MAX_STABILIZATION_WINDOW_SECONDS: i32 = 3600;
 const SELECT_POLICIES: [&str; 3] = ["Disabled", "Max", "Min"];
 const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 
-/// Returns why the API server would not create this object; empty if it would.
+/// Returns the causes for which the API server would not create this object; empty if it would.
 ///
 /// The spec has its defaults ([`super::default::set_on_decode`]), without the fields whose gates are
 /// off ([`super::default::drop_disabled`]). Where upstream's order is random (labels,
@@ -40,7 +40,7 @@ pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec
     causes
 }
 
-/// Returns why the API server would not take the metadata of an object.
+/// Returns the causes for which the API server would reject the metadata of an object.
 #[must_use]
 pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
     metadata::validate(meta, &FaultPath::new("metadata"))

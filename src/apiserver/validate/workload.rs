@@ -1,8 +1,8 @@
-//! Why the API server would reject a workload, for what an answer depends on: its names and labels, its
-//! strategy, its selector and the labels of its template, the names and images of containers, and the requests
-//! and limits of containers and of the pod as a whole. Follows `ValidateDeploymentSpec`,
-//! `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon`, `ValidateResourceRequirements` and
-//! `validatePodResourceConsistency`.
+//! The causes for which the API server would reject a workload, for the parts on which an answer depends:
+//! its names and labels, its strategy, its selector and the labels of its template, the names and images of
+//! containers, and the requests and limits of containers and of the pod as a whole. Follows
+//! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon`,
+//! `ValidateResourceRequirements` and `validatePodResourceConsistency`.
 
 use serde_json::{Value as Json, json};
 
@@ -17,8 +17,8 @@ use crate::snapshot::pod::{Pod, Requests};
 use crate::snapshot::requests::aggregate_request;
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
-/// Returns why the API server would not take the metadata, the replicas, the selector and the template of a
-/// workload, of which `whole` is the JSON; empty if it would.
+/// Returns the causes for which the API server would reject the metadata, the replicas, the selector or the
+/// template of a workload; empty if it would accept them. `whole` is the workload's JSON.
 #[must_use]
 pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     let path = FaultPath::new("spec");
@@ -34,7 +34,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
     causes.extend(validate_strategy(workload, &path));
-    // One without a template is cut down to what is asked about.
+    // A workload without a template is reduced to the requested parts.
     let Some(template) = workload.template.as_deref() else {
         return causes;
     };
@@ -56,7 +56,8 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// How the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in `ValidateStatefulSetSpec`).
+/// Checks how the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in
+/// `ValidateStatefulSetSpec`).
 fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
     let is_stateful = workload.kind == "StatefulSet";
     let Some(UpdateStrategy {
@@ -147,7 +148,7 @@ fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath)
     causes
 }
 
-/// A number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
+/// Checks a number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
 fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
     match limit {
         IntOrString::Int(pods) if *pods < 0 => {
@@ -162,7 +163,7 @@ fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
     }
 }
 
-/// Whether it is no pods, stated either way.
+/// Whether the limit is zero pods, in either notation.
 fn is_zero(limit: &IntOrString) -> bool {
     match limit {
         IntOrString::Int(pods) => *pods == 0,
@@ -178,7 +179,8 @@ fn percent(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
+/// Returns the causes for which the API server would reject the selector, which has a default only in old
+/// APIs, together with the template.
 fn selector(workload: &Workload) -> Vec<Cause> {
     let path = FaultPath::new("spec");
     let own = path.child("selector");
@@ -187,7 +189,7 @@ fn selector(workload: &Workload) -> Vec<Cause> {
         None if workload.group != "apps" => return causes,
         None => {
             causes.push(own.required(""));
-            // Without a selector, upstream asks one that matches nothing.
+            // Without a selector, upstream uses one that matches nothing.
             false
         }
         Some(selector) => match selector.to_selector() {
@@ -264,7 +266,8 @@ fn shown(resource: &str, amount: &Amount) -> String {
     Quantity::from_milli(amount.milli_value(), format_of(resource)).to_string()
 }
 
-/// What the pod requests as a whole is enough for its containers, none of which has a higher limit.
+/// Checks that the requests of the pod as a whole are enough for its containers, and that no container has
+/// a higher limit.
 fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     for (resource, request) in &template.requests.0 {
@@ -295,7 +298,7 @@ fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
     causes
 }
 
-/// What is wrong with the name of a resource of the pod as a whole (`validatePodResourceName`).
+/// Returns the faults in the name of a resource of the pod as a whole (`validatePodResourceName`).
 fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     let wrong = names::label_key(resource);
     if !wrong.is_empty() {
@@ -310,7 +313,8 @@ fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     vec![path.not_supported(resource, &["cpu", "hugepages-", "memory"])]
 }
 
-/// Requests and limits (`validateResourceRequirements`), whose names are checked by `name`. Claims are not checked.
+/// Checks requests and limits (`validateResourceRequirements`); `name` checks the names. Claims are not
+/// checked.
 fn validate_resources(
     (requests, limits): (&Requests, &Requests),
     name: fn(&str, &FaultPath) -> Vec<Cause>,
@@ -353,7 +357,8 @@ fn validate_resources(
     causes
 }
 
-/// An amount of a resource (`ValidateResourceQuantityValue`, `validateResourceQuantityHugePageValue`).
+/// Checks an amount of a resource (`ValidateResourceQuantityValue`,
+/// `validateResourceQuantityHugePageValue`).
 fn validate_amount(resource: &str, amount: &Amount, path: &FaultPath) -> Vec<Cause> {
     let shown = shown(resource, amount);
     let mut causes = Vec::new();

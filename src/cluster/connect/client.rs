@@ -1,6 +1,6 @@
-//! Clients of one API server: kube's, over connections that go there directly or through a proxy, with
-//! a limit on how long connecting may take. It must not repeat a request. Follows `transport.New` of
-//! client-go, and kube's own `ClientBuilder::try_from`.
+//! Clients of one API server: kube's, over connections that go there directly or through a proxy, with a
+//! limit on the time to connect. They must not repeat a request. Follows `transport.New` of client-go, and
+//! kube's own `ClientBuilder::try_from`.
 
 use std::io;
 use std::pin::pin;
@@ -47,14 +47,13 @@ impl ClientSource {
         })
     }
 
-    /// Returns a client with connections of its own. Unlike kube's, it has no layer for credentials, which
-    /// would add JSONPath and regular expressions for plugins that never run there, and none that repeats
-    /// requests.
+    /// Returns a client with separate connections. Unlike kube's, it has no layer for credentials, which would
+    /// add JSONPath and regular expressions for plugins that never run there, and none that repeats requests.
     pub(crate) fn client(&self) -> kube::Client {
         self.client_over(self.connector.clone())
     }
 
-    /// Returns one that makes no connection once it is stopped, even if it has begun to.
+    /// Returns a client that makes no connection once it is stopped, and abandons one that is being made.
     pub(crate) fn client_until(&self, stopped: watch::Receiver<bool>) -> kube::Client {
         self.client_over(Connector {
             stopped: Some(stopped),
@@ -72,7 +71,7 @@ impl ClientSource {
     }
 }
 
-/// Makes connections to the server, with TLS where its address asks for it.
+/// A connector to the server, with TLS where the address requires it.
 #[derive(Clone)]
 pub(super) struct Connector {
     inner: HttpsConnector<Route>,
@@ -81,7 +80,7 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// Returns a connector, through a proxy if one is given; `limit` applies to each connection.
+    /// Returns a connector, through a proxy if one is specified; `limit` applies to each connection.
     pub(super) fn new(proxy: Option<&Uri>, tls: &Tls, limit: Option<Duration>) -> Self {
         Self {
             inner: tls.over(Route::new(proxy, tls)),
@@ -123,7 +122,7 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// How to reach the server, before its own TLS.
+/// The route to the server, below its TLS.
 #[derive(Clone)]
 enum Route {
     Direct(HttpConnector),

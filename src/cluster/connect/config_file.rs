@@ -1,6 +1,6 @@
-//! The shape of a kubeconfig file, read as leniently as kubectl reads it: unknown fields are
-//! skipped, null is the zero value, nothing is required. Errors name the location, never a value, because values
-//! may be secrets. Follows client-go's `clientcmd/api/v1`.
+//! The shape of a kubeconfig file, read as leniently as kubectl reads it: unknown fields are skipped, null
+//! is the zero value, and nothing is required. Errors name the location, never a value, because values may
+//! be secrets. Follows client-go's `clientcmd/api/v1`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) struct Kubeconfig {
     pub(crate) users: BTreeMap<String, User>,
 }
 
-/// Which cluster, user and namespace to use.
+/// The cluster, user and namespace to use.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Context {
@@ -33,7 +33,7 @@ pub(crate) struct Context {
     pub(crate) namespace: String,
 }
 
-/// How to reach an API server. The data of certificates is in base64.
+/// The connection to an API server. Certificate data is in base64.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct Cluster {
@@ -42,7 +42,7 @@ pub(crate) struct Cluster {
     pub(crate) insecure_skip_tls_verify: bool,
     pub(crate) certificate_authority: String,
     pub(crate) certificate_authority_data: String,
-    // Its user part may be a password.
+    // The user part of the URL may contain a password.
     pub(crate) proxy_url: Secret,
     pub(crate) disable_compression: bool,
     pub(crate) extensions: Vec<Extension>,
@@ -56,7 +56,7 @@ pub(crate) struct Extension {
     pub(crate) extension: Value,
 }
 
-/// Who the user is.
+/// The credentials of a user.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct User {

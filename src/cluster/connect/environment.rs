@@ -1,5 +1,5 @@
-//! The process's inputs other than its flags, read once so that the rest is a function of them:
-//! variables, the home directory, whether standard input is a terminal. It must not print any of them.
+//! The process's inputs other than its flags, read once so that everything else is a function of them:
+//! variables, the home directory, and whether standard input is a terminal. None of them may be printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,14 +15,14 @@ pub struct Environment {
     pub service_account: PathBuf,
     /// Whether someone can answer questions on standard input.
     pub interactive: bool,
-    /// Whether someone may be at a terminal, from which a plugin could also read by itself.
+    /// Whether someone may be at a terminal, from which a plugin could also read directly.
     pub attended: bool,
     /// Whether the output of credential plugins is suppressed, as in the middle of a prompt.
     pub silent: bool,
 }
 
 impl Environment {
-    /// Reads the environment of this process. `stdin_is_input` says that standard input is read as data,
+    /// Reads the environment of this process. `stdin_is_input` says whether standard input is read as data,
     /// which credential plugins must then leave alone.
     pub fn of_process(stdin_is_input: bool) -> Self {
         let variables = std::env::vars_os()

@@ -1,6 +1,6 @@
-//! Runs a credential plugin: once, with a time limit, with standard input only if someone can answer.
-//! Its output, arguments and environment must never appear in an error; what it prints to standard
-//! error is its own. Follows client-go's `plugin/pkg/client/auth/exec`.
+//! Runs a credential plugin: once, with a time limit, and with standard input only if someone can answer.
+//! Its output, arguments and environment must never appear in an error; what it prints to standard error is
+//! its own. Follows client-go's `plugin/pkg/client/auth/exec`.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub(crate) async fn run(
     run_within(LIMIT, exec, cluster, policy, env).await
 }
 
-/// What is wrong and what to do, without any of the plugin's output.
+/// The fault and the remedy, without any of the plugin's output.
 #[derive(Debug, PartialEq)]
 pub(crate) struct PluginFault {
     pub(crate) cause: String,
@@ -113,7 +113,7 @@ pub(crate) async fn run_within(
     };
     policy.check(&exec.command, env)?;
     let mut command = command(exec, cluster, interactive, env)?;
-    // In a group of its own it ends with its children, but cannot read from the terminal.
+    // In a separate process group, the plugin ends with its children, but cannot read from the terminal.
     #[cfg(unix)]
     let has_group = exec.interactive_mode == "Never" || !env.attended;
     #[cfg(unix)]
@@ -146,7 +146,7 @@ pub(crate) async fn run_within(
             )
         })?
         .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
-    // It may have left an agent behind that keeps its credentials.
+    // The plugin may have left behind an agent that keeps its credentials.
     #[cfg(unix)]
     if let Some(group) = group {
         group.release().await;

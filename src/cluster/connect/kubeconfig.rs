@@ -1,5 +1,5 @@
-//! Which kubeconfig files are read and how they merge. A missing file in a list is skipped, a malformed
-//! one is an error; there is no fallback to the pod's own credentials here. Follows
+//! The kubeconfig files that are read, and how they are merged. A missing file in a list is skipped; a
+//! malformed one is an error. There is no fallback to the pod's own credentials here. Follows
 //! `ClientConfigLoadingRules.Load` of client-go's `clientcmd`.
 
 use std::io;
@@ -10,17 +10,17 @@ use super::environment::Environment;
 use crate::error::Error;
 use crate::saved::file;
 
-/// The merged configuration and where it came from.
+/// The merged configuration and its files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Loaded {
     pub(crate) config: Kubeconfig,
-    /// The files that were tried, whether they exist or not, in order.
+    /// The files that were tried, existing or not, in order.
     pub(crate) tried: Vec<PathBuf>,
     /// The tried files that do not exist.
     pub(crate) missing: Vec<PathBuf>,
 }
 
-/// Loads `--kubeconfig`, else the list of `KUBECONFIG`, else `~/.kube/config`.
+/// Loads `--kubeconfig`, or else the files of `KUBECONFIG`, or else `~/.kube/config`.
 pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, Error> {
     if let Some(path) = explicit.filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
@@ -51,11 +51,11 @@ pub(crate) fn load(explicit: Option<&str>, env: &Environment) -> Result<Loaded, 
 /// password.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KubeconfigNames {
-    /// Its contexts.
+    /// The names of the contexts.
     pub contexts: Vec<String>,
-    /// Its clusters.
+    /// The names of the clusters.
     pub clusters: Vec<String>,
-    /// Its users.
+    /// The names of the users.
     pub users: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub fn names(explicit: Option<&str>, env: &Environment) -> Result<KubeconfigName
     })
 }
 
-/// Returns the list of `KUBECONFIG`, else `~/.kube/config`.
+/// Returns the files of `KUBECONFIG`, or else `~/.kube/config`.
 pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     let Some(list) = env.variable("KUBECONFIG") else {
         let home = env.home();
@@ -96,8 +96,8 @@ pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the files that a kubeconfig names, whether its entries are used or not. One that cannot be read names
-/// none, and a pipe, which can be read only once, is left to whoever connects.
+/// Returns the files that a kubeconfig refers to, whether or not its entries are used. An unreadable
+/// kubeconfig yields none. A pipe can be read only once, so it is left to the code that connects.
 pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
     let config = if path.is_file() {
         read(path).ok().flatten()
@@ -141,8 +141,8 @@ pub(crate) fn words(e: &io::Error) -> String {
     }
 }
 
-/// Merges: the earlier file wins, with its whole entry for each name; the current context is the first
-/// one set.
+/// Merges two files: the earlier one takes precedence, with its whole entry for each name; the current
+/// context is the first one that is set.
 fn merge(into: &mut Kubeconfig, later: Kubeconfig) {
     if into.current_context.is_empty() {
         into.current_context = later.current_context;

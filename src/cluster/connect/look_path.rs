@@ -1,6 +1,6 @@
-//! Which file a command runs. It must not run any. A file in the current directory, or relative to it,
-//! never qualifies: whoever can write there would choose what runs. Follows
-//! `LookPath` of Go's `os/exec`, with its `ErrDot`.
+//! The file that a command runs. Nothing is run here. A file in the current directory, or relative to it,
+//! never qualifies: anyone who can write there would choose what runs. Follows `LookPath` of Go's
+//! `os/exec`, with its `ErrDot`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::environment::Environment;
 /// The extensions of commands on Windows if none are configured.
 const EXTENSIONS: &str = ".com;.exe;.bat;.cmd";
 
-/// Why a command finds no file to run.
+/// The reason why a command finds no file to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unfound {
     /// There is no executable file of that name.
@@ -50,7 +50,7 @@ pub(crate) fn look_path(command: &str, env: &Environment) -> Result<PathBuf, Unf
     Err(Unfound::Missing)
 }
 
-/// Returns the first of these files in a directory that can be executed.
+/// Returns the first of these files in a directory that is executable.
 fn in_directory(directory: &Path, names: &[String]) -> Option<PathBuf> {
     names
         .iter()

@@ -1,5 +1,5 @@
-//! From flags and kubeconfig to the [`ClientConfig`] of a session: the one place that hands
-//! credentials to the client. They go nowhere else, and over plain HTTP not at all. Follows
+//! Turns flags and kubeconfig into the [`ClientConfig`] of a session. This is the only place that passes
+//! credentials to the client. They go nowhere else, and are never sent over plain HTTP. Follows
 //! `ClientConfig` of client-go's `clientcmd`, `rest.DefaultServerURL` and
 //! `transport.HTTPWrappersForConfig`.
 
@@ -46,18 +46,18 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
 
-/// Shorter headers are not removed from what a server repeats.
+/// The minimum length of a header that is removed from what a server repeats.
 const SECRET: usize = 8;
 
-/// Shorter passwords are not either: they are parts of words.
+/// The minimum length of such a password: shorter ones are parts of words.
 const PASSWORD: usize = 4;
 
 /// Time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
-    /// For one request with its body; `None` is no limit.
+    /// The limit for one request with its body; `None` is no limit.
     pub(crate) request: Option<Duration>,
-    /// For all requests of the session.
+    /// The limit for all requests of the session.
     pub(crate) overall: Option<Duration>,
 }
 
@@ -79,7 +79,7 @@ impl Timeouts {
         }
     }
 
-    /// Returns a little less than the time for a request, so that a timeout can say what was slow.
+    /// Returns a little less than the limit for a request, so that a timeout can name the slow step.
     fn connect(self) -> Option<Duration> {
         self.request.map(|request| request * 19 / 20)
     }
@@ -98,7 +98,7 @@ pub(crate) struct Clients {
     pub(crate) sent: Secrets,
 }
 
-/// Everything that a client is built from; kept to build another with fresh credentials.
+/// Everything from which a client is built, kept to build another one with fresh credentials.
 #[derive(Debug)]
 pub(crate) struct ClientConfig {
     pub(crate) server: Uri,
@@ -181,7 +181,7 @@ pub fn files(flags: &ConnectionFlags, env: &Environment) -> Vec<PathBuf> {
 
 /// A server other than the API server, reached without a kubeconfig.
 pub(super) struct Elsewhere<'a> {
-    /// Its address.
+    /// The server's address.
     pub(super) url: &'a str,
     /// Headers that identify the user, and others.
     pub(super) headers: Vec<(HeaderName, Secret)>,
@@ -189,8 +189,8 @@ pub(super) struct Elsewhere<'a> {
     pub(super) authority: Option<&'a str>,
 }
 
-/// Prepares a session with another server, by the same rules. Headers are sent over plain HTTP only if
-/// they do not leave the machine.
+/// Prepares a session with another server, by the same rules. Headers are sent over plain HTTP only if they
+/// do not leave the machine.
 ///
 /// # Errors
 ///
@@ -256,14 +256,14 @@ pub(super) fn prepare_elsewhere(
 pub(super) struct Prepared {
     pub(super) plan: ClientConfig,
     pub(super) clients: Clients,
-    /// What the user must know.
+    /// The notices that the user must see.
     pub(super) notices: Vec<String>,
-    /// What only `-v` shows.
+    /// The notes that are shown only with `-v`.
     pub(super) notes: Vec<String>,
 }
 
 impl ClientConfig {
-    /// Whether credentials come from a plugin, which may be run again.
+    /// Whether the credentials come from a plugin, which may be run again.
     pub(crate) fn has_plugin(&self) -> bool {
         self.plugin().is_some()
     }
@@ -332,7 +332,7 @@ impl ClientConfig {
                 .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
-            // The scheme's name is not secret, nor is anything as short as a tenant's number.
+            // The scheme's name is not secret, and neither is a value as short as a tenant's number.
             let credential = secret.expose().rsplit(' ').next().unwrap_or_default();
             if credential.len() >= SECRET {
                 sent.push(Secret::new(credential));
@@ -398,7 +398,7 @@ impl ClientConfig {
             (true, None) => return Ok(None),
             (true, Some(stated)) => stated,
             (false, stated) => match (file::read_text_of_connection(path), stated) {
-                // Like client-go, trims only what it reads from a file.
+                // Like client-go, this trims only tokens that are read from a file.
                 (Ok(text), _) if !text.trim().is_empty() => (
                     Secret::new(text.trim()),
                     format!("the token in file {path:?}"),
@@ -438,7 +438,7 @@ fn user_agent() -> HeaderValue {
     HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-hpa"))
 }
 
-/// Where the server's address is from.
+/// The origin of the server's address, as a hint.
 const PLACE: &str = "it is that of --server, or of the cluster in the kubeconfig";
 
 fn no_server_uri() -> Error {
@@ -446,7 +446,7 @@ fn no_server_uri() -> Error {
         .hint(PLACE)
 }
 
-/// Returns the server's address: a bare host and port are https if anything about TLS is configured.
+/// Returns the server's address. A bare host and port use https if anything about TLS is configured.
 fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     let stated = cluster.server.trim_end_matches('/');
     let text = if stated.contains("://") {
@@ -477,7 +477,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     if uri.host().is_none_or(str::is_empty) {
         return Err(no_server_uri());
     }
-    // A user in the address would be shown with it, and users in client-go have tokens.
+    // A user in the address would be shown along with it, and users in client-go have tokens.
     if uri
         .authority()
         .is_some_and(|part| part.as_str().contains('@'))
@@ -487,7 +487,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     Ok(uri)
 }
 
-/// Removes everything that identifies the user; returns whether there was anything.
+/// Removes everything that identifies the user; returns whether there was anything to remove.
 fn forget_credentials(user: &mut User) -> bool {
     let kept = User {
         impersonate: std::mem::take(&mut user.impersonate),

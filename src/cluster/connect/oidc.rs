@@ -1,7 +1,7 @@
 //! The ID token of a kubeconfig's OIDC provider, while it is valid. It must not be refreshed here: a
-//! provider that rotates refresh tokens accepts each of them once, so whoever refreshes has to store the
-//! new one, or every other client is logged out. kubectl does both. Follows `idToken`
-//! of client-go's `plugin/pkg/client/auth/oidc`.
+//! provider that rotates refresh tokens accepts each of them once, so a client that refreshes has to store
+//! the new one, or every other client is logged out. kubectl does both. Follows `idToken` of client-go's
+//! `plugin/pkg/client/auth/oidc`.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::apimachinery::json::{self, SecondsTime};
 use crate::error::Error;
 use crate::secret::Secret;
 
-/// A token that expires sooner may not reach the server in time.
+/// The minimum seconds until expiry: a token that expires sooner may not reach the server in time.
 const EXPIRY_DELTA: i64 = 10;
 
 fn fail(cause: &str) -> Error {
@@ -53,7 +53,7 @@ pub(crate) fn id_token(config: &BTreeMap<String, Secret>, now: Timestamp) -> Res
     })
 }
 
-/// Returns when a token expires, in seconds since the epoch; `None` if it is not a JWT that says so.
+/// Returns the expiry of a token, in seconds since the epoch; `None` if it is not a JWT that states it.
 fn expiry(token: &Secret) -> Option<i64> {
     #[derive(Deserialize)]
     struct Claims {
@@ -64,7 +64,7 @@ fn expiry(token: &Secret) -> Option<i64> {
     };
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
     let claims: Claims = json::read(&payload).ok()?;
-    // Out of range, the cast saturates.
+    // If the value is out of range, the cast saturates.
     Some(claims.exp? as i64)
 }
 

@@ -1,5 +1,5 @@
-//! Which credential plugins may run: the policy in kuberc, which overrides any kubeconfig.
-//! It only reads and runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
+//! The credential plugins that may run: the policy in kuberc, which overrides any kubeconfig. This module
+//! only reads, and runs nothing. Follows kubectl's `pkg/kuberc` and `PluginPolicy` of client-go.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(crate) enum Policy {
     AllowAll,
     /// No plugin may run.
     DenyAll,
-    /// Only these, by name in PATH or by path.
+    /// Only these may run, by name in PATH or by path.
     Allowlist(Vec<String>),
 }
 
@@ -38,7 +38,7 @@ struct Entry {
     command: String,
 }
 
-/// Reads `KUBERC`, else `~/.kube/kuberc`.
+/// Reads `KUBERC`, or else `~/.kube/kuberc`.
 pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
     let Some(path) = path(env) else {
         return Ok(Policy::AllowAll);

@@ -1,6 +1,6 @@
-//! Which proxy leads to the API server: kubeconfig's `proxy-url` as it stands, else the environment's
-//! proxy for this address. It must not show a proxy's user. Follows
-//! `golang.org/x/net/http/httpproxy` and `parseProxyURL` of client-go's `clientcmd`.
+//! The proxy to the API server: kubeconfig's `proxy-url` unchanged, or else the environment's proxy for
+//! this address. The user of a proxy must not be shown. Follows `golang.org/x/net/http/httpproxy` and
+//! `parseProxyURL` of client-go's `clientcmd`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -76,7 +76,7 @@ pub(crate) fn choose(
     }))
 }
 
-/// Returns the variable in upper case, else in lower case.
+/// Returns the variable in upper case, or else in lower case.
 fn either_case<'a>(env: &'a Environment, name: &str) -> Option<(String, &'a str)> {
     [name.to_owned(), name.to_lowercase()]
         .into_iter()
@@ -96,7 +96,7 @@ fn from_kubeconfig(text: &str) -> Result<Uri, String> {
     }
 }
 
-/// Reads an address, whose default scheme is http.
+/// Reads an address; its default scheme is http.
 fn from_variable(text: &str) -> Option<Uri> {
     let has_scheme = text.contains("://");
     let text = match text.strip_prefix("socks5h://") {
@@ -114,16 +114,16 @@ fn parse(text: &str) -> Option<Uri> {
     usable.then_some(uri)
 }
 
-/// Returns what is wrong with the port of an address; `Uri` behaves as if there were no port.
+/// Returns the fault in the port of an address, if any; `Uri` behaves as if there were no port.
 pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
-    // An IPv6 address has colons of its own.
+    // An IPv6 address contains colons.
     let place = authority.rsplit(['@', ']']).next().unwrap_or_default();
     let port = place.split_once(':').map_or("", |(_, port)| port);
     if port.is_empty() || port.parse::<u16>().is_ok() {
         return None;
     }
-    // Anything else may be a part of credentials.
+    // Any other text may be part of credentials.
     let digits = port.strip_prefix('-').unwrap_or(port);
     let is_number = port.len() <= 10 && digits.bytes().all(|c| c.is_ascii_digit());
     let port = if is_number {
@@ -145,7 +145,7 @@ fn leads_back(host: &str) -> bool {
     bare == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
-/// Whether the environment's proxy applies to this host, given `NO_PROXY`.
+/// Whether the environment's proxy applies to this host, according to `NO_PROXY`.
 fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) -> bool {
     if leads_back(host) {
         return false;

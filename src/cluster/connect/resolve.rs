@@ -1,5 +1,5 @@
-//! Flags over kubeconfig entries: the one cluster, user and namespace to use, checked with
-//! kubectl's messages. It does no network I/O and runs nothing. Follows `DirectClientConfig`,
+//! Applies flags to kubeconfig entries: the result is the one cluster, user and namespace to use, checked
+//! with kubectl's messages. This module does no network I/O and runs nothing. Follows `DirectClientConfig`,
 //! `DeferredLoadingClientConfig` and `validation.go` of client-go's `clientcmd`.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::saved::file;
 
-/// What to connect to, and as whom.
+/// The server to connect to, and the user to connect as.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Endpoint {
     pub(crate) cluster: Cluster,
@@ -145,7 +145,7 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
 fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster {
     if let Some(server) = given(flags.server.as_ref()) {
         server.clone_into(&mut cluster.server);
-        // The name of the kubeconfig's server says nothing about this one.
+        // The name of the kubeconfig's server does not apply to this one.
         cluster.tls_server_name.clear();
     }
     if let Some(name) = given(flags.tls_server_name.as_ref()) {

@@ -1,7 +1,7 @@
-//! TLS with the server, and with a proxy that speaks it: which certificates to trust, under which name,
-//! and which client certificate to present. No part of a key reaches an error. It does not use
-//! kube's `rustls_https_connector`, which asks credential plugins for a certificate and therefore links
-//! everything they need. Follows `transport.TLSConfigFor` of client-go.
+//! TLS with the server, and with a proxy that uses it: the trusted certificates, the expected name, and the
+//! client certificate to present. No part of a key reaches an error. kube's `rustls_https_connector` is not
+//! used, because it asks credential plugins for a certificate and therefore links everything they need.
+//! Follows `transport.TLSConfigFor` of client-go.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use crate::error::Error;
 use crate::saved::file;
 use crate::secret::Secret;
 
-/// Where unusable credentials come from.
+/// The origin of unusable credentials, as a hint.
 pub(super) const USER: &str = "see the user of the context in the kubeconfig";
 
-/// How TLS connections are made.
+/// The TLS configuration of connections.
 pub(super) struct Tls {
     config: Arc<ClientConfig>,
     name: Arc<dyn ResolveServerName + Send + Sync>,
@@ -142,8 +142,8 @@ fn read_part(data: &str, path: &str) -> Option<Result<String, ()>> {
     Some(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// Returns the certificate authorities to trust; inline data takes precedence over a file, and the default
-/// is the system's. Anything that is not a certificate is skipped, as by `x509.AppendCertsFromPEM`.
+/// Returns the certificate authorities to trust. Inline data takes precedence over a file; the default is
+/// the system's authorities. Blocks other than certificates are skipped, as by `x509.AppendCertsFromPEM`.
 fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
     let text = if !cluster.certificate_authority_data.is_empty() {
         let data = compact(&cluster.certificate_authority_data);
@@ -178,9 +178,9 @@ struct PemBlock<'a> {
 }
 
 /// Returns the blocks of a PEM text, each from the last `BEGIN` before an `END` of the same type. Other
-/// text is skipped, as by Go's `pem.Decode`. Unlike there, markers need not start a line: if two files
-/// were joined without a newline between them, neither may be lost. rustls's own reader stops at the
-/// first fault.
+/// text is skipped, as by Go's `pem.Decode`. Unlike in Go, markers need not start a line: if two files were
+/// joined without a newline between them, neither may be lost. The reader of rustls stops at the first
+/// fault.
 fn blocks(text: &str) -> impl Iterator<Item = PemBlock<'_>> {
     let parts = text.split("-----END ");
     parts

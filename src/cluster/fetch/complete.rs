@@ -1,5 +1,5 @@
-//! What shell completion asks a cluster for, and which HPA a command line means: names of namespaces,
-//! HPAs and pods. Each takes one request, or those of a pass up to its pods.
+//! The queries for shell completion, and for the HPA that a command line refers to: the names of
+//! namespaces, HPAs and pods. Each takes one request, or the requests of a pass up to its pods.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,7 +21,7 @@ use crate::snapshot::surroundings::paused;
 ///
 /// # Errors
 ///
-/// They cannot be listed.
+/// The list cannot be read.
 pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     #[derive(Deserialize)]
     struct Namespace {
@@ -40,17 +40,17 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
 pub struct Hpas(Vec<HpaItem>);
 
 impl Hpas {
-    /// Returns the names of all of them.
+    /// Returns the names of all HPAs.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|item| &*item.name)
     }
 
-    /// Returns those that can be read.
+    /// Returns the HPAs that can be read.
     pub(crate) fn readable(&self) -> impl Iterator<Item = &Hpa> {
         self.0.iter().filter_map(|item| item.hpa.as_ref().ok())
     }
 
-    /// Returns what to do about a target that none of these has, if some cannot be read.
+    /// Returns the remedy for a target that none of these has, if some cannot be read.
     pub(crate) fn unreadable(&self) -> Option<String> {
         unreadable(self.0.iter().filter_map(HpaItem::failure))
     }
@@ -60,7 +60,7 @@ impl Hpas {
 ///
 /// # Errors
 ///
-/// They cannot be listed.
+/// The list cannot be read.
 pub async fn hpas(session: &Session) -> Result<Hpas, Failure> {
     let asked = Fetch::new(session, session.namespace());
     let (items, _) = asked

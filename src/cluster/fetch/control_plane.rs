@@ -1,6 +1,7 @@
-//! Evidence about the controller: events of HPAs, since when the controller manager has been the leader,
-//! and the flags of its pods. An answer does not need it; what does not arrive in time is reported as
-//! unknown. Few users may read kube-system, so what is missing there is a line and not a note.
+//! Evidence about the controller: the events of HPAs, the time since which the controller manager has been
+//! the leader, and the flags of its pods. An answer does not need it; whatever does not arrive in time is
+//! reported as unknown. Few users may read kube-system, so missing facts from there are a line and not a
+//! note.
 
 use std::cell::RefCell;
 
@@ -21,7 +22,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 
-/// Returns what has arrived, or adds a note if it has not.
+/// Returns the answer that has arrived, or adds a note if none has.
 pub(super) fn come<T>(
     answer: Option<Result<T, Failure>>,
     what: UnknownFact,
@@ -36,14 +37,14 @@ pub(super) fn come<T>(
     None
 }
 
-/// What has arrived so far.
+/// The answers that have arrived so far.
 #[derive(Default)]
 pub(super) struct ControllerAnswers {
     lease: RefCell<Option<Result<ManagerLease, Failure>>>,
     pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
 }
 
-/// The lease of the controller manager, and who holds it.
+/// The lease of the controller manager, with its holder.
 #[derive(Clone, Default)]
 struct ManagerLease {
     lease: Option<Lease>,
@@ -51,7 +52,7 @@ struct ManagerLease {
 }
 
 impl ControllerAnswers {
-    /// Returns what has arrived, and why the rest is unknown.
+    /// Returns the answers that have arrived, and the reasons why the rest is unknown.
     pub(super) fn come(&self, session: &Session) -> (Option<Lease>, ControlPlane) {
         let mut unread = Vec::new();
         let pods = match self.pods.borrow().clone() {
@@ -87,7 +88,7 @@ impl ControllerAnswers {
     }
 }
 
-/// Why something is missing; `-v` says what to do about a missing right.
+/// Returns the reason why a fact is missing; the remedy for a missing right is shown with `-v`.
 fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
     let why = failure.map_or(UnknownFactCause::Late, |failure| cause(&failure));
     if let UnknownFactCause::MissingRight(right) = &why {

@@ -72,12 +72,12 @@ pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
     (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
 }
 
-/// The server's resources, as the controller's client sees them: stale versions, whose discovery
-/// failed when the server last asked, are left out (`SplitGroupsAndResources`).
+/// The server's resources, as the controller's client sees them. Stale versions, whose discovery failed
+/// when the server last requested it, are left out (`SplitGroupsAndResources`).
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     groups: Vec<ApiGroup>,
-    /// Why the resources are unknown.
+    /// The reason why the resources are unknown.
     plain: Option<Failure>,
 }
 
@@ -85,7 +85,7 @@ const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDis
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 impl Discovery {
-    /// Asks for all groups at once.
+    /// Requests all groups at once.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl Discovery {
             .flat_map(|it| &it.versions)
             .flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
-            // Custom metrics are listed as subresources of what they describe.
+            // Custom metrics are listed as subresources of the objects that they describe.
             let described = own
                 .subresources
                 .iter()

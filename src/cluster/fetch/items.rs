@@ -1,5 +1,5 @@
-//! The items of a list of HPAs. One that cannot be read stays in the list with its name and the reason, because it
-//! may have the target that is asked about, or select the same pods.
+//! The items of a list of HPAs. An unreadable item stays in the list with its name and the reason, because
+//! it may have the target in question, or select the same pods.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -29,13 +29,13 @@ pub(super) struct HpaItem {
     /// Whether its explanation was requested; the others matter only for shared pods.
     pub(super) wanted: bool,
     pub(super) hpa: Result<Hpa, Failure>,
-    /// What was ignored while reading it.
+    /// The notes about fields that were ignored while reading.
     pub(super) notes: Vec<Note>,
     labels: Labels,
 }
 
 impl HpaItem {
-    /// Whether a name selects it; an HPA that cannot be read matches only its own name.
+    /// Whether a name refers to the item; an HPA that cannot be read matches only its own name.
     pub(super) fn is(&self, named: &Named) -> bool {
         match (&self.hpa, named) {
             (Ok(hpa), named) => hpa.is(named),
@@ -44,17 +44,17 @@ impl HpaItem {
         }
     }
 
-    /// Returns its name and why it cannot be read.
+    /// Returns the HPA's name and the reason why it cannot be read.
     pub(super) fn failure(&self) -> Option<(&str, &Failure)> {
         Some((&self.name, self.hpa.as_ref().err()?))
     }
 
-    /// Notes whether it is requested.
+    /// Records whether the HPA is requested.
     pub(super) fn select(&mut self, selection: &Selection) {
         self.wanted = selection.wants(Some(&self.labels), |named| self.is(named));
     }
 
-    /// Returns what is unknown about it because it cannot be read.
+    /// Returns the unknown selector of an HPA that cannot be read.
     pub(super) fn unreadable(&self, failure: &Failure) -> UnknownSelector {
         UnknownSelector {
             key: format!("{}/{}", self.namespace, self.name),
@@ -64,8 +64,8 @@ impl HpaItem {
     }
 }
 
-/// Returns what to do about a target that none of the HPAs has, if some of them cannot be read: the names of these,
-/// and why.
+/// Returns the remedy for a target that none of the HPAs has, if some of them cannot be read: their names,
+/// with the reasons.
 pub(in super::super) fn unreadable<'i>(
     all: impl Iterator<Item = (&'i str, &'i Failure)>,
 ) -> Option<String> {
@@ -80,7 +80,7 @@ pub(in super::super) fn unreadable<'i>(
     })
 }
 
-/// Reads an item of a list, whose kind and version are those of the list.
+/// Reads an item of a list; its kind and version are those of the list.
 pub(super) fn admitted_item(item: &str, namespace: &str) -> Result<HpaObject, String> {
     accepted(admit::admit_item(item, namespace, rules()))
 }

@@ -1,6 +1,7 @@
-//! Several HPAs at once: one list of them, and then, a few namespaces at a time, what the passes of a
-//! namespace need, listed for all of them where that takes fewer requests. If something cannot be read for
-//! one HPA, the others still get their answers. Earlier states of the HPAs are not asked for.
+//! Several HPAs at once. First, the HPAs are listed. Then the objects that the passes of a namespace need
+//! are fetched for a few namespaces at a time, and listed for all namespaces where that takes fewer
+//! requests. If something cannot be read for one HPA, the others still get their answers. Earlier states of
+//! the HPAs are not requested.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -39,7 +40,7 @@ use crate::snapshot::selection::Selection;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
 
-/// How many namespaces are processed concurrently, and how many HPAs of each.
+/// The number of namespaces that are processed concurrently, and of HPAs in each.
 const AT_ONCE: usize = 4;
 
 /// The progress of a list.
@@ -50,7 +51,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns how many HPAs have their answers, and how many there are; `None` until their list arrives.
+    /// Returns the number of HPAs that have their answers, and the total; `None` until their list arrives.
     pub fn hpas(&self) -> Option<(usize, usize)> {
         Some((self.done.get(), self.hpas.get())).filter(|(_, hpas)| *hpas > 0)
     }
@@ -60,12 +61,12 @@ impl Progress {
     }
 }
 
-/// Takes the answers as they come, each with its place in the list.
+/// Receives the answers as they arrive, each with its place in the list.
 pub type Answers<'s> = dyn Fn(usize, Listed<Observed>) + 's;
 
 /// Fetches the selected HPAs of one or all namespaces, and everything that their passes need. Their places
-/// are those by namespace and name, followed by an error for each name that matches none of them. Returns
-/// the rights that lists lacked, so that more was asked HPA by HPA.
+/// are ordered by namespace and name, followed by an error for each name that matches none of them. Returns
+/// the rights that lists lacked, so that more was requested HPA by HPA.
 ///
 /// # Errors
 ///
@@ -81,7 +82,7 @@ pub async fn fetch_all(
         &Fetch::new(session, session.namespace()),
         &AboutAll::default(),
     );
-    // Each namespace asks for what is refused for all of them, as soon as it is.
+    // Each namespace repeats a request once it is refused for all namespaces.
     let vpas = async {
         let wish = Wish::vertical_pod_autoscalers(namespace);
         let read = asked.surrounding(wish, &about.surroundings).await;
@@ -144,15 +145,15 @@ struct AboutAll {
     events: RefCell<Option<Result<EventsByNamespace, Failure>>>,
     controller: ControllerAnswers,
     surroundings: SurroundingAnswers,
-    /// Whether these are refused for all namespaces at once.
+    /// Whether the VerticalPodAutoscalers of all namespaces are refused.
     refuses_vpas: Cell<bool>,
     refuses_events: Cell<bool>,
-    /// Whether someone has waited for them, which no one does again.
+    /// Whether the wait for them has already happened; it is not repeated.
     waited: Cell<bool>,
 }
 
 impl AboutAll {
-    /// Returns the events of a namespace that have arrived for all of them.
+    /// Returns the events of a namespace that have arrived with those of all namespaces.
     fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
         let answer = self.events.borrow();
         Some(match answer.as_ref()? {
@@ -161,7 +162,7 @@ impl AboutAll {
         })
     }
 
-    /// Returns notes about what has not arrived for a namespace, for which `answers` has its own.
+    /// Returns notes about what has not arrived for a namespace; `answers` are the namespace's own.
     fn unlearnt(&self, namespace: &str, answers: &SurroundingAnswers) -> Vec<Note> {
         let mut notes = self.surroundings.unlearnt();
         notes.extend(answers.unlearnt());
@@ -176,7 +177,7 @@ impl AboutAll {
         notes
     }
 
-    /// Waits for one of them, unless that was in vain.
+    /// Waits for one of them, unless an earlier wait was in vain.
     async fn wait(&self, for_one: &More<'_>) {
         if !self.waited.get() {
             for_one.clone().await;
@@ -195,12 +196,12 @@ fn by_namespace(all: Vec<Event>) -> HashMap<String, Vec<Event>> {
     events
 }
 
-/// A list as it is asked for.
+/// A list as it was requested.
 struct Whole<'s> {
-    /// `None` for all namespaces.
+    /// The namespace; `None` for all namespaces.
     namespace: Option<&'s str>,
     about: &'s AboutAll,
-    /// Fetch all optional answers, the VerticalPodAutoscalers, and the events.
+    /// The fetches of all optional answers, of the VerticalPodAutoscalers, and of the events.
     all: [More<'s>; 3],
     progress: &'s Progress,
     answers: &'s Answers<'s>,
@@ -218,7 +219,7 @@ fn no_hpa(name: &str) -> Error {
     }
 }
 
-/// When HPAs were listed.
+/// The time at which HPAs were listed.
 struct ListingTime {
     at: Instant,
     now: Now,
@@ -237,17 +238,17 @@ impl ListingTime {
     }
 }
 
-/// What all passes have in common.
+/// The state that all passes share.
 struct Common {
     read: ListingTime,
     discovery: Result<Discovery, Failure>,
-    /// What is known to HPAs that need none.
+    /// The discovery for HPAs that do not need it.
     none: Result<Discovery, Failure>,
     custom: Result<String, NoAnswer>,
 }
 
 impl Common {
-    /// Returns what an HPA would have discovered alone.
+    /// Returns the discovery that an HPA would have had alone.
     fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
         if Needs::of(hpa).discovery {
             &self.discovery
@@ -335,7 +336,7 @@ impl Fetch<'_> {
             .collect())
     }
 
-    /// Lists all HPAs. Which ones are requested is decided here, because the others may select the same pods.
+    /// Lists all HPAs. The requested ones are selected here, because the others may select the same pods.
     pub(super) async fn items(
         &self,
         namespace: Option<&str>,
@@ -419,14 +420,14 @@ impl Fetch<'_> {
         pin!(observed);
         let mut known = None;
         while let Some((place, item, observed)) = beside(observed.next(), &more).await {
-            // The first waits for the optional answers, which are those of all: longer while a list still grows.
+            // The first pass waits for the optional answers, which are shared by all: longer while a list still grows.
             if known.is_none() {
                 let mut pages = lists.pages();
                 while timeout(GRACE, more.clone()).await.is_err() && lists.pages() > pages {
                     pages = lists.pages();
                 }
                 about.waited.set(true);
-                // What was refused for all namespaces only now is asked for this one.
+                // Requests that have only now been refused for all namespaces are repeated for this one.
                 let refused = fetch.refused_everywhere(whole, &answers, &events);
                 let _ = timeout(GRACE, refused).await;
             }
@@ -481,14 +482,14 @@ impl Fetch<'_> {
                 result,
             };
             (whole.answers)(place, listed);
-            // Other namespaces hear their answers, however many HPAs this one has.
+            // This lets other namespaces receive their answers, however many HPAs this one has.
             yield_now().await;
         }
         lists.refused()
     }
 
-    /// Lists the HPAs of a namespace again, if its turn has come late: their status and the clock should be of
-    /// the same time as the rest. Others than before are not explained.
+    /// Lists the HPAs of a namespace again if its turn has come late: their status and the clock should be of
+    /// the same time as the rest. HPAs that have appeared since are not explained.
     async fn newer(
         &self,
         namespace: &str,
@@ -511,13 +512,13 @@ impl Fetch<'_> {
         newer
             .iter_mut()
             .for_each(|item| item.wanted = wanted.contains(&*item.name));
-        // Those that are gone have no answer.
+        // HPAs that are gone have no answer.
         let left = newer.iter().filter(|item| item.wanted).count();
         (left..wanted.len()).for_each(|_| whole.progress.step());
         Some((newer, ListingTime::now(date)))
     }
 
-    /// Fetches the objects around the passes that were not listed for them.
+    /// Fetches those objects around the passes that were not listed for all of them.
     async fn own_surroundings(
         &self,
         scales: &Scaled<'_>,
@@ -546,7 +547,7 @@ impl Fetch<'_> {
         join!(self.surround(targets.chain(apis), answers), scaled_objects);
     }
 
-    /// Fetches for this namespace what is refused for all of them.
+    /// Fetches for this namespace the objects that are refused for all namespaces.
     async fn refused_everywhere(
         &self,
         whole: &Whole<'_>,
@@ -601,11 +602,11 @@ impl Fetch<'_> {
     }
 }
 
-/// The HPAs of a namespace, each of which may select the pods of another.
+/// The HPAs of a namespace, any of which may select the pods of another.
 struct Neighbours<'s> {
-    /// What is known of each, in the order of their names.
+    /// The known selector of each, in the order of their names.
     all: Vec<(&'s HpaItem, Known)>,
-    /// The places of those whose selectors the controller knows, in the order of the selectors.
+    /// The places of the HPAs whose selectors the controller knows, in the order of the selectors.
     places: Vec<usize>,
     selectors: Selectors,
 }
@@ -633,8 +634,8 @@ impl<'s> Neighbours<'s> {
         }
     }
 
-    /// Adds the other HPAs to what is known of one. Those of other pods are irrelevant, and there may be
-    /// many.
+    /// Adds the other HPAs to the observations of an HPA. HPAs with other pods are irrelevant and may be
+    /// numerous, so they are left out.
     fn beside(&self, item: &HpaItem, needed: &mut Observed) {
         let Observed {
             hpa,

@@ -1,8 +1,9 @@
-//! What the HPAs of one namespace need, listed for all of them at once: their targets, and the pods, the usage
-//! and the ReplicaSets behind their selectors. A list that would have more pages than it answers questions is
-//! not read, and neither is one that is refused if its questions need another right: these are asked one by
-//! one. So are those of a list that fails, which the controller never asks for: only what fails whatever is
-//! asked for fails for all. Everything else that two HPAs ask is asked once.
+//! The objects that the HPAs of one namespace need, listed for all of them at once: their targets, and the
+//! pods, the usage and the ReplicaSets behind their selectors. A list is not read if it would have more
+//! pages than it answers questions, or if it is refused and its questions need another right: these are
+//! asked one by one. So are the questions of a list that fails, because the controller never requests it:
+//! only a failure that does not depend on the request applies to all. Any other question of two HPAs is
+//! asked once.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -37,10 +38,10 @@ type BySelector<T> = HashMap<String, Vec<T>>;
 
 const REPLICA_SET: &str = "ReplicaSet";
 
-/// An answer that may still be on its way.
+/// An answer that may not have arrived yet.
 type Awaited = Rc<sync::OnceCell<Result<Body, Failure>>>;
 
-/// What was listed for the HPAs of a namespace. What is not here is asked HPA by HPA.
+/// The objects that were listed for the HPAs of a namespace. Others are requested HPA by HPA.
 #[derive(Default)]
 pub(super) struct Lists {
     /// The targets, by resource and name.
@@ -48,7 +49,7 @@ pub(super) struct Lists {
     pods: OnceCell<Result<BySelector<Shared<Pod>>, Failure>>,
     pod_metrics: OnceCell<Result<BySelector<Shared<PodMetrics>>, Failure>>,
     replica_sets: OnceCell<BySelector<Workload>>,
-    /// How many pages of targets and ReplicaSets were read.
+    /// The number of pages of targets and ReplicaSets that were read.
     pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
     answers: RefCell<HashMap<String, Awaited>>,
@@ -91,12 +92,12 @@ impl Lists {
         self.replica_sets.get()?.get(selector).map(Vec::as_slice)
     }
 
-    /// Returns how many pages of targets and ReplicaSets were read so far.
+    /// Returns the number of pages of targets and ReplicaSets that were read so far.
     pub(super) fn pages(&self) -> usize {
         self.pages.load(Ordering::Relaxed)
     }
 
-    /// Returns the answer to a question that others may ask, too.
+    /// Returns the answer to a request that others may make, too.
     pub(super) fn answer(&self, path: &str) -> Awaited {
         Rc::clone(
             self.answers
@@ -106,9 +107,9 @@ impl Lists {
         )
     }
 
-    /// Returns the objects around one of the HPAs, as they would be if it had been the only one. `asked` has
-    /// what was not listed, and `all` what was asked for all namespaces; `apis` are the names of the APIServices
-    /// that it would have asked for.
+    /// Returns the objects around one of the HPAs, as if it had been the only one. `asked` has the objects that
+    /// were not listed, and `all` those that were requested for all namespaces; `apis` are the names of the
+    /// APIServices that it would have requested.
     pub(super) fn around(
         &self,
         hpa: &Hpa,
@@ -131,7 +132,7 @@ impl Lists {
                         .take(MANY)
                         .cloned(),
                 );
-                // Those that are targets of others say nothing about the rest.
+                // Objects that are targets of other HPAs say nothing about the rest.
                 let own = asked
                     .workloads
                     .iter()
@@ -186,7 +187,7 @@ impl Lists {
         }
     }
 
-    /// Returns the rights that lists lacked, so that more was asked than would have been necessary.
+    /// Returns the rights that lists lacked, so that more requests were made than necessary.
     pub(super) fn refused(&self) -> Vec<MissingRight> {
         self.refused.take().into_values().collect()
     }
@@ -209,7 +210,7 @@ struct AskedSelectors {
 }
 
 impl AskedSelectors {
-    /// Takes the selectors of scales that have one; `None` if there are no two such scales.
+    /// Collects the selectors of those scales that have one; `None` if there are fewer than two such scales.
     fn of<'s>(scales: impl Iterator<Item = &'s Scale>) -> Option<Arc<Self>> {
         let mut asked = BTreeMap::new();
         let mut several = false;
@@ -227,7 +228,7 @@ impl AskedSelectors {
         Some(Arc::new(Self { texts, selectors }))
     }
 
-    /// Returns the query that lists what they match: of several, all objects.
+    /// Returns the query that lists the matching objects; for several selectors, all objects.
     fn query(&self) -> String {
         match &self.texts[..] {
             [one] => format!("labelSelector={}", segment(one)),
@@ -235,7 +236,8 @@ impl AskedSelectors {
         }
     }
 
-    /// Returns how many pages may be read: no more than there are questions, but the only one has to be asked.
+    /// Returns the number of pages that may be read: at most one for each question, but any number for a single
+    /// question, which has to be asked.
     fn most(&self) -> usize {
         if self.texts.len() == 1 {
             usize::MAX
@@ -284,7 +286,7 @@ impl Fetch<'_> {
                 continue;
             }
             let listed = self.workloads(&resource, "", most, move |workload| {
-                // Of others only their names may matter.
+                // For other workloads, only the names may matter.
                 if !names.contains(&workload.metadata.name) {
                     workload.template = None;
                 }
@@ -305,7 +307,7 @@ impl Fetch<'_> {
         let _ = lists.targets.set(targets);
     }
 
-    /// Lists the ReplicaSets behind the pods of HPAs; whether they have to be asked one by one.
+    /// Lists the ReplicaSets behind the pods of HPAs. Returns whether they have to be requested one by one.
     pub(super) async fn list_replica_sets<'a>(
         &self,
         scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)>,
@@ -332,8 +334,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Lists the objects of a kind that `keeps` keeps, for `most` questions; `None` if these have to be
-    /// asked one by one.
+    /// Lists the objects of a kind that `keeps` keeps, for `most` requests; `None` if these have to be made one
+    /// by one.
     async fn workloads(
         &self,
         resource: &Resource,
@@ -402,13 +404,13 @@ impl Fetch<'_> {
             .set(pods.map(|pods| asked.sort(pods, |pod| &pod.labels)));
     }
 
-    /// Asks a metrics API as the controller does, once for all HPAs of a namespace.
+    /// Requests a metrics API as the controller does, once for all HPAs of a namespace.
     pub(super) async fn metrics_body(&self, path: &str) -> Result<Body, Failure> {
         self.once(path, self.session.get_as_controller(path, JSON))
             .await
     }
 
-    /// Asks for an object once for all HPAs of a namespace.
+    /// Requests an object once for all HPAs of a namespace.
     pub(super) async fn body(&self, path: &str) -> Result<Body, Failure> {
         self.once(path, self.session.get(path, JSON)).await
     }
@@ -426,8 +428,8 @@ impl Fetch<'_> {
     }
 }
 
-/// Whether a request would have failed in the same way whatever it asks an API for: it is refused, or there is
-/// no such API now.
+/// Whether a request would have failed in the same way for any object of the API: it is refused, or there
+/// is no such API now.
 fn fails_for_all(failure: &Failure) -> bool {
     matches!(failure.status(), Some(403 | 404 | 503))
 }
@@ -443,7 +445,8 @@ fn list_kind(resource: &Resource) -> &'static str {
     }
 }
 
-/// Returns usage with the labels of its pods, if it has none itself; `None` if it has to be asked one by one.
+/// Returns the usage with the labels of its pods, if it has no labels itself; `None` if the selectors have
+/// to be requested one by one.
 fn labelled(
     usage: Result<Vec<Shared<PodMetrics>>, Failure>,
     pods: &Result<Vec<Shared<Pod>>, Failure>,

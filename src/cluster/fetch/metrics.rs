@@ -1,5 +1,5 @@
-//! The answers of the three metrics APIs for an HPA. A failure is the controller's outcome for that
-//! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
+//! The answers of the three metrics APIs for an HPA. A failure is the controller's outcome for that metric;
+//! the remedy is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::CUSTOM;
 use crate::snapshot::{ExternalValue, MetricAnswer, UnreadCause};
 
-/// How many metrics are requested concurrently.
+/// The number of metrics that are requested concurrently.
 const AT_ONCE: usize = 8;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct NoAnswer {
     /// The controller's message.
     text: String,
     /// Whether the user lacks the permission.
     denied: bool,
-    /// What to do about it.
+    /// The advice for the failure.
     pub(super) advice: Option<Box<Note>>,
 }
 
@@ -89,7 +89,7 @@ impl Fetch<'_> {
         }
     }
 
-    /// Returns the usage of the pods of the namespace that a query selects, or of all.
+    /// Returns the usage of those pods of the namespace that a query selects, or of all.
     pub(super) async fn usage_of(&self, query: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let mark = if query.is_empty() { "" } else { "?" };
         self.usage(&format!("{}{mark}{query}", self.pod_metrics_path()))
@@ -219,7 +219,7 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
     }
 }
 
-/// Returns the version in which the controller asks the custom metrics API: the first of the server's
+/// Returns the version of the custom metrics API that the controller requests: the first of the server's
 /// versions that it knows (`NewAvailableAPIsGetter`).
 pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, NoAnswer> {
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];

@@ -1,6 +1,6 @@
-//! Asks an API server for everything that a pass needs, in as few rounds as the answers allow: the
-//! HPA; then its target's scale and everything independent of it; then pods and metrics, which need
-//! the target's selector. What the controller treats as an outcome is an outcome here, too; only what
+//! Requests everything that a pass needs from an API server, in as few rounds as the answers allow: the
+//! HPA; then its target's scale and everything independent of it; then pods and metrics, which need the
+//! target's selector. Whatever the controller treats as an outcome is an outcome here, too; only what
 //! leaves the question unanswered is an error. Optional evidence is not waited for.
 
 pub mod complete;
@@ -58,16 +58,17 @@ use crate::version::Version;
 
 const JSON: &str = "application/json";
 
-/// How long to wait for optional answers.
+/// The time to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Reads that take longer may not fit together.
+/// The duration of reads beyond which their answers may not fit together.
 const LONG: Duration = Duration::from_secs(5);
 
-/// Clocks that are further apart get a note.
+/// The clock difference from which there is a note.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
-/// Fetches one HPA and everything that its pass needs. Answers to further metrics follow those of its own.
+/// Fetches one HPA and everything that its pass needs. The answers to further metrics follow those for its
+/// own.
 ///
 /// # Errors
 ///
@@ -135,7 +136,7 @@ pub async fn fetch(
     })
 }
 
-/// Waits for what is needed, and then a little longer for optional answers, if they are worth it. The
+/// Waits for the needed answers, and then a little longer for optional answers, if they are worth it. The
 /// optional future stores its own results as they arrive.
 async fn graceful<T>(
     needed: impl Future<Output = T>,
@@ -154,10 +155,10 @@ async fn graceful<T>(
     }
 }
 
-/// Optional answers, or a few of them.
+/// The optional answers, or some of them.
 type More<'s> = Shared<LocalBoxFuture<'s, ()>>;
 
-/// Waits for what is needed, while optional answers arrive.
+/// Waits for the needed answers, while optional answers arrive.
 async fn beside<T>(needed: impl Future<Output = T>, more: &More<'_>) -> T {
     pin!(needed);
     match select(needed, more.clone()).await {
@@ -187,10 +188,10 @@ fn without_pods(hpa: Hpa, now: Now, found: FetchedScale, notes: Vec<Note>) -> Ob
     }
 }
 
-/// The server's resources, once someone has asked for them.
+/// The server's resources, once they have been requested.
 type Discovered = OnceCell<Result<Discovery, Failure>>;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 struct FetchError {
     error: Error,
     /// Whether the HPA itself does not exist.
@@ -206,7 +207,7 @@ impl From<Error> for FetchError {
     }
 }
 
-/// What the metrics of a spec need in addition to the target.
+/// The additional needs of the metrics of a spec, besides the target.
 struct Needs {
     resource: bool,
     discovery: bool,
@@ -232,7 +233,7 @@ impl Needs {
 pub(super) struct Fetch<'s> {
     pub(super) session: &'s Session,
     pub(super) namespace: &'s str,
-    /// What was listed for several HPAs of the namespace.
+    /// The objects that were listed for several HPAs of the namespace.
     lists: Option<&'s Lists>,
 }
 
@@ -291,14 +292,15 @@ impl Fetch<'_> {
         Ok(needed)
     }
 
-    /// Asks for the server's resources, unless that has been done.
+    /// Requests the server's resources, unless that has been done.
     async fn discovery<'d>(&self, discovered: &'d Discovered) -> &'d Result<Discovery, Failure> {
         discovered
             .get_or_init(|| Discovery::ask(self.session))
             .await
     }
 
-    /// Adds everything that depends on the target's selector: pods and metrics. `read` is when the HPA was read.
+    /// Adds everything that depends on the target's selector: pods and metrics. `read` is the time at which the
+    /// HPA was read.
     async fn with_pods(
         &self,
         mut needed: Observed,
@@ -386,7 +388,7 @@ impl Fetch<'_> {
         Ok(self.dated(path, kind).await?.0)
     }
 
-    /// Reads an object, with the server's clock when it answered.
+    /// Reads an object, with the time of the server's clock at its answer.
     async fn dated<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
@@ -400,7 +402,7 @@ impl Fetch<'_> {
         ))
     }
 
-    /// Asks as the controller does, for one of several answers; the outcome is the controller's.
+    /// Requests one of several answers as the controller does; the outcome is the controller's.
     async fn metrics_json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
@@ -436,7 +438,7 @@ impl Fetch<'_> {
         format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
     }
 
-    /// Returns the HPA, the server's clock when it answered, and notes about both.
+    /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
     async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), FetchError> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self
@@ -476,7 +478,7 @@ pub(in super::super) fn admitted(text: &str, namespace: &str) -> Result<HpaObjec
     accepted(admit::admit(text, namespace, rules()))
 }
 
-/// Returns the rules for what a server has accepted, which is not validated again, whatever they are.
+/// Returns the rules for an object that a server has accepted: it is not validated again under any rules.
 fn rules() -> AdmissionRules {
     AdmissionRules::of(&Version::newest())
 }
@@ -517,7 +519,7 @@ fn fail(
     notes.extend(miss.advice.map(|note| *note));
 }
 
-/// Returns the time of a pass, given the server's, with a note if the clocks differ.
+/// Returns the time of a pass for the given server time, with a note if the clocks differ.
 fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
     let local = Timestamp::now();
     let now = Now {

@@ -1,7 +1,7 @@
-//! Looks back at the states of an HPA that its API server still has: a list can be requested as of an
-//! earlier resource version until that is compacted away, which takes five minutes or more.
-//! Each status that the controller has overwritten records one of its passes; the target at that time
-//! shows how many replicas the averages in that status were computed over.
+//! Reads the earlier states of an HPA that its API server still has: a list can be requested as of an
+//! earlier resource version until that is compacted away, which takes five minutes or more. Each status
+//! that the controller has overwritten records one of its passes; the target at that time shows the
+//! replicas over which the averages in that status were computed.
 
 use std::time::Duration;
 
@@ -28,19 +28,20 @@ use crate::snapshot::right::UnknownFactCause;
 const PATIENCE: Duration = Duration::from_secs(3);
 /// The maximum number of states.
 const STATES: usize = 100;
-/// If a target's status had been unchanged this long before a pass, its older version need not be read.
+/// The time after which the older version of a target need not be read, if its status was unchanged for
+/// that long before a pass.
 const SETTLED: SignedDuration = SignedDuration::from_secs(10);
 
 /// The past of an HPA.
 pub struct OldVersions {
     /// The states of the HPA, the oldest first and the given one last.
     pub states: Vec<Hpa>,
-    /// What is known about the target's replicas during that time, in any order.
+    /// The known replica counts of the target during that time, in any order.
     pub counted: Vec<Counted>,
 }
 
-/// Returns the past of an HPA since some time, and, if requested, of its target, in addition to what is
-/// known of it now. If the server has less or denies access, the result has less.
+/// Returns the past of an HPA since a given time, and, if requested, of its target, in addition to the
+/// known present. If the server has less or denies access, the result has less.
 pub async fn look_back(
     session: &Session,
     hpa: &Hpa,
@@ -94,7 +95,8 @@ pub async fn look_back(
     past
 }
 
-/// Returns how many replicas a target has, by its scale, and since when its status is unchanged.
+/// Returns the replica count of a target according to its scale, and the time since which its status is
+/// unchanged.
 ///
 /// # Errors
 ///
@@ -134,7 +136,7 @@ impl Fetch<'_> {
         (before && earlier.uid == hpa.uid).then_some(earlier)
     }
 
-    /// Reads a target as it is, or was at a version.
+    /// Reads a target in its current state, or as of a version.
     async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<TargetObject, Failure> {
         let collection = at
             .path

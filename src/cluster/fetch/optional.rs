@@ -1,5 +1,5 @@
 //! Optional answers that make a result more precise: the server's version, and the other HPAs of the
-//! namespace with their targets' scales. What does not arrive in time is reported as unknown.
+//! namespace with their targets' scales. Whatever does not arrive in time is reported as unknown.
 
 use std::cell::RefCell;
 
@@ -26,10 +26,10 @@ use crate::snapshot::right::UnknownFact;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, paused};
 
-/// How many scales are requested concurrently.
+/// The number of scales that are requested concurrently.
 const AT_ONCE: usize = 8;
 
-/// What has arrived so far.
+/// The answers that have arrived so far.
 #[derive(Default)]
 pub(super) struct OptionalAnswers {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
@@ -40,7 +40,7 @@ pub(super) struct OptionalAnswers {
     pub(super) controller: ControllerAnswers,
 }
 
-/// The other HPAs, and what is unknown about them.
+/// The other HPAs, and those whose selectors are unknown.
 #[derive(Default)]
 struct OtherHpas {
     known: Vec<Shared<OtherHpa>>,
@@ -81,7 +81,7 @@ impl ServerVersion {
 }
 
 impl OptionalAnswers {
-    /// Returns the version, the HPAs beside `own`, and the events.
+    /// Returns the version, the HPAs other than `own`, and the events.
     pub(super) fn take(
         &self,
         own: &Hpa,
@@ -94,8 +94,8 @@ impl OptionalAnswers {
         (version, others.known, events)
     }
 
-    /// Returns the error about an HPA that does not exist, with the names of those that do, or why there can
-    /// be none.
+    /// Returns the error about an HPA that does not exist, with the names of the existing ones, or the reason
+    /// why there can be none.
     pub(super) fn about_absence(
         &self,
         [namespace, name]: [&str; 2],
@@ -133,11 +133,11 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
     .hint("it is served as of Kubernetes v1.23")
 }
 
-/// What is known of an HPA that may select the pods of another: nothing if the controller knows no selector for it,
-/// an error if its selector is unknown.
+/// The known state of an HPA that may select the pods of another: `None` if the controller knows no
+/// selector for it, an error if its selector is unknown.
 pub(super) type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
 
-/// Returns what is known about another HPA.
+/// Returns the known state of another HPA.
 pub(super) fn other(hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Known {
     let target = hpa.spec.scale_target_ref.to_string();
     let why = match found.as_ref().map(|found| &found.scale) {

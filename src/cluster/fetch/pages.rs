@@ -1,4 +1,4 @@
-//! Lists that may be long, page by page: the pods of a target, and HPAs.
+//! Lists that may be long, read page by page: the pods of a target, and HPAs.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read as _};
@@ -19,10 +19,11 @@ use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 
-/// How much of a page is searched for its metadata first: far more than API servers need for it.
+/// The length of the part of a page that is searched for its metadata first: far more than API servers need
+/// for it.
 const HEAD: u64 = 64 << 10;
 
-/// Objects per page, the same as in kubectl.
+/// The number of objects per page, the same as in kubectl.
 const PAGE: usize = 500;
 
 /// The maximum number of pages.
@@ -34,20 +35,21 @@ pub(super) const OBJECTS: usize = PAGES * PAGE;
 /// The maximum length of all pages of a list together, inflated.
 const LONGEST: usize = 2 << 30;
 
-/// The maximum length of what may be kept of them: without the lists that are cut out.
+/// The maximum length of the fields that may be kept, without the lists that are cut out.
 const LONGEST_KEPT: usize = 1 << 30;
 
-/// How many pages may be unread, or being read, before the next one is requested.
+/// The number of pages that may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
-/// The most elements in the objects of a list, all pages together: 100,000 pods of a usual size have fewer.
+/// The maximum number of elements in the objects of a list, all pages together: 100,000 pods of a usual
+/// size have fewer.
 const ELEMENTS: usize = 4_000_000;
 
 type Read<T> = Box<dyn Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync>;
 
-/// How the items of a page are read.
+/// The reader of a page's items.
 pub(super) struct ReadItems<T> {
-    /// Reads them, and may leave some out.
+    /// The function that reads the items, and may leave some out.
     read: Read<T>,
     /// A field of the items with a list that is not read.
     unread: Option<&'static str>,
@@ -123,8 +125,8 @@ impl Fetch<'_> {
     }
 
     /// Returns the items of a list, with the server's clock at its start; `None` if it has more than `most`
-    /// pages, which the first one mostly tells. Starts again if a continue token expires. While a page is
-    /// on its way, other threads read the previous ones.
+    /// pages, which is mostly known from the first page. Starts again if a continue token expires. While a page
+    /// is being received, other threads read the previous ones.
     pub(super) async fn pages_of<T: Send + 'static>(
         &self,
         path: &str,
@@ -221,8 +223,8 @@ impl Fetch<'_> {
         read.map_err(|cause| self.unreadable(&asked, cause.to_string()))
     }
 
-    /// Returns what follows a page. It is searched for on this thread where API servers put it, and beyond
-    /// that on another thread, because that may take long.
+    /// Returns the pages that follow a page. They are looked up on this thread where API servers put them, and
+    /// beyond that on another thread, because that may take long.
     async fn next(&self, kind: &str, body: Packed) -> (Result<Option<NextPages>, String>, Packed) {
         if let Ok(next) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
             return (Ok(next), body);
@@ -238,13 +240,13 @@ impl Fetch<'_> {
 struct PageReader<T> {
     items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
-    /// How many bytes have been read so far.
+    /// The number of bytes that have been read so far.
     length: AtomicUsize,
-    /// How many of them are of fields that may be kept.
+    /// The number of these bytes in fields that may be kept.
     kept: AtomicUsize,
-    /// How many items are kept of them.
+    /// The number of items that are kept.
     count: AtomicUsize,
-    /// How many elements these have.
+    /// The number of elements in these items.
     elements: AtomicUsize,
 }
 
@@ -267,7 +269,7 @@ impl<T> PageReader<T> {
         }
         let elements = Elements::of_answer();
         let items = match read(&content[..kept], &elements) {
-            // The error states a place, which is to be that in the whole page.
+            // The place in an error must be that in the whole page.
             Err(_) if kept < length => {
                 let whole = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
                 read(whole, &Elements::of_answer())?
@@ -288,7 +290,7 @@ impl<T> PageReader<T> {
     }
 }
 
-/// The cause if a list is too long to be read.
+/// Returns the cause of failure for a list that is too long to be read.
 pub(super) fn too_many() -> String {
     format!("the list has more than {OBJECTS} objects")
 }

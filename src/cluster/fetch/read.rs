@@ -20,7 +20,7 @@ pub(super) struct List<T> {
     pub(super) items: Vec<T>,
 }
 
-/// Likewise, with items that share what they have in common.
+/// A list of objects, or a page of one, whose items share their common parts.
 #[derive(Deserialize)]
 #[serde(bound = "T: Deserialize<'de> + Share")]
 pub(super) struct SharingList<T> {
@@ -38,7 +38,7 @@ pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Re
     read_within(kind, body, &Elements::of_answer())
 }
 
-/// Reads an object of a kind with no more than these elements.
+/// Reads an object of a kind with at most these elements.
 pub(super) fn read_within<T: DeserializeOwned>(
     kind: &str,
     body: &[u8],
@@ -50,7 +50,7 @@ pub(super) fn read_within<T: DeserializeOwned>(
     json::read_within(body, elements)
 }
 
-/// What several answers that are kept may have together: as much as one.
+/// The limit for several answers that are kept together: the same as for one.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     bytes: AtomicUsize,
@@ -58,7 +58,7 @@ pub(super) struct Together {
 }
 
 impl Together {
-    /// Reads one of them.
+    /// Reads one of the answers.
     pub(super) fn read<T>(
         &self,
         body: &[u8],
@@ -85,14 +85,14 @@ impl Together {
 
 /// The pages after one.
 pub(super) struct NextPages {
-    /// The token of the first of them.
+    /// The token of the first of these pages.
     pub(super) token: String,
-    /// How many objects they have, if the server knows.
+    /// The number of objects in these pages, if the server knows.
     pub(super) objects: Option<usize>,
 }
 
-/// Returns what follows a page, if anything does. Reads no further than necessary, which is up to
-/// the items in lists as API servers write them.
+/// Returns the pages that follow a page, if any. Reads no further than necessary: up to the items, in lists
+/// as API servers write them.
 ///
 /// # Errors
 ///
@@ -121,7 +121,7 @@ pub(super) fn next_page<'de>(
         .map(|token| NextPages { token, objects }))
 }
 
-/// What an object says about itself.
+/// The kind and metadata of an object.
 #[derive(Default)]
 struct Head {
     kind: Option<String>,

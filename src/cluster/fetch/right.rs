@@ -1,5 +1,5 @@
-//! Which right a refused request lacks, derived from its path as the API server does, and how to
-//! check whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
+//! The right that a refused request lacks, derived from its path as the API server does, and how to check
+//! whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
@@ -64,14 +64,14 @@ pub(super) fn cause(failure: &Failure) -> UnknownFactCause {
     )
 }
 
-/// Whether a write was authorized but refused for its content: by a webhook, say, or a quota.
+/// Whether a write was authorized but rejected for its content, for example by a webhook or a quota.
 fn is_of_admission(failure: &Failure) -> bool {
     let refusals = [" cannot update resource ", " cannot create resource "];
     let unauthorized = |api: &ApiStatus| refusals.iter().any(|it| api.message.contains(it));
     failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 
-/// Returns what to do about an unavailable metrics API, in addition to the controller's message.
+/// Returns the remedy for an unavailable metrics API, in addition to the controller's message.
 pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
         return Some(Note::about(Subject::MissingRight, right.advice()));
@@ -81,7 +81,7 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     else {
         return None;
     };
-    // A Status with details is about one metric, not about the API.
+    // A Status with details concerns one metric, not the API.
     let api = failure.api()?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
     whole.then(|| {

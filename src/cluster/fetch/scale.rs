@@ -1,5 +1,6 @@
-//! The scale of a target. Its absence is an outcome, as it is for the controller. If the user may not
-//! read it, a built-in target itself has the same values; otherwise it is an error of ours.
+//! The scale of a target. Its absence is an outcome, as it is for the controller. If the user may not read
+//! it, the same values are taken from a built-in target itself; for other targets, that is an error of this
+//! program.
 
 use super::super::Failure;
 use super::right::missing;
@@ -15,12 +16,12 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Scale, ScaleError};
 
-/// A scale, or the controller's outcome without one, with its substitute if it was not read itself.
+/// A scale, or the controller's outcome without one, and the substitute if the scale itself was not read.
 #[derive(Clone)]
 pub(super) struct FetchedScale {
     pub(super) scale: Result<Scale, ScaleError>,
     pub(super) basis: Option<Basis>,
-    /// Where it was read, if it was.
+    /// The place at which the scale was read, if it was.
     pub(super) at: Option<ScaleAt>,
 }
 
@@ -46,7 +47,7 @@ impl Fetch<'_> {
     pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<FetchedScale, Failure>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
-            // The engine produces this message before it looks at the scale.
+            // The engine produces this message before it reads the scale.
             return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;

@@ -1,12 +1,13 @@
-//! Objects around a pass that explain its answer: the target itself, the ReplicaSets of its pods, what
-//! else scales or resizes it, and the APIServices of metrics APIs that fail. Each is requested as soon as
-//! what it depends on is known, in parallel with that round's requests, and is waited for no longer than
-//! any other optional answer. What does not arrive is left out, and a note says so; for a right that is
-//! missing, only `-v` does.
+//! Objects around a pass that explain its answer: the target itself, the ReplicaSets of its pods, other
+//! objects that scale or resize it, and the APIServices of metrics APIs that fail. Each is requested as
+//! soon as the objects that it depends on are known, in parallel with that round's requests, and the wait
+//! for it is no longer than for any other optional answer. Whatever does not arrive is left out, and a note
+//! says so; a missing right is shown only with `-v`.
 //!
-//! A pass takes at most three such requests at a time, and no round of its own: whether a metrics API fails is
-//! taken from its discovery and from the last status, not from its answer. So is what is asked about an external
-//! one: its list, which also shows that it is served, if it may not know a metric, and else its APIService.
+//! A pass makes at most three such requests at a time, and no separate round of them: whether a metrics API
+//! fails is determined from its discovery and from the last status, not from its answer. The same holds for
+//! the request about an external metrics API: its list if it may not know a metric, which also shows that
+//! the API is served, and otherwise its APIService.
 
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, Scale};
 
-/// How many of them are requested concurrently.
+/// The number of these objects that are requested concurrently.
 const AT_ONCE: usize = 3;
 
 /// The maximum number of objects read from a whole namespace.
@@ -42,7 +43,7 @@ pub(super) type Wishes = UnboundedSender<Wish>;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     path: String,
-    /// What is not known without it.
+    /// The fact that is unknown without it.
     adds: UnknownFact,
 }
 
@@ -74,14 +75,16 @@ impl Wish {
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
-    /// What the HPA alone implies: its target, and what else scales that.
+    /// Returns the requests that follow from the HPA alone: for its target, and for other objects that scale
+    /// the target.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
         Self::target(hpa)
             .into_iter()
             .chain(Self::scaled_object(hpa))
     }
 
-    /// What follows from the scale: why a metrics API fails, the owners of the pods, and what resizes them.
+    /// Returns the requests that follow from the scale: for the reason why a metrics API fails, the owners of
+    /// the pods, and the objects that resize them.
     pub(super) fn behind(
         hpa: &Hpa,
         scale: Option<&Scale>,
@@ -100,7 +103,8 @@ impl Wish {
         other_targets.into_iter().chain(of_pods)
     }
 
-    /// The APIServices of the metrics APIs that fail, and the list of what the external one serves.
+    /// Returns the requests for the APIServices of the metrics APIs that fail, and for the list of the external
+    /// one.
     pub(super) fn failing_apis(
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
@@ -144,7 +148,7 @@ impl Wish {
         }
     }
 
-    /// The ScaledObjects of a namespace, one of which may have removed its HPA.
+    /// Returns the request for the ScaledObjects of a namespace, one of which may have removed its HPA.
     pub(super) fn scaled_objects(namespace: &str) -> Self {
         Self {
             path: scaled_objects(namespace),
@@ -153,8 +157,8 @@ impl Wish {
     }
 }
 
-/// Returns the names of the APIServices of the metrics APIs of which discovery or the last status says that they
-/// fail.
+/// Returns the names of the APIServices of those metrics APIs that fail according to discovery or the last
+/// status.
 pub(super) fn failing_apis(
     hpa: &Hpa,
     discovery: &Result<Discovery, Failure>,
@@ -181,14 +185,14 @@ pub(super) fn failing_apis(
 const EXTERNAL: &str = "external.metrics.k8s.io";
 const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
-/// Whether the external metrics API may not know a metric, by the last status or for lack of one. KEDA, which
-/// creates its HPAs, lists no names.
+/// Whether the external metrics API may not know a metric, according to the last status or because there is
+/// none. KEDA's API lists no names, so HPAs of KEDA do not ask.
 fn asks_for_names(hpa: &Hpa) -> bool {
     let mut conditions = hpa.status.conditions.iter();
     let is_open = match conditions.find(|it| it.type_ == "ScalingActive") {
         // No pass has evaluated the metrics.
         None => true,
-        // One has no value, and the message is about none or about the first that fails.
+        // A metric has no value, and the message is about no metric or about the first that fails.
         Some(active) => {
             let says = |words: &str| active.status != "False" || active.message.contains(words);
             hpa.lacked_values_of(EXTERNAL) && (says("could not find") || says("not found"))
@@ -198,7 +202,8 @@ fn asks_for_names(hpa: &Hpa) -> bool {
     is_open && is_used() && hpa.scaled_object().is_none()
 }
 
-/// Keeps what the list of the external metrics API says about metrics that fail, for an HPA that asks for it.
+/// Keeps the entries in the list of the external metrics API that concern failed metrics, for an HPA that
+/// requests the list.
 pub(super) fn keep_names(
     surroundings: &mut Surroundings,
     hpa: &Hpa,
@@ -254,10 +259,10 @@ fn scaled_objects(namespace: &str) -> String {
     )
 }
 
-/// What has arrived so far.
+/// The answers that have arrived so far.
 #[derive(Default)]
 pub(super) struct SurroundingAnswers {
-    /// The paths, or lists of several, with the findings that are left out and why, unless they are not.
+    /// The paths, or lists of several, each with the findings that are left out and the reason, if they are.
     asked: RefCell<BTreeMap<String, Option<(UnknownFact, UnknownFactCause)>>>,
     objects: RefCell<Objects>,
 }
@@ -268,7 +273,7 @@ impl SurroundingAnswers {
         surroundings(&self.objects.borrow(), namespace, namespace)
     }
 
-    /// Waits for a list that findings need; they are left out while it is on its way.
+    /// Waits for a list that findings need; they are left out until it arrives.
     pub(super) async fn awaiting<T>(&self, adds: UnknownFact, list: impl Future<Output = T>) -> T {
         let left_out = |why| _ = self.asked.borrow_mut().insert(String::new(), why);
         left_out(Some((adds, UnknownFactCause::Late)));
@@ -277,7 +282,7 @@ impl SurroundingAnswers {
         listed
     }
 
-    /// Returns notes about what has not arrived, except for rights that are missing.
+    /// Returns notes about answers that have not arrived, except for missing rights.
     pub(super) fn unlearnt(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         for (adds, why) in self.asked.borrow().values().flatten() {
@@ -301,7 +306,7 @@ impl SurroundingAnswers {
 }
 
 impl Fetch<'_> {
-    /// Fetches what is wished for into `answers`, until no more wishes can be sent.
+    /// Fetches the wishes into `answers`, until no more can be sent.
     pub(super) async fn surroundings(
         &self,
         mut wishes: UnboundedReceiver<Wish>,
@@ -312,7 +317,7 @@ impl Fetch<'_> {
         wishes.for_each_concurrent(AT_ONCE, fetch).await;
     }
 
-    /// Fetches one wish; false if it is refused.
+    /// Fetches one wish. Returns false if it is refused.
     pub(super) async fn surrounding(
         &self,
         Wish { path, adds }: Wish,
@@ -361,7 +366,7 @@ impl Fetch<'_> {
         read
     }
 
-    /// Notes which findings are left out, if a right is missing; whether it is.
+    /// Records the findings that are left out, if a right is missing. Returns whether it is.
     pub(super) fn measure_new(&self, adds: UnknownFact, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {

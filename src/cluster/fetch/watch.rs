@@ -1,4 +1,4 @@
-//! Watches an HPA for a while: each pass of its controller overwrites the status of the one before.
+//! Watches an HPA for a while: each pass of its controller overwrites the status of the previous one.
 
 use std::time::Duration;
 

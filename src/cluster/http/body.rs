@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, header};
 /// The supported compression, for the header `Accept-Encoding`.
 pub(crate) const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip");
 
-/// The length of an answer that is read sooner than another thread could begin to.
+/// The length of an answer that is read faster than another thread could start.
 const SHORT: usize = 64 << 10;
 
 /// The longest body that is read, inflated.
@@ -21,7 +21,7 @@ pub(crate) const MOST: usize = 128 << 20;
 /// The longest body of an answer without success.
 pub(crate) const MOST_OF_ERROR: usize = 1 << 20;
 
-/// The most memory of all bodies that a session holds at once, compressed and inflated.
+/// The maximum memory of all bodies that a session holds at once, compressed and inflated.
 pub(crate) const MOST_AT_ONCE: usize = 256 << 20;
 
 /// The maximum ratio of deflate.
@@ -35,7 +35,7 @@ pub(crate) struct HeldMemory {
 }
 
 impl HeldMemory {
-    /// Holds nothing yet.
+    /// Returns a holder of no bytes yet.
     pub(crate) fn of(total: &Arc<AtomicUsize>) -> Self {
         Self {
             total: Arc::clone(total),
@@ -43,7 +43,7 @@ impl HeldMemory {
         }
     }
 
-    /// Holds this many bytes in place of the previous number.
+    /// Holds this number of bytes instead of the previous number.
     pub(crate) fn resize(&mut self, bytes: usize) -> io::Result<()> {
         let total = self.total.fetch_add(bytes, Ordering::Relaxed) + bytes - self.bytes;
         self.total.fetch_sub(self.bytes, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Drop for HeldMemory {
     }
 }
 
-/// The content of an answer, inflated. Only a session reads it, so that reading it never holds up a deadline.
+/// The content of an answer, inflated. Only a session reads it, so that reading never delays a deadline.
 #[derive(Debug, Clone)]
 pub struct Body {
     content: Bytes,
@@ -71,19 +71,19 @@ pub struct Body {
 }
 
 impl Body {
-    /// Whether it is read sooner than another thread could begin to.
+    /// Whether the body is read faster than another thread could start.
     pub(super) fn is_short(&self) -> bool {
         self.content.len() <= SHORT
     }
 
-    /// Holds as much again for what is made of it, until that is dropped.
+    /// Holds the same amount of memory again for a value that is derived from the body, until that is dropped.
     pub(crate) fn hold_again(&self) -> io::Result<HeldMemory> {
         let mut held = HeldMemory::of(&self.held.total);
         held.resize(self.content.len())?;
         Ok(held)
     }
 
-    /// Returns what a reader makes of it.
+    /// Returns the reader's result for the body.
     pub(super) fn read<T>(&self, reader: impl FnOnce(&[u8]) -> T) -> T {
         reader(&self.content)
     }
@@ -100,7 +100,7 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    /// Takes a body and the headers of its answer; `most` limits how far it is read.
+    /// Takes a body and the headers of its answer; `most` limits the length that is read.
     pub(crate) fn new(bytes: Vec<u8>, held: HeldMemory, headers: &HeaderMap, most: usize) -> Self {
         let encoding = headers
             .get(header::CONTENT_ENCODING)
@@ -130,12 +130,12 @@ impl Packed {
         self.bytes.len()
     }
 
-    /// Whether it has to be inflated, which may take long.
+    /// Whether the body has to be inflated, which may take long.
     pub(crate) fn is_packed(&self) -> bool {
         self.gzip
     }
 
-    /// Whether it is read sooner than another thread could begin to.
+    /// Whether the body is read faster than another thread could start.
     pub(crate) fn is_short(&self) -> bool {
         !self.gzip && self.len() <= SHORT
     }
@@ -161,7 +161,7 @@ impl Packed {
     /// Stores the content at the start of `memory`, and returns it.
     pub(crate) fn unpack_into<'m>(&self, memory: &'m mut Vec<u8>) -> io::Result<&'m mut [u8]> {
         let length = if self.gzip {
-            // A page of a list, of which each thread inflates one.
+            // A page of a list; each thread inflates one.
             self.inflate(memory, &mut |_| Ok(()))?
         } else {
             memory.clone_from(&self.bytes);
@@ -175,7 +175,7 @@ impl Packed {
         if !self.gzip {
             return Box::new(&*self.bytes);
         }
-        // Far more than precedes the items of a list.
+        // This is far more than the text that precedes the items of a list.
         Box::new(BufReader::with_capacity(1024, self.inflater()))
     }
 
@@ -187,7 +187,7 @@ impl Packed {
         }
     }
 
-    /// Returns the memory that holds it.
+    /// Returns the memory that holds the body.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.bytes
     }

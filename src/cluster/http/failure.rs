@@ -1,6 +1,6 @@
-//! Why a request failed: typed for callers, worded as kubectl words it for people and as
-//! client-go words it for the controller's conditions. It must not carry headers or the user
-//! part of an address. Follows `StandardErrorMessage` of kubectl's `cmd/util`.
+//! The failures of requests: typed for callers, worded as kubectl words them for people and as client-go
+//! words them for the controller's conditions. A failure must not carry headers or the user part of an
+//! address. Follows `StandardErrorMessage` of kubectl's `cmd/util`.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -19,29 +19,29 @@ use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
 use crate::snapshot::command_flags::CommandFlags;
 
-/// How long a resolver has to show that it answers.
+/// The time within which a resolver has to show that it answers.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// A failed request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
-    /// What went wrong.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// `https` or `http`.
     pub scheme: Box<str>,
-    /// The host and port asked.
+    /// The host and port of the request.
     pub host: String,
-    /// How it was asked.
+    /// The method of the request.
     pub method: Method,
     /// The path and query.
     pub path: String,
-    /// How many times it was sent.
+    /// The number of tries.
     pub tries: u32,
-    /// How long that took.
+    /// The time that all tries took.
     pub took: Duration,
     /// The flags with which kubectl reaches the same server as the same user.
     pub command_flags: Arc<CommandFlags>,
-    /// Why it was not sent again although the server asked for it.
+    /// The reason why it was not sent again although the server asked for that.
     pub unwaited: Option<Unwaited>,
 }
 
@@ -57,7 +57,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns its name in a request.
+    /// Returns the method's name in a request.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -73,7 +73,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// What went wrong.
+/// The kind of failure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FailureKind {
     /// The server answered, without success.
@@ -84,16 +84,16 @@ pub enum FailureKind {
     Dns(String),
     /// The server's certificate or its TLS is not acceptable; in the words of Go's library.
     Tls {
-        /// What is wrong.
+        /// The fault.
         cause: String,
-        /// What to do.
+        /// The remedy.
         remedy: Option<TlsRemedy>,
     },
     /// The proxy gives no access. It is named without its user.
     Proxy {
         /// The proxy and where it was configured.
         proxy: String,
-        /// What is wrong.
+        /// The fault.
         cause: ProxyFault,
     },
     /// There was no answer in time.
@@ -102,42 +102,42 @@ pub enum FailureKind {
         after: Duration,
         /// Whether it was the limit for all requests.
         in_all: bool,
-        /// What the request was waiting for.
+        /// The step for which the request was waiting.
         waiting: WaitingFor,
     },
     /// The connection broke.
     Lost(String),
     /// There are no credentials.
     Credentials {
-        /// What is wrong, without any output of the plugin.
+        /// The fault, without any output of the plugin.
         cause: String,
-        /// What to do.
+        /// The remedy.
         hint: Option<String>,
     },
     /// The answer cannot be parsed.
     Body(String),
     /// The answer is a page, such as one to sign in.
     Page,
-    /// It was not sent, because the user interrupted.
+    /// The request was not sent, because the user interrupted.
     Interrupted,
 }
 
 const PAGE: &str = "it is a page in HTML, not an object";
 
-/// Why a proxy gives no access.
+/// The reason why a proxy gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProxyFault {
-    /// It requires a user (407).
+    /// The proxy requires a user (407).
     Unauthorized,
-    /// It cannot connect to the server.
+    /// The proxy cannot connect to the server.
     NoConnection,
-    /// It does not answer in time.
+    /// The proxy does not answer in time.
     Late,
     /// Another error, in the words of the library.
     Other(String),
 }
 
-/// What a request was waiting for when its time was up.
+/// The step for which a request was waiting when its time was up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WaitingFor {
     /// The name server, to resolve the host.
@@ -146,7 +146,7 @@ pub enum WaitingFor {
     Connection,
     /// The server's answer.
     Answer,
-    /// Nothing: it was not sent, because earlier requests under this path had no answer.
+    /// None: the request was not sent, because earlier requests under this path had no answer.
     Unanswered(String),
 }
 
@@ -197,13 +197,13 @@ impl Failure {
         }
     }
 
-    /// Returns the same failure for another path, as whose answer it counts.
+    /// Returns the same failure for another path, as if it were that path's answer.
     pub(crate) fn of_path(self, path: String) -> Self {
         Self { path, ..self }
     }
 
-    /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles, and why it was
-    /// not retried.
+    /// Returns ` (retried 3 times in 2s)` if the request was retried, and says whether the server throttles,
+    /// and why it was not retried.
     pub(crate) fn patience(&self) -> String {
         let length =
             |time: Duration| crate::apimachinery::go::duration(time.try_into().unwrap_or_default());
@@ -232,7 +232,7 @@ impl Failure {
         format!("{unwaited}{throttles} (retried {again} {times} in {took})")
     }
 
-    /// Returns the error's text in client-go, which the controller puts into conditions.
+    /// Returns the text of the error in client-go, which the controller puts into conditions.
     pub fn client_go(&self) -> String {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
@@ -247,7 +247,7 @@ impl Failure {
         }
     }
 
-    /// What went wrong, in a few words.
+    /// Returns the cause in a few words.
     pub(crate) fn cause(&self) -> String {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
@@ -299,7 +299,7 @@ impl Failure {
         }
     }
 
-    /// Returns what to do about it, if there is advice.
+    /// Returns the remedy, if there is one.
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
             FailureKind::Tls { remedy, .. } => remedy.map(|remedy| remedy.as_str().to_owned()),
@@ -418,8 +418,8 @@ fn bare_host(host: &str) -> &str {
     }
 }
 
-/// Whether the resolver answers at all for a host name. If it still says nothing after a connection
-/// timed out, the connection was waiting for it.
+/// Whether the resolver answers at all for a host name. If it is still silent after a connection timed out,
+/// the connection was waiting for it.
 pub(crate) async fn resolves(host: &str) -> bool {
     let name = bare_host(host).to_owned();
     if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
@@ -429,8 +429,8 @@ pub(crate) async fn resolves(host: &str) -> bool {
     timeout(MOMENT, lookup).await.is_ok()
 }
 
-/// Finds the reason in an error of the client and all that it wraps. `proxy` is the proxy in use, safe
-/// to print.
+/// Finds the reason in an error of the client and the errors that it wraps. `proxy` is the proxy in use,
+/// safe to print.
 pub(crate) fn classify(
     e: &(dyn StdError + 'static),
     host: &str,
@@ -459,7 +459,7 @@ pub(crate) fn classify(
     let last = texts.last().cloned().unwrap_or_default();
     let says = |part: &str| texts.iter().any(|text| text.contains(part));
     let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
-    // Its connection was still being made.
+    // The connection was still being made.
     if io_kind == Some(io::ErrorKind::Interrupted) {
         return FailureKind::Interrupted;
     }

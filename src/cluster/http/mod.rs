@@ -1,5 +1,5 @@
-//! A session with an API server: what its requests share, what it logs, and the time that is left to read answers.
-//! It must not print.
+//! A session with an API server: the state that its requests share, its log, and the remaining time to read
+//! answers. It must not print.
 
 pub(crate) mod body;
 pub(crate) mod failure;
@@ -28,10 +28,10 @@ use super::http::retry::TotalWait;
 use crate::secret::Secrets;
 use crate::snapshot::command_flags::CommandFlags;
 
-/// The most memory of one body that is kept for the next.
+/// The maximum memory of one body that is kept for the next.
 const REUSED: usize = 8 << 20;
 
-/// How many warnings of a server are kept.
+/// The number of a server's warnings that are kept.
 const WARNINGS: usize = 100;
 
 /// The verbosity from which retries are shown.
@@ -67,10 +67,10 @@ struct Inner {
     deadline: Mutex<Option<Instant>>,
     /// Whether many objects are read; see [`Session::read_many`].
     reads_many: AtomicBool,
-    /// How many consecutive requests an API has not answered, by the start of its paths.
+    /// The number of consecutive requests that an API has not answered, by the start of its paths.
     unanswered: Mutex<BTreeMap<String, u32>>,
     sent: AtomicUsize,
-    /// How long requests have waited to be sent again.
+    /// The time that requests have waited to be sent again.
     waited: Mutex<TotalWait>,
     /// The size of all bodies that are held.
     held: Arc<AtomicUsize>,
@@ -171,7 +171,7 @@ impl Session {
         asked.map(|(_, note)| note.clone()).collect()
     }
 
-    /// Extends the time for all requests by the time that this many consecutive requests may take.
+    /// Extends the time limit for all requests by the time that this many consecutive requests may take.
     pub fn allow(&self, requests: u32) {
         let Some(request) = self.inner.plan.limits.request else {
             return;
@@ -181,20 +181,20 @@ impl Session {
         }
     }
 
-    /// Prepares for reading many objects: the time for all requests restarts with each answer, and an API
+    /// Prepares for reading many objects: the time limit for all requests restarts with each answer, and an API
     /// that does not answer is given up.
     pub(crate) fn read_many(&self) {
         self.inner.reads_many.store(true, Ordering::Relaxed);
     }
 
-    /// Extends the time for all requests by a time in which nothing is requested.
+    /// Extends the time limit for all requests by a period in which nothing is requested.
     pub fn wait(&self, time: Duration) {
         if let Some(end) = lock(&self.inner.deadline).as_mut() {
             *end += time;
         }
     }
 
-    /// Stops writing: nothing more is written, and whatever waits for a retry gives up.
+    /// Stops writing: nothing more is written, and a write that waits for a retry gives up.
     pub fn stop(&self) {
         self.inner.stopped.send_replace(true);
     }
@@ -207,7 +207,7 @@ impl Session {
         }
     }
 
-    /// Waits for another thread, within the time for all requests.
+    /// Waits for another thread, within the time limit for all requests.
     pub(crate) async fn finished<T>(&self, task: JoinHandle<io::Result<T>>) -> io::Result<T> {
         let done = match self.deadline() {
             Some(end) => timeout_at(end, task).await.map_err(|_| {
@@ -219,12 +219,12 @@ impl Session {
         done.unwrap_or_else(|e| Err(e.into()))
     }
 
-    /// Returns what a reader makes of an answer, within the time for all requests. Another thread reads
-    /// unless it is short, so that no answer holds up a deadline or a signal.
+    /// Returns a reader's result for an answer, within the time limit for all requests. Unless the answer is
+    /// short, it is read on another thread, so that it delays no deadline or signal.
     ///
     /// # Errors
     ///
-    /// The time was over before.
+    /// The time limit was reached first.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         body: &Body,
@@ -237,11 +237,11 @@ impl Session {
         self.aside(move || body.read(reader)).await
     }
 
-    /// Works on another thread, within the time for all requests. Nothing waits for work that is late.
+    /// Runs work on another thread, within the time limit for all requests. Late work is not waited for.
     ///
     /// # Errors
     ///
-    /// The time was over before.
+    /// The time limit was reached first.
     pub(crate) async fn aside<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -253,7 +253,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// It cannot be read, or not in time.
+    /// The object cannot be read, or not in time.
     pub(crate) async fn object<T: Send + 'static>(
         &self,
         path: &str,
@@ -265,12 +265,12 @@ impl Session {
             .map_err(|cause| self.unreadable(path, cause))
     }
 
-    /// Returns a text of the server without what was sent to it.
+    /// Returns a server's text without the secrets that were sent to it.
     pub(crate) fn struck(&self, text: String) -> String {
         self.clients().sent.struck_from(text)
     }
 
-    /// Makes sure that an answer is no page.
+    /// Checks that an answer is not a web page.
     pub(crate) fn no_page(&self, path: &str, content_type: &str) -> Result<(), Failure> {
         let media = content_type.split(';').next().unwrap_or_default().trim();
         if media.eq_ignore_ascii_case("text/html") {
@@ -310,7 +310,7 @@ impl Session {
         lock(&self.inner.notes).push((RETRIES, note));
     }
 
-    /// Adds to the log what several may have to say.
+    /// Adds a message to the log once, even if it has several causes.
     pub(crate) fn note_once(&self, note: String) {
         let said = self.notes(RETRIES).contains(&note);
         if !said {

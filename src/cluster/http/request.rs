@@ -1,6 +1,6 @@
-//! The requests of a session, and the tries of each: what is sent again, after which pause, and what a failure
-//! says. It must not repeat a write unless the server says that it did not act on it. Follows `rest.Request` of
-//! client-go.
+//! The requests of a session, and the tries of each: which ones are repeated, after which pause, and the content
+//! of a failure. A write must not be repeated unless the server says that it did not act on it. Follows
+//! `rest.Request` of client-go.
 
 use std::borrow::Cow;
 use std::io;
@@ -24,7 +24,8 @@ use crate::cluster::connect::Clients;
 use crate::cluster::connect::exec::PluginFault;
 use crate::secret::Secrets;
 
-/// An API is given up after this many consecutive requests without an answer, if many objects are read.
+/// The number of consecutive requests without an answer after which an API is given up, if many objects are
+/// read.
 const UNANSWERED: u32 = 4;
 
 const JSON: &str = "application/json";
@@ -37,12 +38,12 @@ struct HttpRequest<'a> {
     body: &'a [u8],
 }
 
-/// How long to wait before a request is sent again, by its failure, the server's `Retry-After` and the tries so
-/// far; `None` if it is not.
+/// The wait before a request is sent again, according to its failure, the server's `Retry-After` and the
+/// tries so far; `None` if it is not sent again.
 type Wait<'w> = dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration> + 'w;
 
 impl Session {
-    /// Requests a path with its query, with our own patience.
+    /// Requests a path with its query, with this program's patience.
     ///
     /// # Errors
     ///
@@ -52,7 +53,7 @@ impl Session {
         self.unpacked(Method::Get, path, answer).await
     }
 
-    /// Requests, with our own patience, a body that another thread inflates.
+    /// Requests a body that another thread inflates, with this program's patience.
     pub(crate) async fn get_packed(
         &self,
         path: &str,
@@ -61,8 +62,8 @@ impl Session {
         self.get_with(path, accept, Patience::Own).await
     }
 
-    /// Asks as the controller does, for answers that go into its conditions: what it treats as a failure is
-    /// not retried.
+    /// Requests a path as the controller does, for answers that go into its conditions: failures that the
+    /// controller accepts as such are not retried.
     ///
     /// # Errors
     ///
@@ -104,8 +105,8 @@ impl Session {
         })
     }
 
-    /// Sends a write once. It is sent again only if the server has said that it did not act on it: the
-    /// server rejected the credentials and there are fresh ones, or asked to retry later.
+    /// Sends a write once. It is sent again only if the server has said that it did not act on it: because it
+    /// rejected the credentials and there are fresh ones, or asked to retry later.
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl Session {
         self.unpacked(method, path, answer).await
     }
 
-    /// Requests with our own patience, except that failures with an answer are not retried.
+    /// Requests a path with this program's patience, except that failures with an answer are not retried.
     ///
     /// # Errors
     ///
@@ -201,8 +202,8 @@ impl Session {
             let clients = self.clients();
             let client = match method {
                 Method::Get => clients.reads.clone(),
-                // The server may be closing a kept connection at this moment, and then no one could
-                // tell whether the write arrived.
+                // The server may be closing a kept connection at this moment, and then
+                // it could not be determined whether the write arrived.
                 _ => clients.source.client_until(self.inner.stopped.subscribe()),
             };
             let sent = Instant::now();
@@ -238,11 +239,11 @@ impl Session {
         }
     }
 
-    /// Waits; with a write, only until writing is stopped.
+    /// Waits; for a write, only until writing is stopped.
     async fn pause(&self, method: Method, time: Duration) {
         let mut stopping = self.inner.stopped.subscribe();
         let stopped = stopping.wait_for(|stopped| *stopped && method != Method::Get);
-        // Either way the next try finds out.
+        // In either case, the next try reveals the state.
         let _ = timeout(time, stopped).await;
     }
 
@@ -281,8 +282,8 @@ impl Session {
         failure
     }
 
-    /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were
-    /// rejected; returns whether there is a newer one.
+    /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were rejected.
+    /// Returns whether there is a newer one.
     async fn renew(&self, age: u32) -> Result<bool, Failure> {
         let inner = &self.inner;
         if !inner.plan.has_plugin() {
@@ -313,7 +314,7 @@ impl Session {
             age: now + 1,
             ..clients
         };
-        // Someone may have had to type something.
+        // The user may have had to type something.
         if let Some(end) = lock(&inner.deadline).as_mut() {
             *end += begun.elapsed();
         }
@@ -354,19 +355,19 @@ impl Session {
     }
 }
 
-/// A failed try, with the time that the server asks to wait before the next.
+/// A failed try, with the wait before the next one that the server asks for.
 type FailedTry = (Failure, Option<Duration>);
 
 /// One try of a request.
 struct Try<'t> {
     session: &'t Session,
     ask: &'t HttpRequest<'t>,
-    /// What is sent, and does not show in what the server says.
+    /// The secrets that are sent, and are removed from the server's texts.
     credential: &'t Secrets,
     begun: Instant,
-    /// The end of the time for all requests.
+    /// The end of the time limit for all requests.
     overall: Option<Instant>,
-    /// When it has to be over, which is no later than that.
+    /// The end of the time limit for this try, which is no later than `overall`.
     end: Option<Instant>,
 }
 
@@ -510,7 +511,7 @@ impl<'t> Try<'t> {
         Ok((parts, packed))
     }
 
-    /// What an answer without success says.
+    /// Returns the failure in an answer without success.
     fn unsuccessful(&self, parts: &Parts, body: Packed) -> FailedTry {
         // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
         let whole = |body: &[u8]| json::text(body).map_or_else(|_| String::new(), Cow::into_owned);

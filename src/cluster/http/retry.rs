@@ -1,23 +1,23 @@
-//! When to retry a GET, and how long to wait first. It only decides, and allows retrying a write
-//! only if the server says that it did not act (429). Narrower than kube's own policy, which retries for
-//! minutes; follows client-go's `with_retry.go` in what it considers transient.
+//! Decides whether to retry a GET, and how long to wait first. Nothing is sent here, and a retry of a write
+//! is allowed only if the server says that it did not act (429). The policy is narrower than kube's, which
+//! retries for minutes, and follows client-go's `with_retry.go` in what it considers transient.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Tries of one GET, including the first.
+/// The number of tries of one GET, including the first.
 pub(crate) const TRIES: u32 = 4;
-/// The longest wait that a server may ask for. One that asks for more is not asked again.
+/// The longest wait that a server may ask for. A server that asks for more is not asked again.
 pub(crate) const LONGEST: Duration = Duration::from_secs(10);
-/// The longest that all waits of a session take together: hundreds of requests may each be told to wait.
+/// The maximum time of all waits of a session: hundreds of requests may each be asked to wait.
 pub(crate) const IN_ALL: Duration = Duration::from_secs(30);
 
-/// Why a request is not sent again although the server asked for it.
+/// The reason why a request is not sent again although the server asked for that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unwaited {
-    /// It asked to wait for this many seconds.
+    /// The server asked to wait for this many seconds.
     Long(u32),
     /// All waits of the session together would be too long.
     InAll,
@@ -31,7 +31,7 @@ pub(crate) struct TotalWait {
 }
 
 impl TotalWait {
-    /// Counts a wait that begins now; false if it would be too much in all.
+    /// Counts a wait that begins now; returns false if the total would be too long.
     pub(crate) fn take(&mut self, now: Instant, wait: Duration) -> bool {
         let begin = self.until.map_or(now, |until| until.max(now));
         let more = (now + wait).saturating_duration_since(begin);
@@ -44,7 +44,7 @@ impl TotalWait {
     }
 }
 
-/// How one try ended.
+/// The outcome of one try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// The server answered without success, and may have said when to retry.
@@ -53,16 +53,16 @@ pub(crate) enum Ending {
     Lost,
 }
 
-/// Whose patience applies.
+/// The patience that applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Ours: retries even if the server does not ask for it.
+    /// This program's: retries even if the server does not ask for it.
     Own,
     /// The controller's: a failure is its answer, unless the server asks to retry.
     Controllers,
 }
 
-/// Returns the wait before the next try; `None` to give up. `tries` counts those made.
+/// Returns the wait before the next try; `None` to give up. `tries` is the number of tries so far.
 pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Duration> {
     if tries >= TRIES {
         return None;

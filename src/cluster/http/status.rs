@@ -24,7 +24,7 @@ pub struct ApiStatus {
     pub html: bool,
 }
 
-/// The longest text of a Status that is kept: more than any condition of an object shows.
+/// The maximum length of a Status text that is kept: more than any condition of an object shows.
 pub(super) const LONGEST_TEXT: usize = 8 << 10;
 
 #[derive(Deserialize)]
@@ -82,8 +82,8 @@ impl ApiStatus {
     }
 }
 
-/// Returns what is kept of a text of the server: without what was sent to it, and then no more than a limit, because
-/// a cut could leave a part of a secret.
+/// Returns the part of a server's text that is kept: first the secrets that were sent are removed, and then
+/// it is cut to a limit, because a cut could leave a part of a secret.
 pub(super) fn kept(text: String, sent: &Secrets) -> String {
     let mut text = sent.struck_from(text);
     if text.len() > LONGEST_TEXT {

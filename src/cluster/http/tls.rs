@@ -1,18 +1,18 @@
-//! What is wrong with a server's certificate, in the words of Go's libraries, and what to do about
-//! it. Skipping verification is never the first advice. Follows the errors of `crypto/x509` and `crypto/tls`.
+//! Explains the fault in a server's certificate in the words of Go's libraries, with the remedy. Skipping
+//! verification is never the first advice. Follows the errors of `crypto/x509` and `crypto/tls`.
 
 use rustls::{CertificateError, Error};
 
-/// What to do about a server's TLS.
+/// The remedy for a fault in a server's TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TlsRemedy {
-    /// Trust its certificate authority.
+    /// Trust the server's certificate authority.
     Authority,
     /// Verify another name.
     ServerName,
     /// Renew the certificate.
     Renew,
-    /// Sign a certificate with the one of the authority.
+    /// Sign a certificate for the server with that of the authority.
     Sign,
     /// Send another certificate of the client.
     Client,
@@ -21,7 +21,7 @@ pub enum TlsRemedy {
 }
 
 impl TlsRemedy {
-    /// What to do if it is an API server.
+    /// Returns the advice if the server is an API server.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Authority => "use --certificate-authority with the cluster's CA file",
@@ -34,7 +34,7 @@ impl TlsRemedy {
     }
 }
 
-/// Returns the cause of a TLS error, and what to do about it.
+/// Returns the cause of a TLS error, and the remedy.
 pub(super) fn explain(e: &Error, host: &str) -> (String, Option<TlsRemedy>) {
     match e {
         Error::InvalidCertificate(e) => {
@@ -95,7 +95,7 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) 
     }
 }
 
-/// What Go accepts if the same certificate is trusted, and rustls does not.
+/// The message for a certificate that Go accepts if it is trusted itself, and rustls does not.
 const OF_AUTHORITY: &str =
     "the certificate is a certificate authority's own, which is not accepted for a server";
 

@@ -1,5 +1,5 @@
-//! `Warning` headers, of which the API server sends those with code 299. Nothing is printed here.
-//! Follows `ParseWarningHeaders` of apimachinery's `util/net`.
+//! `Warning` headers; the API server's have code 299. Nothing is printed here. Follows
+//! `ParseWarningHeaders` of apimachinery's `util/net`.
 
 /// Returns the texts of one header, which may have several warnings: `299 - "text" "date"`. Everything
 /// after a malformed one is dropped.

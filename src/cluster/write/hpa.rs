@@ -1,6 +1,6 @@
-//! The HPA when a scale is written: it is read again before, and afterwards its status and an event about
-//! it are written, as the controller does. Follows `updateStatus` of the controller and client-go's event
-//! recorder; what to write is decided elsewhere.
+//! The HPA during a write of its target's scale: it is read again before the write, and afterwards its
+//! status and an event about it are written, as the controller does. Follows `updateStatus` of the
+//! controller and client-go's event recorder; the contents are decided elsewhere.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ impl Write for StatusWrite<'_> {
             path_of(session, &read.hpa),
             query(self.dry_run)
         );
-        // What a write omits is removed, such as labels.
+        // Fields that a write omits are removed, such as labels.
         let mut object = read.object.clone();
         object["status"] = json!(self.status);
         let response = session
@@ -117,7 +117,7 @@ impl Write for StatusWrite<'_> {
             })?
             .into_hpa();
         let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());
-        // A status that stays the same is not stored, and nothing is in a dry run.
+        // An unchanged status is not stored, and neither is anything in a dry run.
         let stays = self.dry_run || json!(before.status) == json!(self.status);
         let cause = match () {
             () if of(&after) != of(before) => "the answer is another HPA",
@@ -167,7 +167,7 @@ pub struct Happened<'a> {
     pub reason: &'a str,
     /// The text.
     pub message: &'a str,
-    /// Its time.
+    /// The time of the event.
     pub time: Timestamp,
 }
 
@@ -284,7 +284,7 @@ impl Write for EventWrite<'_> {
             .await;
         let body = match sent {
             Ok(response) => response.body,
-            // Nothing else has its name, so something on the way has sent it before.
+            // Nothing else has its name, so it was sent before by something on the way.
             Err(e) if e.api().is_some_and(exists) => return Ok(()),
             Err(e) => return Err(e),
         };
@@ -302,7 +302,7 @@ impl Write for EventWrite<'_> {
                 Ok(ReadBack::Written((), true))
             }
             Err(e) if e.is_not_found() => Ok(ReadBack::Still),
-            // Those who may send events may not be allowed to read them. Sending it again reveals the same.
+            // Users who may create events may not be allowed to read them. Sending the event again reveals the same.
             Err(e) if e.is_forbidden() => Ok(ReadBack::Hidden),
             Err(e) => Err(e),
         }

@@ -1,5 +1,5 @@
-//! Writes of a scale, and of the HPA's status and event that follow; each names the state that it
-//! replaces. What to write is decided elsewhere.
+//! Writes of a scale, and of the HPA's status and event that follow. Each write names the state that it
+//! replaces. The contents are decided elsewhere.
 
 pub mod hpa;
 pub mod scale;

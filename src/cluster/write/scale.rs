@@ -1,5 +1,6 @@
-//! The only write of a scale. It names the state of the scale that the decision is based on, so it replaces
-//! no other. It must not decide what to write. Its preconditions follow upstream's `scaleUpdatedObjectInfo`.
+//! The only write of a scale. It names the state of the scale on which the decision is based, so it
+//! replaces no other. The replicas are decided elsewhere. Its preconditions follow upstream's
+//! `scaleUpdatedObjectInfo`.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::cluster::{Failure, Method, Session};
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::written::FIELD_MANAGER;
 
-/// Where a scale is read and written.
+/// The place where a scale is read and written.
 pub(crate) trait Scales {
     /// Returns the current scale.
     async fn read(&self) -> Result<ScaleState, Failure>;
@@ -24,7 +25,7 @@ pub(crate) trait Scales {
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure>;
     /// Returns the failure for a successful answer that does not prove the write.
     fn unproven(&self, cause: &str) -> Failure;
-    /// Returns who last set the replicas, if known.
+    /// Returns the last writer of the replicas, if known.
     async fn owner(&self) -> Option<String>;
     /// Waits a moment for writes in flight.
     async fn pause(&self, time: Duration);
@@ -154,7 +155,7 @@ pub async fn write(
     replicas: i32,
     cut: impl Future<Output = ()>,
 ) -> Fate<ScaleState> {
-    // However much time has been used up, leave some to determine the outcome.
+    // Even if much time has been used up, this leaves some to determine the outcome.
     session.allow(settle::REQUESTS);
     settled(
         &Remote {
@@ -180,7 +181,7 @@ pub(crate) async fn settled<S: Scales>(
 }
 
 /// Replicas to be written over a state. The first write to arrive changes the resourceVersion, which
-/// keeps out a second one.
+/// excludes a second one.
 struct Replicas<'s, S> {
     scales: &'s S,
     from: &'s ScaleState,
@@ -196,7 +197,7 @@ impl<S: Scales> Write for Replicas<'_, S> {
             return Err(self.scales.unproven("the answer has no resourceVersion"));
         }
         if after.resource_version == self.from.resource_version {
-            // A webhook that undoes the change leaves the target as it was; if so, reading shows the same.
+            // A webhook that undoes the change leaves the target unchanged; if so, reading shows the same.
             let is_undone =
                 after == *self.from && self.scales.read().await.is_ok_and(|now| now == after);
             if !is_undone {

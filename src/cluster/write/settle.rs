@@ -1,5 +1,5 @@
-//! The outcome of a write. A write names the state that it replaces, so it replaces no other; if its
-//! answer is lost, reading again shows the outcome. It must not decide what to write.
+//! The outcome of a write. A write names the state that it replaces, so it replaces no other; if its answer
+//! is lost, reading again shows the outcome. The content is decided elsewhere.
 
 use std::future::ready;
 use std::pin::Pin;
@@ -14,36 +14,37 @@ use crate::cluster::{ApiStatus, Failure, FailureKind, WaitingFor};
 /// The outcome of a write, with the server's state afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fate<T> {
-    /// It was written.
+    /// The write was executed.
     Written {
         /// The state afterwards.
         state: T,
-        /// What confirmed it.
+        /// The evidence that the write was executed.
         told: Told,
     },
-    /// The server says that someone else was first: it was not written.
+    /// The server says that someone else was first: the write was not executed.
     Overtaken(String),
-    /// The answer was lost, and the current state is someone else's: it was not written and no longer can
-    /// be, or was overwritten.
+    /// The answer was lost, and the current state is someone else's: the write was not executed and no longer
+    /// can be, or was overwritten.
     Superseded(String),
-    /// The server refused it, or it was not sent: it was not written.
+    /// The server refused the write, or it was not sent: it was not executed.
     Refused(Failure),
-    /// It may have been written, or still may be: why there is no answer, and why reading did not tell.
+    /// The write may have been executed, or still may be: the reason why there is no answer, and the reason why
+    /// reading did not tell.
     Unknown(String, String),
 }
 
-/// What confirmed that a write was executed.
+/// The evidence that a write was executed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
-    /// Its answer.
+    /// The answer to the write.
     Answer,
     /// The answer to the same write sent again, because the first answer was lost.
     Again(String),
-    /// Reading, because it was in conflict with another one that wrote the same under the same name. That is the
-    /// write itself if something between here and the server sent it twice, or else another run of this program:
-    /// nothing that a server stores tells which.
+    /// Reading, because the write was in conflict with another one that wrote the same under the same name.
+    /// That is the write itself, if something between here and the server sent it twice, or else another run of
+    /// this program: nothing that a server stores tells which.
     Conflict(String),
-    /// Reading, because the answer was lost; and whether `managedFields` show that it was this write.
+    /// Reading, because the answer was lost; the bool says whether `managedFields` show that it was this write.
     /// If they do not, someone else may have written the same.
     Reading(String, bool),
 }
@@ -52,9 +53,9 @@ pub enum Told {
 pub(crate) trait Write {
     /// The state afterwards.
     type State;
-    /// Sends it. Sent twice, it must not be executed twice.
+    /// Sends the write. Sent twice, it must not be executed twice.
     async fn send(&self) -> Result<Self::State, Failure>;
-    /// Checks whether it has arrived.
+    /// Checks whether the write has arrived.
     async fn look(&self) -> Result<ReadBack<Self::State>, Failure>;
     /// Waits a moment for writes in flight.
     async fn pause(&self, time: Duration);
@@ -62,17 +63,18 @@ pub(crate) trait Write {
     fn open(&self) -> String;
 }
 
-/// What a look shows about a write.
+/// The evidence of a write when its object is read.
 pub(crate) enum ReadBack<T> {
-    /// It has not arrived, and still may.
+    /// The write has not arrived, and still may.
     Still,
-    /// Whether it has may not be read.
+    /// Whether the write has arrived may not be read.
     Hidden,
-    /// What it says is there, and whether `managedFields` show that it is from this program.
+    /// The written content is there; the bool says whether `managedFields` show that it is from this program.
     Written(T, bool),
-    /// Something else from this program is there, such as what a webhook made of it; in words.
+    /// Other content from this program is there, such as a webhook's change of it; in words.
     Changed(T, String),
-    /// It has not arrived and no longer can, or was overwritten; in words, and whether that was someone else.
+    /// The write has not arrived and no longer can, or was overwritten; in words. The bool says whether that
+    /// was someone else.
     Replaced(String, bool),
 }
 
@@ -89,18 +91,18 @@ const LOOKING: Duration = Duration::from_secs(15);
 /// The maximum number of requests to determine the outcome, including the write and its repetition.
 pub(crate) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 
-/// What a failed write says about its outcome.
+/// The evidence of a failed write about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// It was not sent.
+    /// The write was not sent.
     Unsent,
-    /// A request was refused, and no other one for the same write is known of.
+    /// A request was refused, and no other request for the same write is known.
     Refused,
     /// The object is gone.
     Gone,
-    /// The object had changed, and perhaps by this write: a proxy or a retry may have sent it before.
+    /// The object had changed, perhaps by this write: a proxy or a retry may have sent it before.
     Conflict,
-    /// It may have been written, or may still be in flight.
+    /// The write may have been executed, or may still be in flight.
     UnderWay,
 }
 
@@ -112,7 +114,7 @@ fn after(failure: &Failure) -> After {
             404 if status.from_server => After::Gone,
             409 if status.from_server => After::Conflict,
             _ if is_refusal(status) => After::Refused,
-            // Whatever else is between here and the store may answer so after the store has acted.
+            // Any other component between here and the store may give this answer after the store has acted.
             _ => After::UnderWay,
         },
         // Nothing was sent: there was no connection, or the write was stopped.
@@ -140,8 +142,8 @@ fn after(failure: &Failure) -> After {
 /// authentication, authorization, decoding, validation and throttling.
 const REFUSALS: [u16; 9] = [400, 401, 403, 405, 406, 413, 415, 422, 429];
 
-/// What the API server answers, with 429 and not as a Status, if it has too many requests. The words are those of
-/// `tooManyRequests` of apiserver.
+/// The API server's answer to too many requests, with 429 and not as a Status. The words are those of
+/// `tooManyRequests` in apiserver.
 const THROTTLED: &str = "Too many requests, please try again later.";
 
 /// Whether an answer shows that its request did not reach the store, because the API server refused it. Every other
@@ -154,8 +156,8 @@ fn is_refusal(status: &ApiStatus) -> bool {
     }
 }
 
-/// Whether an admission webhook denied the request, or could not be asked. The words are those of `ToStatusErr` and
-/// `ErrCallingWebhook` of apiserver.
+/// Whether an admission webhook denied the request, or could not be called. The words are those of
+/// `ToStatusErr` and `ErrCallingWebhook` in apiserver.
 pub(crate) fn is_denial(status: &ApiStatus) -> bool {
     let message = &status.message;
     let denied =
@@ -171,8 +173,9 @@ fn is_gone(failure: &Failure) -> bool {
         .is_some_and(|status| status.code == 404 && status.from_server)
 }
 
-/// Looks once for a write whose request was refused: something on the way may have sent it twice, and the first
-/// may have been executed. The refusal stands unless the look shows the write, or a change that may be it.
+/// Looks once for a write whose request was refused: something on the way may have sent it twice, and the
+/// first request may have been executed. The refusal stands unless the look shows the write, or a change
+/// that may be the write.
 async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
     let refused = failure.to_string();
     match timeout(LOOKING, write.look()).await {
@@ -189,11 +192,11 @@ async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) 
     }
 }
 
-/// Writes, and determines the outcome. A write is sent twice at most: whichever arrives first keeps the
-/// other out. Once `cut` completes, the answer is no longer awaited and nothing is sent again.
+/// Writes, and determines the outcome. A write is sent at most twice: whichever request arrives first
+/// excludes the other. Once `cut` completes, the answer is no longer awaited and nothing is sent again.
 pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) -> Fate<W::State> {
     pin!(cut);
-    // A cut write is dropped here with all that it holds, or a look could wait for it forever.
+    // A cut write is dropped here with all that it holds; otherwise, a look could wait for it forever.
     let sent = {
         let sent = write.send();
         pin!(sent);
@@ -233,15 +236,15 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
     }
 }
 
-/// Why a write is looked for.
+/// The reason why a write is looked for.
 enum Doubt {
-    /// Its answer was lost; whether to send it once more.
+    /// The answer was lost; `again` says whether to send the write once more.
     Lost { again: bool },
-    /// It was in conflict with another write, or with itself.
+    /// The write was in conflict with another write, or with itself.
     Conflict,
 }
 
-/// Why it is not known whether a conflict was with another write.
+/// The reason why it is unknown whether a conflict was with another write.
 const NO_WRITER: &str = "who wrote it cannot be read";
 
 /// Looks for a write whose outcome is in doubt.

@@ -11,24 +11,24 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Failure, FailureKind, Session, WaitingFor};
 
-/// The first pause between two looks; each is twice as long as the one before, up to the last.
+/// The first pause between two looks; each is twice as long as the previous one, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
 const LAST: Duration = Duration::from_secs(2);
 /// The minimum time for a look, even the last one.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// How a wait ended.
+/// The outcome of a wait.
 #[derive(Debug, Clone, PartialEq)]
 pub enum End {
     /// All replicas are ready.
     Ready,
-    /// Someone has changed the count to this one; and who, if known.
+    /// The count was changed to this one; with the writer, if known.
     Changed(i32, Option<String>),
     /// The target is gone, or another has its name.
     Gone,
-    /// The time was up: this many were ready.
+    /// The time was up; this many replicas were ready.
     TimedOut(i32),
-    /// The time was up, and at the end the target could not be read.
+    /// The time was up, and in the end the target could not be read.
     Unread(Failure),
 }
 

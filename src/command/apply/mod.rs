@@ -36,14 +36,14 @@ use crate::report::apply::{ApplyResult, question};
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
 
-/// How long to wait for the response to a write after a signal.
+/// The time to wait for the response to a write after a signal.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The first pause before starting over, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
-/// A whole run takes as many requests, one after the other, and a custom kind one more.
+/// The number of consecutive requests of a whole run, with one more for a custom kind.
 const ROUNDS: u32 = 6;
 
 /// Applies the pass of one HPA; the text is for standard output.
@@ -131,7 +131,7 @@ fn check(args: &Apply, terminal: &Terminal) -> Result<bool, Error> {
     Ok(asks)
 }
 
-/// The report, unless it was shown before, and what became of the write.
+/// Returns the report, unless it was shown before, and the outcome of the write.
 fn text(page: Option<&Page>, result: &ApplyResult<'_>, terminal: &Terminal) -> String {
     let layout = terminal.layout();
     let mut text = page.map_or_else(String::new, |page| page::page(page, &layout));
@@ -160,7 +160,7 @@ impl Attempts<'_> {
     }
 
     /// Tries until the change is written or rejected, and starts over if something has changed, as often as
-    /// allowed. Confirming takes time, so a yes is for the change, which is then decided again.
+    /// allowed. Confirmation takes time, so a yes applies to the change, which is then decided again.
     async fn attempts(&self, asks: bool) -> Result<WritePlan, Error> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
@@ -227,7 +227,7 @@ impl Attempts<'_> {
         let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
-        // What was typed before the question was shown does not answer it.
+        // Input that was typed before the question was shown does not answer it.
         forget_typed();
         let question = clean(&question(&explanation, change), self.terminal.ascii);
         self.tell(&format!("\n{question} [y/N] "));
@@ -297,7 +297,7 @@ impl Attempts<'_> {
         Ok(())
     }
 
-    /// The HPA right before the write, if neither it nor the scale has changed.
+    /// Returns the HPA right before the write, if neither it nor the scale has changed.
     async fn unmoved(&self, plan: &WritePlan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
         let (read, state) = tokio::join!(
@@ -312,13 +312,13 @@ impl Attempts<'_> {
         }
     }
 
-    /// Ends soon after a first signal, when the response is no longer waited for.
+    /// Ends soon after the first signal, when the response is no longer waited for.
     async fn cut(&self) {
         self.interrupts.come(1).await;
         sleep(GRACE).await;
     }
 
-    /// Waits for the outcome of a write. A second signal ends the search for it.
+    /// Waits for the outcome of a write. A second signal ends the wait.
     async fn insisting<T>(&self, written: impl Future<Output = Fate<T>>) -> Fate<T> {
         let insisted = self.interrupts.come(2);
         pin!(written, insisted);
@@ -334,8 +334,8 @@ impl Attempts<'_> {
         }
     }
 
-    /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
-    /// server changed it, or if another run may have written it, with an event of its own.
+    /// Writes the status and the event, if requested. Both describe the write as sent, so they are not written
+    /// if the server changed it, or if another run may have written it, along with its own event.
     async fn rest(&self, plan: &mut WritePlan, read: &Read, dry_run: bool) {
         let is_another = matches!(
             plan.applied.result,
@@ -436,10 +436,10 @@ impl Attempts<'_> {
     }
 }
 
-/// What was confirmed.
+/// The decision that the user confirmed.
 struct Agreed {
     change: Change,
-    /// The codes of what is forced.
+    /// The codes of the forced reasons.
     forced: Vec<GateCode>,
     /// The uids of HPA and target.
     uids: [Option<String>; 2],
@@ -455,7 +455,7 @@ impl Agreed {
         }
     }
 
-    /// Why this is no longer what was confirmed.
+    /// Returns the reason why this is no longer the confirmed decision.
     fn broken(&self, plan: &WritePlan, change: Change) -> Option<String> {
         let [hpa, target] = uids(plan);
         let again = "was deleted and recreated after your confirmation";
@@ -486,7 +486,7 @@ impl Agreed {
     }
 }
 
-/// What a read right before the write comes to if it fails.
+/// Returns the outcome if a read right before the write fails.
 fn unseen(failure: &Failure) -> ApplyOutcome {
     if failure.is_not_found() {
         ApplyOutcome::Moved(failure.to_string())
@@ -500,13 +500,13 @@ fn uids(plan: &WritePlan) -> [Option<String>; 2] {
     [plan.pass.input.snapshot.hpa.uid.clone(), target]
 }
 
-/// The pause before starting over, which grows: whatever changes the objects may need time, and so may a busy
-/// server.
+/// Returns the pause before starting over, which grows: the change of the objects may need time, and so may
+/// a busy server.
 fn pause(again: u32) -> Duration {
     (FIRST_PAUSE * 2_u32.pow(again.min(8) - 1)).min(LAST_PAUSE)
 }
 
-/// Discards what was typed and not read yet.
+/// Discards input that was typed and not read yet.
 #[cfg(unix)]
 fn forget_typed() {
     // If this fails, it is not a terminal.

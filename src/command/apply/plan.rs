@@ -15,13 +15,13 @@ use crate::pass::Pass;
 use crate::snapshot::basis::{Basis, BasisView};
 use crate::snapshot::input::{Input, Options};
 
-/// A pass, and whether its result may be written.
+/// A pass, with whether its result may be written.
 pub(super) struct WritePlan {
     pub(super) pass: Pass,
     pub(super) applied: Applied,
-    /// Whether it has been shown.
+    /// Whether the report has been shown.
     pub(super) is_told: bool,
-    /// The messages about a history, if one was asked for.
+    /// The messages about a history, if one was requested.
     pub(super) messages: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ impl WritePlan {
     }
 }
 
-/// Makes sure that a write can state its preconditions.
+/// Checks that a write can state its preconditions.
 fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
         let error = Error::failed("the scale was not read, so it is not written");
@@ -124,7 +124,7 @@ fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     }
 }
 
-/// Whether the target is being deleted, which its scale does not say.
+/// Returns whether the target is being deleted, which its scale does not show.
 async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
     match target(session, at).await {
         Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),

@@ -9,7 +9,7 @@ use crate::report::{Explanation, backtest};
 use crate::whatif::expect::{Expectation, ExpectationVerdict, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::Totals;
 
-/// Judges the pass that is explained with the run that begins with it, and then the other candidates.
+/// Judges the explained pass with the run that begins with it, and then the other candidates.
 pub(super) fn judge<'s>(
     scenario: &Scenario<'_>,
     baseline: &Baseline<'_>,
@@ -75,7 +75,7 @@ pub(super) fn judge<'s>(
     })
 }
 
-/// What every spec is judged by.
+/// The basis on which every spec is judged.
 struct Judgement<'s> {
     scenario: &'s Scenario<'s>,
     replay: Option<RunFacts<'s>>,
@@ -108,7 +108,7 @@ impl Judgement<'_> {
     }
 }
 
-/// How many settings were tried, and how they were judged.
+/// Returns how many settings were tried, and how they were judged.
 fn tried(search: &SearchResult) -> String {
     let SearchResult {
         combinations,

@@ -41,7 +41,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     show(&scenario, &baseline, &simulation, evaluation, terminal)
 }
 
-/// What to predict, checked as far as that needs no HPA.
+/// The scenario to predict, checked as far as possible without the HPA.
 struct Scenario<'a> {
     args: &'a Predict,
     request: NamedRequest,
@@ -49,15 +49,15 @@ struct Scenario<'a> {
     gate: Gate,
     watch: FindingsWatch,
     curve: Option<NamedMetric>,
-    /// Those of the first candidate, if there is one.
+    /// The assumptions of the first candidate, if there is one.
     assumptions: Assumptions,
-    /// One spec for each manifest, with all that is set on top.
+    /// One spec for each manifest, with all settings of the command line on top.
     candidates: Vec<NamedSpec>,
-    /// All combinations of some settings, instead of these.
+    /// All combinations of some settings, instead of the candidates.
     search: Option<Search>,
     /// A load from a file.
     load: Option<Load>,
-    /// How to play; `None` for the next pass alone.
+    /// The options of the run; `None` for the next pass alone.
     timeline: Option<TimelineOptions>,
     query: Option<Query<'a>>,
     /// The file for the summary of a job.
@@ -65,31 +65,31 @@ struct Scenario<'a> {
 }
 
 impl Scenario<'_> {
-    /// The assumptions of the pass that is explained: in a search, those of the first combination.
+    /// Returns the assumptions of the pass that is explained: in a search, those of the first combination.
     fn first(&self) -> &Assumptions {
         let search = self.search.as_ref();
         search.map_or(&self.assumptions, Search::first)
     }
 
-    /// Whether an exit code says what is expected and what is unknown.
+    /// Whether an exit code shows whether expectations hold or are unknown.
     fn is_gated(&self) -> bool {
         !self.gate.is_empty() || !self.watch.fail_on.is_empty()
     }
 
-    /// The assumptions of each candidate, or of the first combination.
+    /// Returns the assumptions of each candidate, or of the first combination.
     fn others(&self) -> impl Iterator<Item = &Assumptions> {
         let candidates = self.candidates.iter().map(|own| &own.assumptions);
         candidates.chain(self.search.iter().map(Search::first))
     }
 }
 
-/// The pass as it was observed, and how to play from there.
+/// The pass as it was observed, and the options of the run from there.
 struct Baseline<'s> {
     pass: Pass,
-    /// The input as it was read, if pods are assumed in it: what is assumed is not saved.
+    /// The input as it was read, if pods are assumed in it: assumptions are not saved.
     as_read: Option<Input>,
     load: Option<Cow<'s, Load>>,
-    /// `None` for the next pass alone.
+    /// The options of the run; `None` for the next pass alone.
     timeline: Option<TimelineOptions>,
     /// The candidates, with the places of their manifests.
     candidates: Vec<NamedSpec>,
@@ -100,20 +100,20 @@ struct Baseline<'s> {
 struct Simulation {
     /// The pass at the beginning of the load, if that is at another time than the state.
     begun: Option<Pass>,
-    /// The first candidate's, if there is one.
+    /// The pass of the first candidate, if there is one.
     pass: Pass,
     overrides: Vec<Override>,
     timeline: Option<Timeline>,
-    /// The runs side by side, if there is anything to compare the first with.
+    /// The runs side by side, if there is a run with which to compare the first one.
     backtest: Option<Backtest>,
 }
 
-/// The explanation of the first pass, and whether everything expected holds.
+/// The explanation of the first pass, and whether all expectations hold.
 struct Evaluation<'s> {
     explanation: Explanation<'s>,
-    /// What is wrong with each candidate, in their order.
+    /// The findings about each candidate, in the order of the candidates.
     findings: Vec<Vec<FindingView>>,
     judged: Vec<Judged>,
-    /// The worst one.
+    /// The worst verdict.
     verdict: ExpectationVerdict,
 }

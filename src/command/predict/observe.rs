@@ -18,7 +18,7 @@ use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
 use crate::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
 
-/// What Prometheus was asked for, with messages.
+/// The result of the query to Prometheus, with messages.
 enum FromPrometheus {
     Nothing,
     Load(Box<Load>, Vec<String>),
@@ -26,7 +26,7 @@ enum FromPrometheus {
     History(Vec<String>),
 }
 
-/// Reads saved objects, or asks a cluster.
+/// Reads saved objects, or queries a cluster.
 pub(super) fn observe<'s>(
     scenario: &'s Scenario<'_>,
     saved: Option<Objects>,
@@ -87,7 +87,8 @@ pub(super) fn observe<'s>(
     })
 }
 
-/// The pass over saved objects, with pods for a target without any; then also the input without them.
+/// Returns the pass over saved objects, with pods for a target without any; in that case, also the input
+/// without them.
 fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<Input>), Error> {
     let mut options = scenario.options.clone();
     let values = KnownValues {
@@ -111,8 +112,8 @@ fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<I
     Ok((pass(input, &scenario.args.memory)?, as_read))
 }
 
-/// Asks Prometheus for a load, or, if a value is assumed for every metric and no run is asked for, so that there is
-/// nothing to play, for the history before now.
+/// Queries Prometheus for a load. If a value is assumed for every metric and no run is requested, there is
+/// nothing to play, and the query is for the history before now.
 async fn recorded(
     scenario: &Scenario<'_>,
     session: Option<&Session>,
@@ -133,7 +134,7 @@ async fn recorded(
     Ok((pass, FromPrometheus::Load(Box::new(load), messages)))
 }
 
-/// Whether a flag asks for more than the next pass.
+/// Whether a flag requests more than the next pass.
 fn wants_run(scenario: &Scenario<'_>) -> bool {
     let args = scenario.args;
     args.timeline.span.is_some()
@@ -142,7 +143,7 @@ fn wants_run(scenario: &Scenario<'_>) -> bool {
         || args.recorded.typed().iter().any(|(_, is_typed)| *is_typed)
 }
 
-/// The same candidates with the places of their manifests of an HPA.
+/// Returns the same candidates with the places of their manifests of an HPA.
 fn located(candidates: &[NamedSpec], hpa: &Hpa) -> Vec<NamedSpec> {
     let located = candidates.iter().cloned().map(|spec| {
         let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));

@@ -11,7 +11,7 @@ use crate::snapshot::note::{Note, Subject, missing_right};
 use crate::whatif::expect::{Gate, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::{TimelineOptions, Totals};
 
-/// Plays what is asked for.
+/// Plays the scenario.
 pub(super) fn play(
     scenario: &Scenario<'_>,
     baseline: &Baseline<'_>,
@@ -48,10 +48,10 @@ pub(super) fn play(
     Ok(simulation)
 }
 
-/// Why there is no timeline.
+/// The reason why there is no timeline.
 pub(super) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
 
-/// The error for an assumption about something that may not be read, with the missing permission.
+/// Returns the error for an assumption about something that may not be read, with the missing permission.
 fn with_right(e: Error, notes: &[Note]) -> Error {
     match missing_right(notes).filter(|_| e.hint.is_none()) {
         Some(advice) => e.hint(advice),
@@ -84,7 +84,7 @@ fn plan(
     Ok(plan.beside(std::iter::once(&as_it_is).chain(scenario.others())))
 }
 
-/// Only the next pass.
+/// Plays only the next pass.
 fn next_pass(scenario: &Scenario<'_>, observed: &Pass) -> Result<Simulation, Error> {
     let (input, overrides) = scenario
         .assumptions
@@ -136,7 +136,7 @@ fn runs(
     let timeline = Some(run.timeline.clone());
     tell_apart(&mut input.notes, &backtest);
     if search.is_some() {
-        // What is to be said of a manifest is true of every combination.
+        // The notes about a manifest apply to every combination.
         let (tried, _) = plan.prepare(assumptions)?.into_parts();
         let is_new = |note: &Note| !input.notes.contains(note);
         let new: Vec<Note> = tried.notes.into_iter().filter(is_new).collect();
@@ -171,8 +171,8 @@ fn searched(
     vary(search, plan, expected, rival, terminal)
 }
 
-/// Replaces the notes of the first of several candidates with those of all: first the common ones, then those of
-/// each with its name.
+/// Replaces the notes about the first of several candidates with the notes about all: first the common
+/// ones, then those of each candidate with its name.
 fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
     let runs = || backtest.candidates.iter().map(|it| &it.run);
     if runs().count() <= 1 {
@@ -184,7 +184,7 @@ fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
         let own = input.notes.iter().filter(|note| !is_common(note)).cloned();
         notes.extend(own.map(|note| match note.origin {
             Some(_) => note,
-            // Nobody asks the first one about another.
+            // No code asks the first candidate about another one's subject.
             None => Note {
                 origin: Some(name.clone()),
                 ..Note::new(note.text)

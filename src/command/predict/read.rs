@@ -19,13 +19,13 @@ use crate::whatif::expect::Gate;
 use crate::whatif::overrides::{Assumptions, Candidate, NamedMetric};
 use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 
-/// How long a new pod takes to become ready, unless that is known.
+/// The time that a new pod takes to become ready, unless it is known.
 const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
-/// How long it takes until it has metrics.
+/// The time that a new pod takes until it has metrics.
 const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-/// Reads what was typed; the objects are those of `-f`, and `None` means a cluster.
+/// Reads the command line; the objects are those of `-f`, and `None` means a cluster.
 pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Error> {
     let (gate, watch) = expected(&args.expect)?;
     let curve = args
@@ -89,7 +89,7 @@ fn expected(args: &ExpectArgs) -> Result<(Gate, FindingsWatch), Error> {
         && !gate.has_expectations()
         && watch.fail_on.is_empty()
     {
-        // An empty report looks like one in which everything holds.
+        // An empty report would look like one in which everything holds.
         return Err(
             Error::usage(format!("--report {report} requires an expectation"))
                 .hint("use --expect or --fail-on"),
@@ -115,7 +115,7 @@ fn inputs(args: &Predict) -> impl Iterator<Item = (&'static str, &String)> {
     files.chain(manifests).chain(trace).chain(history)
 }
 
-/// Reads the saved objects, and the load from a table or else from them.
+/// Reads the saved objects, and the load from a table or otherwise from these objects.
 fn load(args: &Predict) -> Result<(Option<Load>, Option<Objects>), Error> {
     if args.filenames.is_empty() {
         return Ok((table(&args.timeline)?, None));
@@ -126,7 +126,7 @@ fn load(args: &Predict) -> Result<(Option<Load>, Option<Objects>), Error> {
     Ok((table(&args.timeline)?.or(saved), Some(objects)))
 }
 
-/// How long to play, under which load.
+/// Returns the length of the run, and its load.
 pub(super) fn timeline_options(
     args: &TimelineArgs,
     load: Option<&Load>,
@@ -147,7 +147,7 @@ pub(super) fn timeline_options(
     })
 }
 
-/// Rejects flags and expectations that need a run, if none is played, and a chart of nothing.
+/// Rejects flags and expectations that need a run, if none is played, and a chart without content.
 fn check_output(args: &Predict, gate: &Gate, plays: bool) -> Result<(), Error> {
     let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
     if args.timeline.passes && !is_data {
@@ -169,7 +169,7 @@ fn check_output(args: &Predict, gate: &Gate, plays: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rejects what applies only to a run.
+/// Rejects expectations and flags that apply only to a run.
 pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), Error> {
     gate.check_without_run()?;
     let typed = [
@@ -187,7 +187,7 @@ pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), E
     }
 }
 
-/// Makes sure that nothing that is read is overwritten. Returns the file for the summary of a job.
+/// Checks that no input file is overwritten. Returns the file for the summary of a job.
 fn check_files(args: &Predict) -> Result<Option<String>, Error> {
     check_save(args.save.as_deref(), &args.connection, inputs(args))?;
     let check = |flag: &str, file: &str, example: &str| {
@@ -207,7 +207,7 @@ fn check_files(args: &Predict) -> Result<Option<String>, Error> {
     Ok(summary)
 }
 
-/// The file for the summary of a job, if a report writes one.
+/// Returns the file for the summary of a job, if a report writes one.
 fn step_summary(reports: &[Report]) -> Result<Option<String>, Error> {
     const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
     if !reports.contains(&Report::Github) {
@@ -279,7 +279,8 @@ impl Scenario<'_> {
     }
 }
 
-/// One spec for each manifest, with everything that is typed on top, or one of what is typed.
+/// Returns one spec for each manifest, with everything that is typed on top; without manifests, one spec
+/// with what is typed.
 fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -> Vec<NamedSpec> {
     let mut candidates = Vec::new();
     for manifest in manifests {

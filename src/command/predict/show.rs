@@ -1,4 +1,4 @@
-//! Shows the answer: as a report, as data or as a chart, with the files and annotations that were asked for.
+//! Shows the answer: as a report, as data or as a chart, with the requested files and annotations.
 
 use super::play::NOT_PLAYED;
 use super::{Baseline, Evaluation, Scenario, Simulation};
@@ -22,7 +22,7 @@ use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::Meant;
 use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_container, thresholds};
 
-/// The answer with everything that was asked for.
+/// Returns the answer with everything that was requested.
 pub(super) fn show(
     scenario: &Scenario<'_>,
     baseline: &Baseline<'_>,
@@ -89,7 +89,7 @@ struct CurveRequest {
     drawn: Option<usize>,
 }
 
-/// At which values of each metric the answer changes.
+/// Returns the values of each metric at which the answer changes.
 fn changes(
     scenario: &Scenario<'_>,
     pass: &Pass,
@@ -111,7 +111,7 @@ fn changes(
     Ok((changes, Some(CurveRequest { meant, drawn })))
 }
 
-/// The answer in the format that was asked for.
+/// Returns the answer in the requested format.
 fn text(
     scenario: &Scenario<'_>,
     prediction: &Prediction<'_>,
@@ -131,7 +131,7 @@ fn text(
     }
 }
 
-/// The chart that was asked for: a curve, or else a timeline.
+/// Returns the requested chart: a curve, or otherwise a timeline.
 fn drawn(prediction: &Prediction<'_>, curve: Option<&CurveRequest>) -> Result<Chart, Error> {
     let Some(index) = curve.and_then(|own| own.drawn) else {
         let chart = prediction.over_time();
@@ -145,12 +145,12 @@ fn drawn(prediction: &Prediction<'_>, curve: Option<&CurveRequest>) -> Result<Ch
     chart.ok_or_else(|| Error::failed(format!("no curve: {why}")))
 }
 
-/// The page with its assumptions and expectations, for a comment or a summary.
+/// Returns the page with its assumptions and expectations, for a comment or a summary.
 fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
     markdown(&Page::of_prediction(prediction, false, terminal.symbols()))
 }
 
-/// Saves what was observed. Returns why it was not saved.
+/// Saves the observed input. Returns the reason if it was not saved.
 fn save(scenario: &Scenario<'_>, baseline: &Baseline<'_>) -> Result<Option<Error>, Error> {
     let Some(path) = &scenario.args.save else {
         return Ok(None);
@@ -190,12 +190,12 @@ fn report(
     (annotations, unwritten)
 }
 
-/// Why there is no answer, unless the question is another one.
+/// Returns the error that explains why there is no answer, unless the question is another one.
 fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&CurveRequest>) -> Option<Error> {
     let mut unread = pass.decision.outcome.unread.iter();
     let is_curve = pass.input.snapshot.scale.is_ok()
         && curve.is_some_and(|own| unread.all(|it| own.meant.places.contains(&it.index)));
-    // Expectations also cover what is unknown, which has exit codes of its own.
+    // Expectations also cover unknown results, which have separate exit codes.
     if scenario.is_gated() || is_curve {
         None
     } else {

@@ -18,7 +18,7 @@ use crate::whatif::timeline::Totals;
 ///
 /// # Errors
 ///
-/// None of them can be played.
+/// None of the combinations can be played.
 pub(super) fn vary(
     search: &Search,
     plan: &Plan,

@@ -123,7 +123,7 @@ impl BlockedByFailedMetric {
         if self.failed.len() == 1 { one } else { many }
     }
 
-    /// Words what to do if the metrics stay as they are. KEDA's fallback is for targets of type
+    /// Describes the alternative if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {
         let Some(owner) = about.owner() else {

@@ -182,7 +182,7 @@ impl ContainerMetricsMissing {
         })
     }
 
-    /// Returns how to state the usage of the container, if no pod has run it yet.
+    /// Returns the advice to state the usage of the container, if no pod has run it yet.
     fn of_candidate(&self, about: &About<'_>) -> Option<String> {
         let state = about.of_candidate(self.metric)?;
         about.is_new(&self.container).then_some(state)
@@ -215,18 +215,18 @@ impl ContainerMetricsMissing {
 pub struct Unmeasured {
     /// Its name.
     pub pod: Box<str>,
-    /// Whether it has the container.
+    /// Whether the pod has the container.
     pub has_container: bool,
-    /// Whether it is certainly not the target's.
+    /// Whether the pod certainly does not belong to the target.
     pub is_foreign: bool,
-    /// Why the container is waiting, if it is.
+    /// The reason why the container is waiting, if it is.
     pub waiting: Option<Box<str>>,
-    /// How many times the container was restarted.
+    /// The number of restarts of the container.
     pub restarts: i32,
 }
 
 impl Unmeasured {
-    /// Returns what is known of a pod that lacks the container, or whose metrics do.
+    /// Returns the facts about a pod that lacks the container, or whose metrics do.
     fn of<'p>(case: &Case<'p>, step: &MetricStep, pod: &'p Pod, container: &str) -> Option<Self> {
         let has_container = running_containers(pod).any(|it| it == container);
         let is_lacking = case
@@ -246,7 +246,7 @@ impl Unmeasured {
         })
     }
 
-    /// Words why the container has no metrics.
+    /// Describes why the container has no metrics.
     fn sentence(&self, about: &About<'_>, container: &str) -> String {
         let name = &self.pod;
         let restarts = count(self.restarts, "restart");
@@ -262,7 +262,7 @@ impl Unmeasured {
         }
     }
 
-    /// Returns a command that shows what the container logs, or logged before it was restarted.
+    /// Returns a command that shows the container's logs, or those from before it was restarted.
     fn logs(&self, about: &About<'_>, container: &str) -> Command {
         let (pod, container) = (shell_word(&self.pod), shell_word(container));
         let namespace = about.namespace();

@@ -19,7 +19,8 @@ pub struct MetricEmpty {
     pub pods: Option<String>,
     /// The age of the oldest pod, if none can be expected to have been measured yet.
     pub age: Option<SignedDuration>,
-    /// What the API says instead of an empty list, as adapters do whose query for the metric has no result.
+    /// The message that the API returns instead of an empty list, as adapters do whose query for the metric has
+    /// no result.
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
@@ -104,7 +105,8 @@ impl Kind for MetricEmpty {
         let spec = about.spec(self.metric);
         let ask = about.ask(self.metric);
         if let Some(state) = about.of_candidate(self.metric) {
-            // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
+            // KEDA does not yet serve the metrics of a ScaledObject that is still a manifest, and no API knows a new
+            // container.
             let is_served = !self.selector.contains(keda::OWNER) && !spec.is_resource();
             return Remedy::StateInput
                 .says(format!("{}.", sentence(&state)))
@@ -219,7 +221,7 @@ mod tests {
         assert!(summary.ends_with("so nothing is scaled"), "{summary}");
     }
 
-    /// What a resource metric without a value needs depends on the resource, and on the age of the pods.
+    /// The remedy for a resource metric without a value depends on the resource, and on the age of the pods.
     #[test]
     fn a_resource_without_a_value() {
         let advice = |resource: &str, start: &str| {

@@ -20,7 +20,7 @@ pub struct MetricFailing {
     pub unmapped: Option<Unmapped>,
     /// The replicas that KEDA asks for instead of the value, if the error is hidden behind them.
     pub fallback: Option<i32>,
-    /// What serves the API, if KEDA should and something else does.
+    /// The server of the API, if KEDA should serve it and something else does.
     pub served_by: Option<ServedBy>,
 }
 
@@ -96,7 +96,8 @@ impl Kind for MetricFailing {
                 ))
                 .with(about.describe_scaled_object(owner)),
             FailureCause::Refused(RefusedRight { user, .. }) => {
-                // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
+                // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
+                // metrics.
                 let ask = about.ask(self.metric).line;
                 Remedy::Grant
                     .says("Grant it the right with a role and a binding.")
@@ -123,7 +124,7 @@ impl Kind for MetricFailing {
     }
 }
 
-/// Why a metric fails.
+/// The reason why a metric fails.
 enum FailureCause<'a> {
     /// Its trigger fails, and KEDA asks for this many replicas instead.
     Fallback(i32, &'a OwnerReference),
@@ -131,11 +132,11 @@ enum FailureCause<'a> {
     Refused(&'a RefusedRight),
     /// No API has the kind of the described object.
     Unmapped(&'a Unmapped),
-    /// Something else than KEDA serves the API.
+    /// Something other than KEDA serves the API.
     NotKeda(&'a ServedBy),
     /// Its trigger fails.
     Trigger(&'a OwnerReference),
-    /// What the API reads it from fails.
+    /// The backend that the API reads it from fails.
     Backend,
 }
 
@@ -157,7 +158,7 @@ impl MetricFailing {
     }
 }
 
-/// Returns the advice to look at what an API reads a metric from.
+/// Returns the advice to look at the source from which an API reads a metric.
 fn look_at_backend(about: &About<'_>, metric: usize) -> Advice {
     let spec = about.spec(metric);
     let Some((namespace, name)) = datadog_metric(spec.name()) else {
@@ -231,7 +232,7 @@ impl Unmapped {
     }
 }
 
-/// Kinds that every cluster has, by version: objects that metrics are about.
+/// The kinds that every cluster has, by version: objects that metrics describe.
 const KINDS: [(&str, &[&str]); 4] = [
     (
         "apps/v1",
@@ -251,8 +252,8 @@ const KINDS: [(&str, &[&str]); 4] = [
     ),
 ];
 
-/// Returns a finding about a value that KEDA puts in the place of one that it cannot read: as many times the target per
-/// replica as its fallback has replicas (`doFallback` of KEDA).
+/// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
+/// times the replicas of its fallback (`doFallback` of KEDA).
 pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case
         .scaled_object()
@@ -283,7 +284,7 @@ pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding>
     (spec.api_group() == EXTERNAL).then(|| Finding::new(Severity::Warning, decides, facts))
 }
 
-/// What Datadog adds to the error about a metric that it does not have.
+/// The text that Datadog adds to the error about a metric that it does not have.
 pub(crate) const ID: &str = ", datadogmetricid: ";
 
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
@@ -380,7 +381,7 @@ mod tests {
         }
     }
 
-    /// What keeps the pass after a correction from an answer.
+    /// The metric keeps the pass after a correction from an answer.
     #[test]
     fn a_metric_that_fails_while_the_pass_ignores_it() {
         let effect = |metrics: &[Value]| {

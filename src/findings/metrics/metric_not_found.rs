@@ -20,7 +20,7 @@ pub struct MetricNotFound {
     pub near: Option<String>,
     /// The other kinds of objects for which the same API serves the name, as resources.
     pub elsewhere: Vec<String>,
-    /// What serves the API, if KEDA should and something else does.
+    /// The server of the API, if KEDA should serve it and something else does.
     pub served_by: Option<ServedBy>,
 }
 
@@ -117,7 +117,7 @@ impl MetricNotFound {
         plural(about.spec(self.metric).described().unwrap_or_default())
     }
 
-    /// Words how to ask for the metric of what it is served for.
+    /// Describes how to reference the metric for the kinds that it is served for.
     fn described(&self) -> Option<String> {
         match &self.elsewhere[..] {
             [] => None,

@@ -18,13 +18,13 @@ pub struct MetricsApiUnavailable {
     pub group: &'static str,
     /// The failing metrics that it should serve, by index in the spec.
     pub metrics: Vec<usize>,
-    /// How it fails.
+    /// The way in which it fails.
     pub why: Unavailable,
     /// Its message about the first of the metrics; empty if the input has no answer.
     pub message: String,
     /// Its APIService, if that is known to be unavailable.
     pub service: Option<UnavailableService>,
-    /// What serves the API, if KEDA should and something else does.
+    /// The server of the API, if KEDA should serve it and something else does.
     pub served_by: Option<ServedBy>,
     /// An adapter that serves another metrics API, if nothing serves this one.
     pub adapter: Option<ServedBy>,
@@ -170,7 +170,7 @@ impl MetricsApiUnavailable {
         about.owner().is_some() && self.group != RESOURCE
     }
 
-    /// Names what should serve it.
+    /// Returns the name of the component that should serve it.
     fn serves(&self, about: &About<'_>) -> &'static str {
         match self.group {
             RESOURCE => "metrics-server",
@@ -188,7 +188,7 @@ pub struct Server {
     pub namespace: Box<str>,
     /// Its name.
     pub name: Box<str>,
-    /// Why, if it says so: a container, and what that waits for.
+    /// The reason, if the pod states it: a container, and what that waits for.
     pub why: Option<(Box<str>, Box<str>)>,
     /// Whether the scheduler has found no node for it.
     pub has_no_node: bool,
@@ -206,7 +206,7 @@ pub struct UnavailableService {
 }
 
 impl UnavailableService {
-    /// Words that it is not available.
+    /// Says that it is not available.
     fn sentence(&self, about: &About<'_>) -> String {
         let Self {
             name, available, ..
@@ -217,8 +217,8 @@ impl UnavailableService {
     }
 }
 
-/// Returns an adapter that serves another metrics API than that of a group of custom or external metrics, as neither
-/// metrics-server nor KEDA could serve this one.
+/// Returns an adapter that serves a metrics API other than `group`, if `group` is one of custom or external
+/// metrics, as neither metrics-server nor KEDA could serve this one.
 pub(crate) fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
     const ALL: [&str; 3] = [RESOURCE, "custom.metrics.k8s.io", EXTERNAL];
     let others = ALL
@@ -240,7 +240,7 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
             && rest.is_some_and(|rest| rest.starts_with('-'))
             && is_alive(pod)
     });
-    // One that runs is enough.
+    // One running pod is enough.
     let mut down = servers.clone().filter(|pod| !is_ready(pod));
     let pod = down
         .next()
@@ -255,7 +255,7 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
 }
 
 impl Server {
-    /// Words that it does not run.
+    /// Says that it does not run.
     fn state(&self) -> String {
         let Self {
             namespace,
@@ -274,7 +274,7 @@ impl Server {
         }
     }
 
-    /// Returns what to do about it.
+    /// Returns the advice on it.
     fn advice(&self) -> Advice {
         let Self {
             namespace,
@@ -301,7 +301,7 @@ impl MetricsApiUnavailable {
                 behind: service.spec.service.clone(),
             })
         });
-        // What has an APIService of its own may only lack the name.
+        // An API with an APIService may only lack the name.
         let is_absent = match why {
             Unavailable::Unserved => true,
             Unavailable::NotFound => service.is_none(),

@@ -1,4 +1,4 @@
-//! Why an API returns no value for a metric.
+//! The reason why an API returns no value for a metric.
 
 use super::{is_served, service, unavailable};
 use crate::engine::decision::{Group, MetricStep};
@@ -6,13 +6,13 @@ use crate::findings::Case;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 
-/// How a metrics API fails to answer.
+/// The ways in which a metrics API fails to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unavailable {
     /// The API server does not serve its group.
     Unserved,
-    /// The API server finds nothing at the path of a metric: it does not serve the group, or what serves the
-    /// group does not know the metric.
+    /// The API server finds nothing at the path of a metric: it does not serve the group, or the group's server
+    /// does not know the metric.
     NotFound,
     /// The API server knows the group, but its discovery of the versions is stale.
     Stale,
@@ -20,7 +20,7 @@ pub enum Unavailable {
     Failing,
 }
 
-/// Why an API returns no value for a metric.
+/// The reason why an API returns no value for a metric.
 pub(crate) enum Miss<'t> {
     Unavailable(Unavailable, &'t str),
     Unknown(&'t str),
@@ -46,7 +46,7 @@ const FAILING: [&str; 3] = [
     "an error on the server (",
 ];
 
-/// The start of an error of the API server's proxy that cannot reach what serves an APIService. An adapter
+/// The start of an error of the API server's proxy that cannot reach the server of an APIService. An adapter
 /// that cannot reach its backend may quote it.
 const NO_ANSWER: [&str; 2] = [
     "error trying to reach service",
@@ -143,7 +143,7 @@ fn lacks_all(step: &MetricStep) -> bool {
         && step.pods.iter().any(|row| row.group == Group::Missing)
 }
 
-/// Whether the API server got no answer from the metrics API, by what it said.
+/// Whether the API server got no answer from the metrics API, according to its message.
 fn is_unreached(said: &str, case: &Case<'_>, spec: &MetricSpec) -> bool {
     // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
     let url = said
@@ -169,7 +169,7 @@ fn names_object(text: &str, spec: &MetricSpec) -> bool {
     })
 }
 
-/// A right that the API server says a user lacks.
+/// A right that the user lacks according to the API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedRight {
     /// The user.

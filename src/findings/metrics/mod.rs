@@ -20,7 +20,7 @@ use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::surroundings::{ApiService, ServiceReference};
 
-/// What serves an API.
+/// The server of an API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServedBy {
     /// The name of the APIService.
@@ -85,7 +85,7 @@ impl ServedBy {
         })
     }
 
-    /// Whether it is KEDA's, which has this name wherever it is installed.
+    /// Whether it is KEDA's server, which has this name wherever it is installed.
     fn is_keda(&self) -> bool {
         self.service.contains("keda")
     }
@@ -94,7 +94,7 @@ impl ServedBy {
 /// The group of external metrics.
 const EXTERNAL: &str = "external.metrics.k8s.io";
 
-/// Returns what serves the external metrics, if the HPA is KEDA's and that is not.
+/// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.
 fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
     case.snapshot().hpa.scaled_object()?;
     let api = service(case, group).filter(|_| group == EXTERNAL)?;
@@ -148,10 +148,10 @@ fn cause(line: &str) -> (&str, Option<&str>) {
         .map_or((line, None), |(cause, query)| (cause, Some(query)))
 }
 
-/// How the API server begins an error of a backend.
+/// The prefix of the API server's errors about a backend.
 const INTERNAL: &str = "Internal error occurred: ";
 
-/// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
+/// Returns the cause of a backend's error, which is at its end, shortened to fit into a summary.
 pub(crate) fn end(text: &str) -> String {
     const END: usize = 70;
     let (line, _) = cause(text.lines().next().unwrap_or_default());
@@ -164,14 +164,14 @@ pub(crate) fn end(text: &str) -> String {
     }
 }
 
-/// Words what serves an API.
+/// Describes the server of an API.
 fn points_at(ServedBy { api, service }: &ServedBy) -> String {
     format!(
         "The APIService {api} points at the Service {service}; only one server can serve an API."
     )
 }
 
-/// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
+/// Returns the advice to let KEDA serve the external metrics, with a command that shows the present server.
 fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
     let advice = Remedy::PointApiService.says(format!(
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
@@ -184,7 +184,7 @@ fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
 }
 
 impl About<'_> {
-    /// Words the effect of a failing metric on the pass.
+    /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
         if self.ignores_metrics() {
@@ -202,8 +202,8 @@ impl About<'_> {
         }
     }
 
-    /// Words where a metric is looked up, if its series may be in another namespace: neither pods nor what KEDA serves
-    /// itself are.
+    /// Describes where a metric is looked up, if its series may be in another namespace: neither pods nor the
+    /// metrics that KEDA serves itself are.
     fn looked_up(&self, metric: usize) -> Option<String> {
         let namespace = &self.hpa().namespace;
         match self.spec(metric).source() {
@@ -222,7 +222,7 @@ impl About<'_> {
         }
     }
 
-    /// Returns what else to do about a trigger that fails, if KEDA could replace its value: `, or set its
+    /// Returns the additional advice on a failing trigger if KEDA could replace its value: `, or set its
     /// spec.fallback`. It does so for targets of type AverageValue (`CheckFallbackValid`).
     fn or_fallback(&self, owner: &OwnerReference, metrics: &[usize], fallback: &str) -> String {
         let has_average = |metric: &usize| {

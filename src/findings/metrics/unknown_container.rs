@@ -13,7 +13,7 @@ pub struct UnknownContainer {
     pub container: String,
     /// The containers that the pods have.
     pub known: Vec<String>,
-    /// The one that was probably meant.
+    /// The container that was probably meant.
     pub near: Option<String>,
 }
 

@@ -17,12 +17,12 @@ use crate::words::value;
 pub enum ControllerSilent {
     /// The lease of the controller manager has expired.
     Lapsed {
-        /// When it was last renewed.
+        /// The time of the last renewal.
         renewed: Timestamp,
     },
     /// It has not written a status for several sync periods.
     NeverPassed {
-        /// When the HPA was created.
+        /// The time when the HPA was created.
         created: Timestamp,
     },
     /// The HPA controller is switched off.
@@ -32,20 +32,20 @@ pub enum ControllerSilent {
     },
     /// Every pass since some time would have written other replicas into the status.
     Replicas {
-        /// When the status was written.
+        /// The time when the status was written.
         written: Timestamp,
-        /// When the replicas were set.
+        /// The time when the replicas were set.
         since: Timestamp,
         /// The replicas.
         now: i32,
-        /// Those of the status.
+        /// The replicas in the status.
         then: i32,
     },
     /// Every pass since some time would have written another usage into the status.
     Usage {
-        /// When the status was written.
+        /// The time when the status was written.
         written: Timestamp,
-        /// When the newest samples were there.
+        /// The time when the newest samples were available.
         since: Timestamp,
         /// The index of the metric in the spec, from 0.
         metric: usize,
@@ -54,9 +54,9 @@ pub enum ControllerSilent {
         /// The value now.
         now: MetricValueStatus,
     },
-    /// The status has the same usage of CPU for very long, and now there is another.
+    /// The status has had the same CPU usage for very long, and the current one differs.
     Steady {
-        /// When the status was written.
+        /// The time when the status was written.
         written: Timestamp,
         /// The index of the metric in the spec, from 0.
         metric: usize,
@@ -232,7 +232,7 @@ fn never_passed(input: &Input) -> Option<ControllerSilent> {
         .then_some(ControllerSilent::NeverPassed { created })
 }
 
-/// Looks for what each pass since some time would have written, while the status is older.
+/// Looks for a value that each pass since some time would have written, while the status is older.
 fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
@@ -280,9 +280,9 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
     const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
     /// Usage of a running process does not stay the same for this long.
     const LONG: SignedDuration = SignedDuration::from_mins(10);
-    /// Idle processes may use the same for hours, in milli-units of CPU.
+    /// Idle processes may have the same usage for hours, in milli-units of CPU.
     const IDLE: i64 = 20;
-    /// Usage that is this much off, as a share of it, differs by more than its noise.
+    /// A difference in usage of more than this share of it exceeds its noise.
     const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;

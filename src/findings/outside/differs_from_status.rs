@@ -11,11 +11,11 @@ use crate::version::Version;
 /// The controller came to a different number of replicas than this pass, from the same values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffersFromStatus {
-    /// What the controller decided on.
+    /// The replicas that the controller decided on.
     pub last: i32,
-    /// What this pass decides on.
+    /// The replicas that this pass decides on.
     pub now: i32,
-    /// When the controller wrote its decision.
+    /// The time when the controller wrote its decision.
     pub written: Timestamp,
     /// Settings that would each explain it.
     pub would_explain: Vec<Setting>,
@@ -47,7 +47,7 @@ impl Kind for DiffersFromStatus {
             }
             _ => false,
         };
-        // A pass that scales leaves the values from before in its status.
+        // A pass that scales leaves the earlier values in its status.
         let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
         let is_comparable = last != now
             && pass.input.observed_replicas.is_none()
@@ -62,7 +62,7 @@ impl Kind for DiffersFromStatus {
         if !is_comparable {
             return None;
         }
-        // What only time has changed, such as the end of a period since a pod's start, is no setting.
+        // A change by time alone, such as the end of a period since a pod's start, is no setting.
         let then = case
             .decide(|snapshot| snapshot.now = written)
             .outcome
@@ -117,18 +117,18 @@ impl Kind for DiffersFromStatus {
 pub enum Setting {
     /// The tolerance.
     Tolerance(f64),
-    /// How long recommendations hold back scaling down.
+    /// The time for which recommendations hold back scaling down.
     DownscaleStabilization(SignedDuration),
-    /// How long CPU samples of pods that start may be skipped.
+    /// The time for which CPU samples of starting pods may be skipped.
     CpuInitializationPeriod(SignedDuration),
-    /// How long after its start a pod that is not ready counts as never having been ready.
+    /// The time after its start for which an unready pod counts as never having been ready.
     InitialReadinessDelay(SignedDuration),
     /// The version.
     Version(Version),
 }
 
 impl Setting {
-    /// Words it.
+    /// Describes the setting.
     fn words(&self) -> String {
         match self {
             Self::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),

@@ -13,7 +13,7 @@ use crate::version::{Stage, Version};
 pub struct FieldIgnored {
     /// Their paths.
     pub paths: Vec<String>,
-    /// Whether the spec has them; if not, they are what would change the answer if they worked.
+    /// Whether the spec has them; if not, they are fields that would change the answer if they worked.
     pub stated: bool,
     /// Whether the API server drops them; if not, it has kept them, and the controller ignores them.
     pub dropped: bool,
@@ -23,7 +23,7 @@ pub struct FieldIgnored {
     pub settable: bool,
     /// The first version in which it is on.
     pub on_in: Option<u32>,
-    /// Whether the control plane is known to be a managed one, in which nobody can set a gate.
+    /// Whether the control plane is known to be managed, so that nobody can set a gate.
     pub is_managed: bool,
 }
 
@@ -219,8 +219,8 @@ impl FieldIgnored {
     }
 }
 
-/// Whether the control plane is known to be a managed one: EKS and GKE by the suffix of the version, AKS, which has
-/// none, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not told.
+/// Whether the control plane is known to be managed: EKS and GKE by the suffix of the version, AKS, which has
+/// none, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not recognized.
 fn is_managed(snapshot: &Snapshot) -> bool {
     let has_suffix = |version: &str| ["-eks-", "-gke."].iter().any(|it| version.contains(it));
     let is_of_aks = |node: &str| node.starts_with("aks-") && node.contains("-vmss");

@@ -11,9 +11,9 @@ use crate::snapshot::evidence::Event;
 /// The controller scales up and down again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flapping {
-    /// How often it has scaled up.
+    /// The number of times that it has scaled up.
     pub ups: i32,
-    /// How often it has scaled down.
+    /// The number of times that it has scaled down.
     pub downs: i32,
     /// The lowest size that it has scaled to.
     pub low: i32,
@@ -23,7 +23,7 @@ pub struct Flapping {
     pub first: Timestamp,
     /// The last time.
     pub last: Timestamp,
-    /// How long a higher recommendation holds back scaling down.
+    /// The time for which a higher recommendation holds back scaling down.
     pub window: SignedDuration,
     /// A window in seconds that lasts from one scale-up to the next.
     pub longer: i32,
@@ -42,9 +42,9 @@ impl Kind for Flapping {
     const RANK: Rank = Rank::Misconfigured;
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        /// Up and down this often is no coincidence.
+        /// This many changes up and down are no coincidence.
         const SEVERAL: i32 = 5;
-        /// A load that rises and falls more slowly than this has no need of a window.
+        /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
         /// The windows that people set, in seconds.
         const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
@@ -70,8 +70,8 @@ impl Kind for Flapping {
             Some(seconds) => SignedDuration::from_secs(seconds.into()),
             None => case.snapshot().controller.downscale_stabilization,
         };
-        // A recommendation must last from the passes before scaling down to the next rise. What repeated events hide is
-        // taken to be as far apart as the others are on average.
+        // A recommendation must last from the passes before scaling down to the next rise. Occurrences that repeated
+        // events hide are assumed to be as far apart as the others are on average.
         let needed = match case.pass.input.rescales() {
             (rescales, true) => longest_gap(&rescales).plus(window),
             (_, false) => interval,
@@ -202,8 +202,8 @@ fn times(events: &[&Event], is_up: bool) -> i32 {
     own.map(|event| event.count.max(1)).sum()
 }
 
-/// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same
-/// size in the same direction leads only a way back; of others, the times tell.
+/// Returns how often rescales went up and down again, at least. The API server counts equal events, and only
+/// a change in the other direction can lead to the same event again; for the others, the times show it.
 fn cycles(events: &[&Event]) -> i32 {
     let mut times: Vec<(Timestamp, bool)> = events
         .iter()

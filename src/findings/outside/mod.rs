@@ -1,6 +1,6 @@
-//! Findings about what affects the HPA, its target or its controller from outside the pass: a missing
-//! target, KEDA, the API server, someone else who sets replicas, and a controller that makes no
-//! passes or decides differently from us.
+//! Findings about causes outside the pass that affect the HPA, its target or its controller: a missing
+//! target, KEDA, the API server, someone else who sets replicas, and a controller that makes no passes or
+//! decides differently from this program.
 
 pub mod controller_silent;
 pub mod differs_from_status;

@@ -14,9 +14,9 @@ use crate::snapshot::surroundings::ManifestReplicas;
 pub struct OtherWriter {
     /// The replicas now.
     pub now: i32,
-    /// What the last pass left, if that differs.
+    /// The replicas that the last pass left, if those differ.
     pub left: Option<i32>,
-    /// Who last set them, if the target says so.
+    /// The last writer of the replicas, if the target shows it.
     pub writer: Option<Writer>,
     /// The owner of the target, if its controller sets them.
     pub owner: Option<CrossVersionObjectReference>,
@@ -167,22 +167,22 @@ impl Kind for OtherWriter {
     }
 }
 
-/// Who set the replicas.
+/// The writer of the replicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Writer {
     /// The field manager.
     pub manager: String,
-    /// When.
+    /// The time of the write.
     pub time: Option<Timestamp>,
-    /// How they were set.
+    /// The means by which they were set.
     pub by: By,
     /// Whether a manifest that the API server applies states them.
     pub is_applied: bool,
-    /// Whether it may have taken the replicas out of a manifest: the API server then sets 1.
+    /// Whether it may have removed the replicas from a manifest: the API server then sets 1.
     pub may_have_removed: bool,
 }
 
-/// Words what a manifest states.
+/// Describes what a manifest states.
 fn about_manifest(manifest: &ManifestReplicas) -> String {
     let ManifestReplicas { origin, replicas } = manifest;
     match replicas {
@@ -217,7 +217,7 @@ fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
         .with_all(about.patch_spec(&json!({ "scaleTargetRef": reference })))
 }
 
-/// Returns the advice to look at what KEDA scales itself.
+/// Returns the advice to look at KEDA's own scaling.
 fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
     let advice = about.conflict(owner).unwrap_or_else(|| {
         Remedy::LookAtScaledObject.says(format!(
@@ -233,7 +233,7 @@ fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
 pub struct Again {
     /// The replicas.
     pub replicas: i32,
-    /// How many times.
+    /// The number of times.
     pub count: i32,
     /// The first time.
     pub first: Timestamp,
@@ -242,7 +242,7 @@ pub struct Again {
 }
 
 impl Again {
-    /// Words it.
+    /// Describes the repeated scaling.
     fn sentence(&self, now: Timestamp) -> String {
         format!(
             "The controller has scaled to {} {} times since {}, the last time at {}, and \
@@ -258,7 +258,8 @@ impl Again {
 /// The maximum time that a pass takes from reading the scale to writing its status.
 const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 
-/// Returns the replicas that the target has: who assumes others is not looked for.
+/// Returns the observed replicas of the target, even if others are assumed: assumed ones have no writer to
+/// look for.
 fn replicas_now(case: &Case<'_>) -> Option<i32> {
     case.pass
         .input
@@ -266,7 +267,7 @@ fn replicas_now(case: &Case<'_>) -> Option<i32> {
         .or_else(|| Some(case.scale()?.spec_replicas))
 }
 
-/// Returns what else has set the replicas, and whether that explains the pass.
+/// Returns the other writer of the replicas, and whether that explains the pass.
 fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
     let now = replicas_now(case)?;
@@ -301,7 +302,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     }
     let entry = last_entry
         .filter(|entry| !is_of_controller(entry))
-        // What was written long before the last pass is what that pass found.
+        // A value written long before the last pass is the one that the pass found.
         .filter(|entry| match (entry.time, hpa.written.status) {
             (Some(time), Some(status)) => !differs || status.duration_since(time) < SETTLED,
             _ => true,
@@ -353,8 +354,8 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
 /// The field manager of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// Returns the owner of the target whose controller sets the target's replicas, as that of a Deployment sets
-/// those of its ReplicaSets.
+/// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller
+/// sets those of its ReplicaSets.
 fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
     let workload = case
         .workload()
@@ -386,7 +387,7 @@ fn again(case: &Case<'_>) -> Option<Again> {
 }
 
 impl OtherWriter {
-    /// Names what sets the replicas.
+    /// Returns the name of the writer of the replicas.
     fn who(&self) -> String {
         match (&self.owner, &self.writer) {
             (Some(owner), _) => owner.to_string(),
@@ -438,7 +439,7 @@ impl OtherWriter {
 }
 
 impl Writer {
-    /// Words what it has set.
+    /// Describes what it has set.
     fn sentence(&self, now: Timestamp, has_changed: bool) -> String {
         let manager = &self.manager;
         let set = if has_changed { "set" } else { "also sets" };
@@ -452,7 +453,7 @@ impl Writer {
         format!("The field manager {manager} {set} spec.replicas{at}{through}.")
     }
 
-    /// Words what to beware of where the replicas are taken out of a manifest.
+    /// Returns the cautions for removing the replicas from a manifest.
     fn cautions(&self) -> Vec<String> {
         let removed = self.may_have_removed;
         let mut cautions = Vec::new();
@@ -484,7 +485,7 @@ impl Writer {
         cautions
     }
 
-    /// Returns the advice to take something, unless the manifest may have no replicas any more.
+    /// Returns the advice to remove something, unless the manifest may already have no replicas.
     fn take_out(&self, what: &str) -> Advice {
         Remedy::TakeOut.says(match (self.may_have_removed, &self.by) {
             (false, _) => format!("Take {what}."),
@@ -497,7 +498,7 @@ impl Writer {
         })
     }
 
-    /// Returns its name, with what it is known as.
+    /// Returns its name, with the tool that it is known as.
     fn name(&self) -> String {
         let manager = &self.manager;
         match self.by {
@@ -511,8 +512,8 @@ impl Writer {
     }
 }
 
-/// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
-/// replaced by a manifest without any.
+/// The advice on the API server's default of 1: the replicas were removed from their manifest, or the target
+/// was replaced by a manifest without any.
 const RESET: &str =
     "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
 
@@ -729,7 +730,7 @@ mod tests {
         }
     }
 
-    /// What applies a manifest on the server will apply it again; what edits the object will not.
+    /// A tool that applies a manifest on the server will apply it again; one that edits the object will not.
     #[test]
     fn replicas_of_a_manifest_that_the_server_applies() {
         let advice = |manager: &str, operation: &str| {

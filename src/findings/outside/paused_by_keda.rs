@@ -13,7 +13,7 @@ use crate::snapshot::surroundings::ScaledObject;
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
     pub object: String,
-    /// The annotations that say so; empty if the ScaledObject was not read.
+    /// The annotations for it; empty if the ScaledObject was not read.
     pub annotations: Vec<&'static str>,
     /// The directions that are disabled in the HPA.
     pub disabled: Vec<Direction>,
@@ -90,7 +90,7 @@ impl Kind for PausedByKeda {
             Severity::Warning
         };
         Some(if without == case.answer() && facts.is_whole() {
-            // The target stays as KEDA left it, until KEDA has taken the HPA away.
+            // The target stays as KEDA left it, until KEDA has removed the HPA.
             Finding::explaining(severity, facts)
         } else if without == case.answer() {
             Finding::aside(severity, facts)

@@ -11,7 +11,7 @@ pub struct ScaleNotWritten {
     pub error: String,
     /// The replicas that the pass would write.
     pub to: i32,
-    /// When the last pass failed to write it; `None` if this pass is known to fail.
+    /// The time when the last pass failed to write it; `None` if this pass is known to fail.
     pub failed: Option<Timestamp>,
     /// The latest event with this error.
     pub failures: Option<Failures>,
@@ -29,7 +29,7 @@ impl Kind for ScaleNotWritten {
     fn find(case: &Case<'_>) -> Self::Hits {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
-        /// Conflicts with another writer and failures to answer, which no one has to mend if they happen once.
+        /// Conflicts with another writer and failures to answer, which need no fix if they happen once.
         const PASSING: [&str; 6] = [
             "Operation cannot be fulfilled",
             "timed out",
@@ -38,7 +38,7 @@ impl Kind for ScaleNotWritten {
             "connection refused",
             "connection reset",
         ];
-        /// This often is more than once.
+        /// This many times count as often.
         const OFTEN: i32 = 3;
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
@@ -70,7 +70,7 @@ impl Kind for ScaleNotWritten {
         if !is_last || pass.input.evidence.events.iter().any(scaled) {
             return None;
         }
-        // Every pass first says that the scale was read, so the condition changes each time.
+        // Every pass first reports that the scale was read, so the condition changes each time.
         let failed = able.last_transition_time.or(hpa.written.status)?;
         let facts = ScaleNotWritten {
             error: error.to_owned(),
@@ -137,17 +137,17 @@ impl Kind for ScaleNotWritten {
     }
 }
 
-/// What an event says about writes that failed.
+/// The content of an event about writes that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
-    /// How many there were.
+    /// The number of failures.
     pub times: i32,
-    /// When the first was.
+    /// The time of the first one.
     pub first: Option<Timestamp>,
 }
 
 impl Failures {
-    /// Returns what the latest event with an error says.
+    /// Returns the content of the latest event with an error.
     fn with(case: &Case<'_>, error: &str) -> Option<Self> {
         let hpa = &case.snapshot().hpa;
         let events = case.pass.input.evidence.events.iter();

@@ -11,13 +11,13 @@ use crate::snapshot::surroundings::{TargetElsewhere, Workload};
 /// The target or its scale does not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetNotFound {
-    /// What is missing.
+    /// The missing part.
     pub missing: Missing,
-    /// What the API server says, or would say.
+    /// The API server's message, or the one that it would send.
     pub error: String,
-    /// Whether only the input lacks it, and the API server has said nothing.
+    /// Whether only the input lacks it, and the API server has not been asked.
     pub is_assumed: bool,
-    /// What was probably meant.
+    /// The object that was probably meant.
     pub meant: Option<CrossVersionObjectReference>,
     /// The same in another namespace.
     pub elsewhere: Option<TargetElsewhere>,
@@ -34,7 +34,7 @@ impl Kind for TargetNotFound {
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let target = case.target();
-        // The controller has said so itself, or the input has other objects of the kind.
+        // The controller has reported it itself, or the input has other objects of the kind.
         let status = &case.snapshot().hpa.status.conditions;
         let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
         let workloads = &case.surroundings().workloads;
@@ -143,7 +143,7 @@ impl Kind for TargetNotFound {
 }
 
 impl TargetNotFound {
-    /// Returns the advice to correct the reference, or to provide what it names.
+    /// Returns the advice to correct the reference, or to create the object that it names.
     fn correct(&self, about: &About<'_>) -> Advice {
         let reference = about.field("scaleTargetRef");
         Remedy::CorrectReference.says(match self.missing {
@@ -162,7 +162,7 @@ impl TargetNotFound {
     }
 }
 
-/// Returns the advice to create the HPA where its target is.
+/// Returns the advice to create the HPA in the namespace of its target.
 fn create_there(elsewhere: &TargetElsewhere) -> Advice {
     let TargetElsewhere {
         object,
@@ -201,21 +201,22 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
         .with_all(about.patch_spec(&patch))
 }
 
-/// What is missing about a target.
+/// The part of a target that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// No kind of that name is served in that group.
     Kind,
     /// No such object exists.
     Object,
-    /// No such object exists, or its kind has no scale: the API server answers the same to both.
+    /// No such object exists, or its kind has no scale: the API server gives the same answer for both.
     ObjectOrScale,
     /// The kind has no scale.
     Scale,
 }
 
-/// Returns what is missing if the API server does not find the scale of the target. It says of a custom resource
-/// without a scale what it says of one that does not exist (`crdHandler.ServeHTTP` of apiextensions-apiserver).
+/// Returns what is missing if the API server does not find the scale of the target. Its answer for a custom
+/// resource without a scale is the same as for one that does not exist (`crdHandler.ServeHTTP` of
+/// apiextensions-apiserver).
 fn not_found(case: &Case<'_>) -> Missing {
     let target = case.target();
     match case.surroundings().serves_scale {

@@ -13,14 +13,14 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
-/// Pods count that do not belong to the target.
+/// Pods that do not belong to the target count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.
     pub of: Vec<OwnedPods>,
-    /// Their part of what a metric measures.
+    /// Their share of the metric.
     pub share: Option<MetricShare>,
-    /// Why pods of one template are those of two objects, if that is so.
+    /// The reason why pods of one template belong to two objects, if they do.
     pub referred: Option<Referred>,
 }
 
@@ -126,7 +126,7 @@ impl Kind for ForeignPods {
     }
 }
 
-/// A Rollout whose template is that of a workload (`spec.workloadRef`), both of which have pods.
+/// A Rollout that uses the template of a workload (`spec.workloadRef`); both have pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Referred {
     /// The Rollout.
@@ -135,7 +135,7 @@ pub struct Referred {
     pub workload: CrossVersionObjectReference,
     /// Whether the Rollout is the target.
     pub is_target: bool,
-    /// What it does with the replicas of the workload, if that is stated.
+    /// What the Rollout does with the replicas of the workload, if that is stated.
     pub scale_down: Option<ScaleDown>,
     /// Another HPA, which scales the Rollout.
     pub hpa: Option<String>,
@@ -159,7 +159,7 @@ impl Referred {
         })
     }
 
-    /// Whether it is the owner of some pods.
+    /// Whether the other object of the two owns the pods.
     fn owns(&self, owner: &Owner) -> bool {
         let CrossVersionObjectReference { kind, name, .. } = if self.is_target {
             &self.workload
@@ -183,7 +183,7 @@ pub struct OwnedPods {
 }
 
 impl OwnedPods {
-    /// Words whose they are.
+    /// Describes the owner of the pods.
     fn sentence(&self) -> String {
         let whose = sentence(&self.owner.whose());
         format!("{whose}: {}.", names(&self.pods))
@@ -195,26 +195,25 @@ impl OwnedPods {
 pub enum Owner {
     /// This object, `Kind/name`, at the top of the owners.
     Object(String),
-    /// This object, which may have owners of its own; the target does not count the pods in
-    /// `status.replicas`.
+    /// This object, which may have owners itself; the target does not count the pods in `status.replicas`.
     NotCounted(String),
     /// No one.
     NoOne,
 }
 
-/// A part of what a metric measures, in thousandths.
+/// A share of a metric, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MetricShare {
     /// The metric, by index in the spec.
     pub metric: usize,
-    /// What these pods use.
+    /// The total usage of these pods.
     pub theirs: i64,
-    /// What all counted pods use.
+    /// The total usage of all counted pods.
     pub all: i64,
 }
 
 impl MetricShare {
-    /// Words the share of this number of pods.
+    /// Describes the share of this number of pods.
     fn sentence(self, about: &About<'_>, pods: usize) -> Option<String> {
         let format = metric_format(about.step(self.metric)?);
         let use_ = if pods == 1 { "It uses" } else { "They use" };
@@ -278,7 +277,7 @@ pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<MetricShare>
 }
 
 impl Referred {
-    /// Returns what to do about a workload and a Rollout that both run its template.
+    /// Returns the advice on a workload and a Rollout that both run its template.
     fn advice(&self, about: &About<'_>) -> Advice {
         let Self {
             rollout,
@@ -306,7 +305,7 @@ impl Referred {
 }
 
 impl Owner {
-    /// Words whose a pod is, to follow its name.
+    /// Describes the owner of a pod, to follow its name.
     fn whose(&self) -> String {
         match self {
             Self::Object(object) | Self::NotCounted(object) => format!("of {object}"),

@@ -1,4 +1,4 @@
-//! Findings about the selector of the target, and whose pods it matches.
+//! Findings about the selector of the target, and the owners of the pods that it matches.
 
 pub mod foreign_pods;
 pub mod old_revision_pods;
@@ -10,7 +10,7 @@ pub(crate) mod testing;
 
 use crate::findings::prelude::*;
 
-/// Returns what to do about a selector that does not select the pods of the target.
+/// Returns the advice on a selector that does not select the pods of the target.
 fn selector_advice(about: &About<'_>) -> Advice {
     match about.hpa().spec.scale_target_ref.group() {
         "" | "apps" => {
@@ -22,7 +22,7 @@ fn selector_advice(about: &About<'_>) -> Advice {
 }
 
 impl About<'_> {
-    /// Shows the selector of the scale.
+    /// Returns a command that shows the selector of the scale.
     fn show_selector(&self) -> Command {
         let (target, namespace) = (self.target(), self.namespace());
         format!(

@@ -18,7 +18,7 @@ pub struct OldRevisionPods {
     pub replicas: i32,
     /// As many pods of other revisions as there are pods beyond the replicas, by name.
     pub beyond: Vec<Box<str>>,
-    /// Whether a canary keeps all stable pods, as something else shifts the traffic.
+    /// Whether a canary keeps all stable pods, because something else shifts the traffic.
     pub keeps_stable: bool,
 }
 
@@ -37,7 +37,7 @@ impl Kind for OldRevisionPods {
         const LONG: SignedDuration = SignedDuration::from_mins(10);
         let scale = case.scale()?;
         let replicas = usize::try_from(scale.spec_replicas).ok()?;
-        // An average of a total is over the replicas in the target's status, which include those of a surge.
+        // The average of a total is over the replicas in the target's status, which include those of a surge.
         let is_average =
             |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
         let winner = case.decision().winner().filter(is_average);
@@ -172,22 +172,22 @@ impl Kind for OldRevisionPods {
 pub struct Revision {
     /// The hash of the template.
     pub hash: Box<str>,
-    /// How many pods.
+    /// The number of pods.
     pub pods: usize,
     /// Whether it is known to be the current one.
     pub is_current: bool,
 }
 
 impl Revision {
-    /// Words how many pods it has.
+    /// Describes how many pods it has.
     fn share(&self) -> String {
         let current = if self.is_current { " (current)" } else { "" };
         format!("{} of {}{current}", self.pods, self.hash)
     }
 }
 
-/// Returns the most likely revision of the replicas: it has as many pods, or the newest, or the
-/// most.
+/// Returns the most likely revision of the replicas: it has as many pods, or is the newest, or has the most
+/// pods.
 fn main_revision<'p>(of: &BTreeMap<&'p str, Vec<&'p Pod>>, replicas: usize) -> Option<&'p str> {
     let newest = |pods: &[&Pod]| pods.iter().map(|pod| pod.created).max();
     let main = of

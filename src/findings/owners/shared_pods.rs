@@ -169,7 +169,7 @@ pub struct SharingHpa {
 }
 
 impl SharingHpa {
-    /// Words what it selects.
+    /// Describes its selection.
     fn sentence(&self) -> String {
         format!("{} of HPA {}: {}.", self.target, self.name, self.selector)
     }

@@ -17,14 +17,14 @@ use crate::words::amount_of;
 pub struct AtMax {
     /// The bound.
     pub bound: Bound,
-    /// What the metrics that propose more count, the highest proposal first.
+    /// The amounts of the metrics that propose more, the highest proposal first.
     pub counted: Vec<CountedMetric>,
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
-    /// What keeps those metrics from proposing as many as `maxReplicas`, or else more, by index in the spec. Empty if
-    /// nothing is found.
+    /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
+    /// in the spec. Empty if nothing is found.
     pub rooms: Vec<(usize, Headroom)>,
-    /// The proposal of the pass with all of it.
+    /// The proposal of the pass with all of these changes.
     pub proposal: Option<i32>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
@@ -89,7 +89,7 @@ impl Kind for AtMax {
 
     fn summary(&self, about: &About<'_>) -> String {
         let Bound { asked, bound, .. } = self.bound;
-        // Where the number itself is in doubt, it is not explained.
+        // A doubtful number is not explained.
         let is_told = self.below().is_none() && about.finding.follows.is_none();
         let first = self.counted.first().filter(|_| is_told);
         let counted = first.map_or_else(String::new, |it| {
@@ -136,17 +136,17 @@ impl Kind for AtMax {
     }
 }
 
-/// What a metric counts, in absolute terms and in milli-units.
+/// The amounts that a metric counts, in absolute terms and in milli-units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedMetric {
     /// Its index in the spec, from 0.
     pub metric: usize,
-    /// All of it.
+    /// The total.
     pub total: i64,
     /// The target for a pod, the mean if requests differ.
     pub per_pod: i64,
-    /// The pods that use it, with the request that the target is a percentage of, and whether all have the same; `None`
-    /// for what is not of pods.
+    /// The number of pods that use it, with the request that the target is a percentage of, and whether all have
+    /// the same; `None` for anything but pods.
     pub of_pods: Option<(usize, Option<(i64, bool)>)>,
 }
 
@@ -157,11 +157,11 @@ pub struct Dropped {
     pub from: i32,
     /// The replicas after.
     pub to: i32,
-    /// When it was.
+    /// The time when it happened.
     pub at: Timestamp,
 }
 
-/// Returns what a metric counts, if that can be divided by its target.
+/// Returns the amounts of a metric, if they can be divided by its target.
 fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
     let proposal = step.proposal()?;
     let target = &step.target;
@@ -204,7 +204,7 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
 fn dropped(case: &Case<'_>) -> Option<Dropped> {
     /// As long as an API server keeps events by default.
     const RECENT: SignedDuration = SignedDuration::from_hours(1);
-    /// Fewer are no loss.
+    /// Fewer are not worth mentioning.
     const SEVERAL: i32 = 4;
     let (rescales, _) = case.pass.input.rescales();
     let last = rescales.windows(2).rfind(|pair| {
@@ -233,7 +233,7 @@ impl CountedMetric {
         [self.total, self.per_pod].map(of)
     }
 
-    /// Words the two, with where they come from.
+    /// Describes the two amounts, with their sources.
     fn sentence(&self, about: &About<'_>) -> String {
         let spec = about.spec(self.metric);
         let [total, per_pod] = self.amounts(about);
@@ -262,11 +262,11 @@ impl CountedMetric {
     }
 }
 
-/// What else than a higher maximum lets the metrics propose fewer.
+/// A change, other than a higher maximum, with which the metrics propose fewer.
 struct Lever {
-    /// What to raise, as it follows an alternative.
+    /// The value to raise, worded to follow an alternative.
     act: String,
-    /// What comes of it.
+    /// The effect of raising it.
     effect: String,
     command: Command,
 }
@@ -308,7 +308,7 @@ impl AtMax {
                 flags.push(about.target_flags(*metric, &to)?);
             }
         }
-        // The value is said, and the name of the container or metric is in the command.
+        // The value is stated, and the name of the container or metric is in the command.
         let hint = flags
             .first()?
             .split(' ')
@@ -327,9 +327,10 @@ impl AtMax {
         })
     }
 
-    /// Returns what to do if nothing speaks against the metrics: the maximum, or what they are compared with.
+    /// Returns the advice if nothing speaks against the metrics: to raise the maximum, or what they are compared
+    /// with.
     fn raise(&self, about: &About<'_>) -> Advice {
-        /// A maximum is hardly raised further at once.
+        /// A maximum is hardly raised further than by this factor at once.
         const MOST: i32 = 4;
         let Bound {
             asked, bound: max, ..
@@ -386,7 +387,8 @@ mod tests {
         [items, vec![build::external_values(values)]].concat()
     }
 
-    /// If the bound decides only because of what another finding reports, the bound is not what to change.
+    /// If the bound decides only because of a problem that another finding reports, the bound is not the value to
+    /// change.
     #[test]
     fn a_bound_decides_only_because_of_something_else() {
         let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
@@ -461,7 +463,7 @@ mod tests {
         assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
     }
 
-    /// What the metrics count is named in absolute terms, and what else would be enough is found by playing it.
+    /// The metrics' amounts are stated in absolute terms, and the other sufficient change is found by playing it.
     #[test]
     fn a_maximum_is_not_the_only_lever() {
         let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
@@ -561,7 +563,7 @@ mod tests {
         );
     }
 
-    /// What is not shown is no reason to take a bound lightly.
+    /// A finding that is not shown is no reason to report a bound with a lower severity.
     #[test]
     fn a_bound_beside_a_finding_that_is_ignored() {
         let queue = [
@@ -626,7 +628,7 @@ mod tests {
         assert_eq!(evidence(json!("100m")), None);
     }
 
-    /// What the metrics count is told in absolute terms, and what else would be enough.
+    /// The metrics' amounts are stated in absolute terms, with the other sufficient change.
     #[test]
     fn both_levers_of_a_maximum() {
         let most = |items: &[Value], max: i32| {

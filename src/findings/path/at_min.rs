@@ -34,7 +34,7 @@ impl Kind for AtMin {
         if self.bound.is_disabled {
             return others.any(Code::DirectionDisabled);
         }
-        // Fewer replicas are an offer only if nothing is wrong with what is proposed.
+        // Fewer replicas are an offer only if the proposal is sound.
         others
             .beyond(self.bound.asked, self.bound.bound)
             .or_else(|| others.doubt())
@@ -86,7 +86,7 @@ impl Kind for AtMin {
     }
 }
 
-/// Leaves scaling to 0 to KEDA.
+/// Returns the advice to leave scaling to 0 to KEDA.
 fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
     let advice = match about.object_of(owner).map(|it| &it.spec) {
         Some(ScaledObjectSpec {
@@ -104,7 +104,8 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
     advice.with(about.scaled_object(owner))
 }
 
-/// How many seconds after a trigger was active KEDA scales to 0, by default (`defaultCooldownPeriod`).
+/// The number of seconds after a trigger was last active at which KEDA scales to 0, by default
+/// (`defaultCooldownPeriod`).
 const COOLDOWN: i32 = 300;
 
 #[cfg(test)]
@@ -176,7 +177,8 @@ mod tests {
         assert_eq!(follows(&foreign), Some(Code::ForeignPods));
     }
 
-    /// What keeps the replicas on purpose asks for nothing, and a tolerance that cannot be set has a target instead.
+    /// A setting that keeps the replicas on purpose needs no action, and a tolerance that cannot be set has a
+    /// target instead.
     #[test]
     fn what_may_be_on_purpose() {
         let pinned = |items: &[Value]| {

@@ -1,4 +1,4 @@
-//! A bound that decides, and what speaks against the metric that asks for more or less.
+//! A bound that decides, and the evidence against the metric that asks for more or less.
 
 use super::{limit, winner};
 use crate::findings::prelude::*;
@@ -12,7 +12,7 @@ pub struct Bound {
     pub bound: i32,
     /// The count proposed without it.
     pub asked: i32,
-    /// Since when the status has said the same.
+    /// The time since which the status has reported the same.
     pub since: Option<Timestamp>,
     /// Whether scaling in that direction is disabled as well.
     pub is_disabled: bool,
@@ -20,17 +20,17 @@ pub struct Bound {
     pub metric: Option<usize>,
     /// Current over target of that metric.
     pub ratio: Option<f64>,
-    /// What speaks against that metric, if it is no resource.
+    /// The evidence against that metric, if it is no resource.
     pub suspicion: Option<Suspicion>,
 }
 
-/// What speaks against a metric.
+/// A reason to distrust a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Suspicion {
-    /// It is the higher the older a pod is.
+    /// The older a pod is, the higher is its value.
     Counter,
-    /// The pods use this part of the cpu that they request: hardly any where it asks for more replicas, or more than
-    /// that where it asks for fewer.
+    /// The pods use this share of the cpu that they request: hardly any if the metric asks for more replicas, or
+    /// more than that if it asks for fewer.
     Cpu(f64),
 }
 
@@ -53,9 +53,9 @@ pub(crate) fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     })
 }
 
-/// Returns what speaks against a metric that is no resource.
+/// Returns the evidence against a metric that is no resource.
 fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
-    /// Shares of the requests that say that pods are idle, or busy.
+    /// The shares of the requests below which pods count as idle, and above which they count as busy.
     const IDLE: f64 = 0.1;
     const BUSY: f64 = 1.0;
     if step.is_resource() {
@@ -73,8 +73,8 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
     speaks.then_some(Suspicion::Cpu(share))
 }
 
-/// Whether the values of a metric are in the order of the ages of its pods, and far apart, as those of a counter are
-/// that begins at 0 with each pod.
+/// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
+/// that starts at 0 with each pod.
 fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
     let mut values: Vec<(Timestamp, i64)> = step
         .pods
@@ -99,7 +99,7 @@ pub(crate) fn least(case: &Case<'_>) -> i32 {
     i32::from(!may_be_zero)
 }
 
-/// Words a bound that decides.
+/// Describes a bound that decides.
 pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     let mut evidence = Vec::new();
     if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
@@ -127,14 +127,14 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<Stri
     evidence
 }
 
-/// Returns what to do about a bound that decides while another bound would change nothing.
+/// Returns the advice on a bound that decides while another bound would change nothing.
 pub(crate) fn leave(field: &str) -> Advice {
     Remedy::Nothing.says(format!(
         "Leave it: with scaling disabled in this direction, another {field} changes nothing."
     ))
 }
 
-/// Returns what to do about a bound if something speaks against the metric.
+/// Returns the advice on a bound if there is evidence against the metric.
 pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
     let Some(metric) = bound.metric else {
         return Advice::default();

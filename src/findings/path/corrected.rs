@@ -26,32 +26,32 @@ pub enum Correction {
 pub struct CorrectedBefore {
     /// The bound, and the replicas since then.
     pub bound: i32,
-    /// The replicas before that pass, if the status or an event of the target says so.
+    /// The replicas before that pass, if the status or an event of the target shows them.
     pub from: Option<i32>,
-    /// When it was.
+    /// The time when it happened.
     pub at: Timestamp,
-    /// What had changed.
+    /// The change that preceded it.
     pub changed: Changed,
-    /// What the metrics propose, if the bound still keeps the replicas from it.
+    /// The replicas that the metrics propose, if the bound still keeps the target from them.
     pub asked: Option<i32>,
 }
 
 impl CorrectedBefore {
-    /// Returns another bound: what the replicas were, or what the metrics ask for within reason.
+    /// Returns another bound: the earlier replicas, or the metrics' proposal within reason.
     pub fn earlier(&self) -> Option<i32> {
         let is_near = |asked: &i32| (1..=self.bound.saturating_mul(4)).contains(asked);
         self.from.or(self.asked.filter(is_near))
     }
 }
 
-/// What had changed before a pass that corrected replicas to a bound.
+/// The change that preceded a pass that corrected replicas to a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
     /// The HPA was created.
     Created,
-    /// The HPA, by the field manager that has written the bound.
+    /// The HPA, by the field manager that wrote the bound.
     Bound,
-    /// The replicas: the HPA was not changed for long.
+    /// The replicas: the HPA had not been changed for long.
     Replicas,
     /// One of the two.
     Unknown,
@@ -64,11 +64,11 @@ pub struct Corrected {
     pub current: i32,
     /// The bound.
     pub bound: i32,
-    /// How it has come to that.
+    /// The reason why they are beyond it.
     pub cause: BeyondBoundCause,
 }
 
-/// Why replicas are beyond a bound.
+/// The reason why replicas are beyond a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BeyondBoundCause {
     /// The bound is assumed; the HPA has this one, which allows the replicas.
@@ -79,9 +79,9 @@ pub enum BeyondBoundCause {
     NewHpa,
     /// The controller itself left these replicas, so the bound was changed after that.
     Changed,
-    /// A person set them, as `other-writer` says.
+    /// A person set them, as `other-writer` reports.
     Person,
-    /// A program set them, as `other-writer` says.
+    /// A program set them, as `other-writer` reports.
     Program,
     /// Unknown.
     Unknown,
@@ -166,7 +166,7 @@ fn corrected_before(
         asked: bound(case, reason).map(|it| it.asked),
     };
     let severity = match (beyond, done.asked, done.changed) {
-        // The bound keeps replicas away that are needed.
+        // The bound keeps out replicas that are needed.
         (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
             Severity::Warning
         }
@@ -179,7 +179,7 @@ fn corrected_before(
     })
 }
 
-/// Returns what had changed before a correction to the bound in a field.
+/// Returns the change that preceded a correction to the bound in a field.
 fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
     let written = &case.snapshot().hpa.written;
     let before = |time: Timestamp| at.duration_since(time);
@@ -238,7 +238,7 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
     (case.since(at)? <= RECENT).then_some((beyond, from_beyond, at))
 }
 
-/// Takes away the bound that replicas are beyond, so that a pass reads its metrics.
+/// Removes the bound that replicas are beyond, so that a pass reads its metrics.
 pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
     match beyond {
         Direction::Up => spec.max_replicas = i32::MAX,
@@ -276,11 +276,11 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
         Some((None, Some(_))) => return BeyondBoundCause::Person,
         Some((None, None)) | None => {}
     }
-    // A pass sets what is beyond a bound to the bound, if it can.
+    // A pass corrects replicas beyond a bound to the bound, if it can.
     let mut conditions = status.conditions.iter();
     let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
     let is_new = *status == HpaStatus::default();
-    // Of a past pass, no status is known.
+    // The status at the time of a past pass is not known.
     if is_new && case.pass.input.evidence.past.is_none() {
         BeyondBoundCause::NewHpa
     } else if !is_new && status.desired_replicas == current && is_able {
@@ -290,7 +290,7 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     }
 }
 
-/// The words for a bound that replicas are beyond.
+/// The terms for a bound that replicas are beyond.
 pub(super) struct BoundWords {
     field: &'static str,
     owned: SpecField,
@@ -319,20 +319,20 @@ pub(super) const MIN: BoundWords = BoundWords {
 };
 
 impl BoundWords {
-    /// Returns how to predict another bound, and how to set it.
+    /// Returns a command that predicts another bound, and one that sets it.
     fn tried(&self, about: &About<'_>, bound: i32) -> Vec<Command> {
         let patch = Map::from_iter([(self.field.to_owned(), bound.into())]);
         tried(about, &format!("{} {bound}", self.flag), &patch.into())
     }
 
-    /// Returns who has written the bound last. KEDA writes those of its HPAs, for somebody else.
+    /// Returns the last writer of the bound. KEDA writes those of its HPAs on behalf of somebody else.
     fn writer<'a>(&self, about: &About<'a>) -> Option<&'a ManagedFieldsEntry> {
         let hpa = about.hpa();
         let entry = hpa.written.last_writer(self.owned);
         entry.filter(|it| !it.manager.is_empty() && hpa.scaled_object().is_none())
     }
 
-    /// Words who has written the bound last.
+    /// Describes the last writer of the bound.
     fn written(&self, about: &About<'_>) -> Option<String> {
         let ManagedFieldsEntry {
             manager, time: at, ..
@@ -350,7 +350,7 @@ impl BoundWords {
 }
 
 impl CorrectedBefore {
-    /// Whether the HPA was new, and nobody has to act on it.
+    /// Whether the HPA was new, and no action is needed.
     fn is_of_new_hpa(&self, about: &About<'_>) -> bool {
         self.changed == Changed::Created && about.finding.severity == Severity::Info
     }
@@ -500,7 +500,7 @@ impl Corrected {
 }
 
 impl Correction {
-    /// Says that replicas are or were beyond the bound.
+    /// Returns the sentence that replicas are or were beyond the bound.
     pub(super) fn summary(&self, about: &About<'_>, words: &BoundWords) -> String {
         match self {
             Self::Due(due) => due.summary(words),
@@ -516,7 +516,7 @@ impl Correction {
         }
     }
 
-    /// Says what to do.
+    /// Returns the advice.
     pub(super) fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
         match self {
             Self::Due(due) => due.advice(about, words),
@@ -758,7 +758,7 @@ mod tests {
         }
     }
 
-    /// Who has lowered the maximum, and what to raise it to, by the status and the fields of a GitOps tool.
+    /// The status and the fields of a GitOps tool show who has lowered the maximum, and the value to raise it to.
     #[test]
     fn a_maximum_that_was_lowered_names_its_writer() {
         let at = "2026-11-21T05:59:00Z";

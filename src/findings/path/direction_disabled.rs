@@ -12,7 +12,7 @@ pub struct DirectionDisabled {
     pub direction: Direction,
     /// The replicas after stabilization.
     pub desired: i32,
-    /// What is allowed.
+    /// The replicas that are allowed.
     pub result: i32,
     /// Another value of the bound, if the replicas are at it, which would keep them there as well.
     pub bound: Option<i32>,
@@ -145,7 +145,8 @@ mod tests {
     use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
     use crate::findings::{find_except, views};
 
-    /// Where scaling in a direction is disabled, another bound would change nothing. It is still a bound that decides.
+    /// If scaling in a direction is disabled, another bound would change nothing. It is still a bound that
+    /// decides.
     #[test]
     fn at_a_bound_a_disabled_direction_comes_first() {
         let disabled = |way: &str| {

@@ -15,27 +15,27 @@ use crate::snapshot::memory::Recommendation;
 pub struct HeldByWindow {
     /// The direction that it holds back.
     pub against: Direction,
-    /// What the metrics propose.
+    /// The replicas that the metrics propose.
     pub desired: i32,
     /// The result.
     pub result: i32,
     /// The recommendation that decides; the latest of equal ones.
     pub held_by: Recommendation,
-    /// Where it comes from.
+    /// The origin of the recommendation.
     pub origin: RecommendationOrigin,
-    /// How long a recommendation counts.
+    /// The time for which a recommendation counts.
     pub window: SignedDuration,
     /// The controller's default, in seconds, if the window is longer: somebody may want to scale sooner.
     pub shorter: Option<i64>,
-    /// Whether each pod may have work of its own, of which the controller knows nothing.
+    /// Whether each pod may have its own work, which the controller does not know about.
     pub busy: bool,
-    /// Since when the controller has led, if that is within the window: its history is no older.
+    /// The time since which the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
-    /// What follows, if the metrics keep proposing the same.
+    /// The next change, if the metrics' proposals stay the same.
     pub next: Option<NextChange>,
     /// Whether the earlier recommendation adds replicas, instead of only keeping them.
     pub adds: bool,
-    /// What limits the passes after the window, if it takes several to reach what the metrics propose.
+    /// The limits of the passes after the window, if it takes several to reach the metrics' proposal.
     pub then: Option<Then>,
 }
 
@@ -122,7 +122,7 @@ impl Kind for HeldByWindow {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // While something else sets the replicas, neither a window nor a policy decides what they are.
+        // While something else sets the replicas, neither a window nor a policy decides about them.
         others
             .beyond(self.desired, self.result)
             .or_else(|| {
@@ -231,12 +231,12 @@ impl Kind for HeldByWindow {
     }
 }
 
-/// How the replicas reach what the metrics propose once a window has ended.
+/// The way to the metrics' proposal once a window has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Then {
     /// The policies.
     pub policies: Vec<ScalingPolicy>,
-    /// When the last pass gets there.
+    /// The time of the pass that reaches it.
     pub reached: Timestamp,
 }
 
@@ -249,7 +249,7 @@ fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Optio
     (default < window).then_some(default.as_secs())
 }
 
-/// Whether the metric that decides is a total of which each pod is to have at most one, as of jobs in a queue.
+/// Whether the metric that decides is a total with a target of at most one per pod, such as jobs in a queue.
 fn has_own_work(case: &Case<'_>) -> bool {
     let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else {
         return false;
@@ -260,8 +260,8 @@ fn has_own_work(case: &Case<'_>) -> bool {
         .is_some_and(|it| it.milli_value() <= 1000)
 }
 
-/// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
-/// the window.
+/// Returns how the replicas reach the metrics' proposal after the window, if policies make that take longer
+/// than the window.
 fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuration) -> Option<Then> {
     let behavior = case.snapshot().hpa.spec.behavior.as_ref()?;
     let rules = match against {
@@ -276,7 +276,7 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
     let last = upcoming
         .last()
         .filter(|last| takes_several && last.replicas == desired)?;
-    // Policies that take no longer than the window are not worth a word.
+    // Policies that take no longer than the window are not worth mentioning.
     let ends = upcoming
         .iter()
         .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
@@ -291,7 +291,7 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
 }
 
 impl HeldByWindow {
-    /// Words where the recommendation comes from, and until when it holds.
+    /// Describes the origin of the recommendation, and until when it holds.
     fn about_origin(&self, now: Timestamp) -> Vec<String> {
         let mut evidence = Vec::new();
         if matches!(
@@ -320,8 +320,8 @@ impl HeldByWindow {
         evidence
     }
 
-    /// Returns what keeps an earlier recommendation from adding replicas, as only happens without `behavior`
-    /// (`stabilizeRecommendation`).
+    /// Returns the advice that keeps an earlier recommendation from adding replicas, which happens only without
+    /// `behavior` (`stabilizeRecommendation`).
     fn add_behavior(&self, about: &About<'_>) -> Advice {
         let seconds = self.window.as_secs();
         let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": seconds } });
@@ -335,7 +335,7 @@ impl HeldByWindow {
     }
 }
 
-/// Returns how pods that have work of their own end it.
+/// Returns the advice on how pods with their own work can finish it.
 fn keep_busy(about: &About<'_>, until: String) -> Advice {
     let jobs = match about.owner() {
         Some(_) => "a ScaledJob",

@@ -6,8 +6,8 @@ use crate::findings::requests::is_alike;
 use crate::findings::targets::{Headroom, More, room};
 use crate::whatif::thresholds::{Borders, UnitScale};
 
-/// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
-/// keeps replicas, of which any other metrics need at most half.
+/// Memory below its target where all pods use about the same amount, so it probably does not come from the
+/// load that they share. It keeps replicas while any other metrics need at most half of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlikeMemory {
     /// The place of the metric in the spec, from 0.
@@ -22,11 +22,12 @@ pub struct AlikeMemory {
     pub fewer: i32,
     /// Whether there are other metrics, which propose far fewer.
     pub has_others: bool,
-    /// What would let fewer pods be enough.
+    /// The changes with which fewer pods would be enough.
     pub room: Headroom,
 }
 
-/// Returns what memory that does not fall with the load means for one replica fewer, if it alone keeps the replicas.
+/// Returns the facts about memory that does not fall with the load, for one replica fewer, if it alone keeps
+/// the replicas.
 pub(crate) fn alike_memory<'p>(
     case: &Case<'p>,
     metric: &'p MetricStep,
@@ -61,13 +62,13 @@ pub(crate) fn alike_memory<'p>(
     })
 }
 
-/// Whether a metric is memory of which all pods use about as much.
+/// Whether a metric is memory and all pods use about the same amount.
 pub(crate) fn is_baseline<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
     metric.name == "memory" && is_alike(case, metric)
 }
 
 impl AlikeMemory {
-    /// Says what keeps the replicas: memory that is not shared.
+    /// Returns the sentence that memory that is not shared keeps the replicas.
     pub(super) fn summary(&self, about: &About<'_>) -> String {
         format!(
             "for {}, {} must be {} or less; it is {}",
@@ -78,7 +79,7 @@ impl AlikeMemory {
         )
     }
 
-    /// Says what to do about it.
+    /// Returns the advice on it.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
         let More { act, commands, .. } = self.room.more(about, self.metric);
         let instead = if self.has_others {
@@ -185,7 +186,7 @@ mod tests {
         }
     }
 
-    /// What leaves memory room is found by playing it, and is nothing that the limits do not allow.
+    /// The request or target that gives memory room is found by playing it, and never exceeds the limits.
     #[test]
     fn room_for_memory_is_what_the_pods_may_have() {
         let share = || build::resource("memory", &build::utilization(80));

@@ -36,7 +36,7 @@ fn winner<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, &'p Proposal)> {
     Some((winner, winner.proposal()?))
 }
 
-/// Returns the metric that decides, with its ratio, if the tolerance is what keeps the replicas.
+/// Returns the metric that decides, with its ratio, if the tolerance keeps the replicas.
 pub(crate) fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
     let (winner, proposal) = winner(case)?;
     let ratio = match proposal.because {
@@ -57,7 +57,7 @@ fn side_of(ratio: f64) -> Direction {
     }
 }
 
-/// Returns the direction in which the replicas would change without the tolerance, if that is what keeps
+/// Returns the direction in which the replicas would change without the tolerance, if the tolerance keeps
 /// them.
 pub(crate) fn tolerated(case: &Case<'_>) -> Option<Direction> {
     let (_, ratio) = within(case)?;
@@ -95,7 +95,7 @@ fn held<'p>(case: &Case<'p>) -> Option<&'p StabilizeStep> {
 }
 
 impl LimitStep {
-    /// Returns the bound with which the replicas would come nearest to what is desired.
+    /// Returns the bound that would bring the replicas nearest to the desired number.
     fn wider(&self, case: &Case<'_>) -> i32 {
         if self.desired > self.result {
             self.desired
@@ -104,20 +104,20 @@ impl LimitStep {
         }
     }
 
-    /// Whether a direction is disabled that could be enabled to some effect: at the lowest bound it could not.
+    /// Whether a direction is disabled and enabling it would have an effect: at the lowest bound it would not.
     fn is_only_disabled(&self, case: &Case<'_>) -> bool {
         self.is_disabled() && !(self.is_bound() && self.wider(case) == self.result)
     }
 }
 
-/// Returns the last limit on the replicas, if it changes what the metrics propose. A recommendation that holds them
-/// may hide a limit that would hold them as well.
+/// Returns the last limit on the replicas, if it changes the metrics' proposal. A recommendation that holds
+/// them may hide a limit that would hold them as well.
 fn limit(case: &Case<'_>) -> Option<LimitStep> {
     let of = |decision: &Decision| decision.limit().filter(|it| it.holds()).cloned();
     let Some(held) = held(case) else {
         return of(case.decision());
     };
-    // What only a recommendation from before is beyond would not limit what the metrics propose now.
+    // A limit that only an earlier recommendation exceeds would not limit the metrics' current proposal.
     let limits_metrics = |limit: &LimitStep| {
         if limit.desired > limit.result {
             held.desired > limit.result
@@ -169,7 +169,7 @@ fn verb(direction: Direction) -> &'static str {
     }
 }
 
-/// Returns a value of the metric, with what it counts.
+/// Returns a value of the metric, with its unit.
 pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);
     if scale.divided {
@@ -179,8 +179,8 @@ pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     }
 }
 
-/// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
-/// fewer digits are shown, and what is shown is on the same side.
+/// Returns the highest value for fewer replicas, or the lowest for more, in readable form: for bytes and
+/// millions, fewer digits are shown, and the shown value is on the same side.
 fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     let (least, base, parts) = match scale.format {
         Format::BinarySI => (1000.0, 1024.0, 10.0),
@@ -221,10 +221,10 @@ fn is_limited(decision: &Decision, is_it: fn(&LimitStep) -> bool) -> bool {
         .is_some_and(|limit| limit.holds() && is_it(limit))
 }
 
-/// The advice where nothing is wrong.
+/// The advice if nothing is wrong.
 pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
 
-/// Words a policy: `2 pods per 60s`, `1 pod per 20m`.
+/// Describes a policy: `2 pods per 60s`, `1 pod per 20m`.
 pub(crate) fn policy(policy: &ScalingPolicy) -> String {
     let value = match &*policy.type_ {
         "Percent" => format!("{}%", policy.value),
@@ -237,7 +237,7 @@ pub(crate) fn policy(policy: &ScalingPolicy) -> String {
     format!("{value} per {period}")
 }
 
-/// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
+/// Describes the number to which a limit is applied: the highest proposal, or the result of stabilization.
 fn proposed(about: &About<'_>, replicas: i32) -> String {
     if about.pass.decision.proposal == Some(replicas) {
         format!("the metrics propose {replicas}")
@@ -246,7 +246,7 @@ fn proposed(about: &About<'_>, replicas: i32) -> String {
     }
 }
 
-/// Returns how to predict a change of the spec, and how to make it.
+/// Returns a command that predicts a change of the spec, and one that makes it.
 pub(crate) fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
     [about.predict(flags)]
         .into_iter()
@@ -254,7 +254,7 @@ pub(crate) fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Comman
         .collect()
 }
 
-/// Words what a rate limit allows, policy by policy.
+/// Describes what a rate limit allows, policy by policy.
 fn policies(limit: &RateLimit) -> Vec<String> {
     let allows = |it: &crate::engine::decision::PolicyLimit| {
         format!(
@@ -267,7 +267,7 @@ fn policies(limit: &RateLimit) -> Vec<String> {
     limit.policies.iter().map(allows).collect()
 }
 
-/// Words what a Rollout does with the replicas of the workload that has its template.
+/// Describes what a Rollout does with the replicas of the workload that has its template.
 pub(crate) fn scales_down(
     rollout: &CrossVersionObjectReference,
     when: Option<ScaleDown>,
@@ -282,7 +282,7 @@ pub(crate) fn scales_down(
 }
 
 impl About<'_> {
-    /// Words what room for pods leads to: `for 5 instead of 6`.
+    /// Describes the effect of more room for pods: `for 5 instead of 6`.
     pub(crate) fn for_fewer(&self, room: &Headroom) -> String {
         let now = self.pass.decision.replicas_after();
         let both = room.proposal().zip(now).filter(|(other, now)| other < now);
@@ -291,7 +291,8 @@ impl About<'_> {
         })
     }
 
-    /// Words how the HPA scales up, as far as `behavior` states it: `It scales up by 100% per 15s, with a window of 0s.`
+    /// Returns how the HPA scales up as a sentence, if `behavior` states it: `It scales up by 100% per 15s, with
+    /// a window of 0s.`
     pub(crate) fn scales_up(&self) -> Option<String> {
         let rules = self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?;
         let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
@@ -304,7 +305,8 @@ impl About<'_> {
         Some(format!("It scales up{by}, with a window of {window}s."))
     }
 
-    /// Returns a sentence about a window of scaling up that holds no earlier recommendation, because there is none in it.
+    /// Returns a sentence about a scale-up window that holds no earlier recommendation, because there is none in
+    /// it.
     pub(crate) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
         let seconds = self

@@ -11,13 +11,13 @@ use crate::snapshot::hpa::ScalingPolicy;
 pub struct RateLimited {
     /// The replicas after stabilization.
     pub desired: i32,
-    /// What is allowed.
+    /// The replicas that are allowed.
     pub result: i32,
     /// The replicas before the pass.
     pub current: i32,
     /// The limit.
     pub limit: RateLimit,
-    /// What follows, if the metrics keep proposing the same.
+    /// The next change, if the metrics' proposals stay the same.
     pub next: Option<NextChange>,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
@@ -72,7 +72,7 @@ impl Kind for RateLimited {
                 "{proposed}, but without behavior, one pass goes from {current} to at most {result}"
             );
         };
-        // What was changed within the period may be beyond what the policies allow.
+        // Changes within the period may exceed what the policies allow.
         let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
         if is_used_up && result == current {
             return format!("{proposed}, but the policies allow no change from {current} now");

@@ -19,13 +19,13 @@ pub struct Rounding {
     pub fewer: i32,
     /// The metric's value with one replica fewer, in the unit of the borders.
     pub one_fewer: Option<i64>,
-    /// Where it would propose other replicas, if known.
+    /// The values at which it would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// The other metrics that propose as many, by index in the spec.
     pub beside: Vec<usize>,
-    /// How long a higher recommendation holds back scaling down.
+    /// The time for which a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
-    /// What keeps the replicas at any load, if it is memory.
+    /// The memory metric that keeps the replicas at any load, if there is one.
     pub memory: Option<AlikeMemory>,
 }
 
@@ -59,14 +59,14 @@ impl Kind for Rounding {
             (None, Some(counted)) => counted.ready as f64,
             (None, None) => f64::from(case.scale()?.status_replicas),
         };
-        // More pods count than there are replicas, and need just as many.
+        // More pods count than there are replicas, and just as many are needed.
         let exact = ratio * pods;
         if (exact - f64::from(current)).abs() < SHOWN {
             return None;
         }
         let borders = Borders::find(case.pass, winner.index);
-        // The pods share what they use, but not a value of something else, nor memory that each needs. What pods use that
-        // do not count is unknown.
+        // The pods share their usage, but not a value of something else, nor memory that each needs. The usage of
+        // pods that do not count is unknown.
         let is_shared =
             proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
         let counted = proposal.counted.as_ref().filter(|_| is_shared);
@@ -134,7 +134,7 @@ impl Kind for Rounding {
 }
 
 impl Rounding {
-    /// Says which rule keeps the replicas.
+    /// Describes the rule that keeps the replicas.
     fn rule(&self, about: &About<'_>) -> String {
         format!(
             "{} needs {} replicas for its target, which is rounded up to the current {}",
@@ -144,7 +144,7 @@ impl Rounding {
         )
     }
 
-    /// Words the metric's value with one replica fewer.
+    /// Describes the metric's value with one replica fewer.
     fn about_one_fewer(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
         let with = self.one_fewer.filter(|_| self.memory.is_none())?;
         Some(format!(
@@ -155,7 +155,7 @@ impl Rounding {
         ))
     }
 
-    /// Words from which value on the metric proposes fewer replicas.
+    /// Describes the value from which on the metric proposes fewer replicas.
     fn about_fewer(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
         let at = threshold(&borders.scale, borders.fewer?, Direction::Down);
         let label = about.label(self.metric);

@@ -14,9 +14,9 @@ use crate::snapshot::surroundings::{ScaleDown, Workload};
 pub struct SwitchedOff {
     /// The replicas of the target, if having none is assumed.
     pub observed: Option<i32>,
-    /// Who last wrote the replicas of the target, and when.
+    /// The last writer of the target's replicas, and the time.
     pub writer: Option<(String, Timestamp)>,
-    /// Why that keeps it at 0, if it is known to.
+    /// The reason why that keeps it at 0, if it is known to.
     pub keeper: Option<Keeper>,
     /// Whether the HPA allows zero replicas.
     pub may_be_zero: bool,
@@ -56,7 +56,7 @@ impl Kind for SwitchedOff {
                 Some(Keeper::Keda)
             }
             (_, Some((manager, _))) => Some(keeper(case, manager)),
-            // The name that Flagger gives says enough where no one says who wrote the replicas.
+            // The workload's name as Flagger builds it is enough if the writer of the replicas is not known.
             (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
                 primary: Some(own.reference()),
             }),
@@ -68,7 +68,7 @@ impl Kind for SwitchedOff {
             writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
             may_be_zero: hpa.spec.min_replicas == Some(0),
         };
-        // Scaling from zero is KEDA's part, and the pause has its own finding.
+        // KEDA scales from zero, and the pause has its own finding.
         let severity = match (hpa.scaled_object(), keeper) {
             (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts)) => Severity::Warning,
             (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_)))
@@ -150,7 +150,7 @@ impl Kind for SwitchedOff {
 }
 
 impl SwitchedOff {
-    /// Returns the ScaledObject that is to scale the target up, unless something else keeps it at 0.
+    /// Returns the ScaledObject that should scale the target up, unless something else keeps it at 0.
     fn scaled_object<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
         let owner = about.owner()?;
         match self.keeper {
@@ -160,7 +160,7 @@ impl SwitchedOff {
     }
 }
 
-/// Leaves scaling from 0 to KEDA, if that can do it.
+/// Returns the advice to leave scaling from 0 to KEDA, if KEDA can do it.
 fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
     let object = about.object_of(owner);
     let is = |type_: &str| object.and_then(|it| it.condition(type_));
@@ -178,7 +178,7 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
 }
 
 impl Keeper {
-    /// Returns what to do if the target is meant to run.
+    /// Returns the advice if the target is meant to run.
     fn advice(&self, about: &About<'_>) -> Advice {
         let (target, namespace) = (about.target(), about.namespace());
         match self {
@@ -241,7 +241,7 @@ fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice 
         .with_all(about.patch_spec(&patch))
 }
 
-/// What keeps a target at 0 on purpose.
+/// Something that keeps a target at 0 on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keeper {
     /// Flagger runs this workload instead of the target.
@@ -253,7 +253,7 @@ pub enum Keeper {
     Rollout {
         /// The Rollout.
         rollout: CrossVersionObjectReference,
-        /// When it scales down the target, if it says so.
+        /// When the Rollout scales down the target, if it is stated.
         scale_down: Option<ScaleDown>,
         /// An HPA that scales the Rollout already.
         hpa: Option<String>,
@@ -270,7 +270,8 @@ pub enum Keeper {
     Other,
 }
 
-/// Whether a ScaledObject scales the target beside the HPA, as one that takes it over once it has an HPA.
+/// Whether a ScaledObject scales the target in addition to the HPA, such as one that takes it over once it
+/// has an HPA.
 fn is_scaled_by_keda(case: &Case<'_>) -> bool {
     case.surroundings()
         .scaled_objects
@@ -278,7 +279,7 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
         .any(|it| it.is_of(case.target()))
 }
 
-/// Returns what the last writer of 0 replicas has done that for.
+/// Returns the purpose for which the last writer set the replicas to 0.
 fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
     let writer = manager.to_lowercase();
     if writer.contains("flagger") {

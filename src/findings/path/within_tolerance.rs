@@ -18,7 +18,7 @@ pub struct WithinTolerance {
     pub ratio: f64,
     /// The tolerance on the side on which the metric is off.
     pub tolerance: f64,
-    /// Where it would propose other replicas, if known.
+    /// The values at which it would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// Whether values are assumed for pods that do not count.
     pub is_filled: bool,
@@ -26,10 +26,10 @@ pub struct WithinTolerance {
     pub has_field: bool,
     /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
     pub narrower: Option<u8>,
-    /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and nothing is
-    /// wrong. Nobody has asked for fewer.
+    /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and
+    /// nothing is wrong. There is none for fewer replicas.
     pub target: Option<OtherTarget>,
-    /// What keeps the replicas at any load, if it is memory.
+    /// The memory metric that keeps the replicas at any load, if there is one.
     pub memory: Option<AlikeMemory>,
 }
 
@@ -54,7 +54,7 @@ impl Kind for WithinTolerance {
         let fewer =
             current.filter(|it| side == Direction::Down && *it > spec.min_replicas.unwrap_or(1));
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
-        // Where something is wrong, a small change of a target is not what to look at.
+        // If something is wrong, a small change of a target is not the place to look.
         let is_sound = case.shown().all(|it| it.severity == Severity::Info);
         let more =
             current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_sound);
@@ -134,7 +134,7 @@ impl Kind for WithinTolerance {
 }
 
 impl WithinTolerance {
-    /// Says which rule keeps the replicas.
+    /// Describes the rule that keeps the replicas.
     fn rule(&self, about: &About<'_>) -> String {
         let assumed = if self.is_filled {
             ", with values assumed for pods that do not count,"
@@ -151,7 +151,7 @@ impl WithinTolerance {
         )
     }
 
-    /// Words where the metric proposes other replicas.
+    /// Describes the values at which the metric proposes other replicas.
     fn about_borders(&self, about: &About<'_>, borders: &Borders) -> Option<String> {
         let Borders {
             scale,
@@ -160,7 +160,7 @@ impl WithinTolerance {
             more,
             ..
         } = borders;
-        // There is nothing below the one replica that is left.
+        // There is nothing below the last replica.
         let is_last = about.pass.decision.replicas_before() == Some(1);
         let mut parts = Vec::new();
         if let Some(at) = fewer.filter(|_| !is_last) {
@@ -186,7 +186,7 @@ fn is_filled(metric: &MetricStep) -> bool {
 /// Returns the widest tolerance in whole hundredths that does not include the ratio, if the metric then
 /// proposes something else.
 fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
-    // A ratio on the border is within it, however its difference from 1 is rounded.
+    // A ratio on the border is within the tolerance, however its difference from 1 is rounded.
     let hundredths = ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil() - 1.0;
     if !(1.0..100.0).contains(&hundredths) {
         return None;

@@ -51,7 +51,7 @@ impl Kind for FinishedPods {
         let mut failing = case.metrics().filter(|it| it.is_failed());
         let mended = case.answer().proposal.is_none() && without.proposal.is_some();
         let fails = failing.next().filter(|_| mended).map(|step| step.index);
-        // Those that keep a number of pods replace a finished one at once, and count it no more.
+        // Controllers that keep a number of pods replace a finished one at once, and no longer count it.
         const OF_REPLICAS: [&str; 4] = [
             "ReplicaSet",
             "StatefulSet",

@@ -17,7 +17,8 @@ use crate::engine::decision::{Fill, Proposal};
 use crate::findings::prelude::*;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
 
-/// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
+/// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
+/// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
 /// Returns the pods that a finding reports as stuck, or as starting.
@@ -76,7 +77,7 @@ fn failure(status: &ContainerStatus) -> Option<&str> {
     (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
 }
 
-/// Returns a container of a pod that waits in an error, with the reason, unless the pod is on its way out.
+/// Returns a container of a pod that waits in an error, with the reason, unless the pod is terminating.
 pub(crate) fn failing(pod: &Pod) -> Option<(&str, &str)> {
     let mut all = pod.statuses.iter().filter(|_| is_alive(pod));
     all.find_map(|status| Some((&*status.name, failure(status)?)))
@@ -101,8 +102,8 @@ fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
     case.age(pod).is_some_and(|age| age > limit)
 }
 
-/// Whether a container has restarted that still matters: other init containers than sidecars are done once the pod
-/// runs.
+/// Whether a container has restarted that still matters: init containers other than sidecars are done once
+/// the pod runs.
 fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
     let is_left = || pod.running(false).any(|own| own.name == status.name);
     status.restart_count > 0 && (pod.phase == Phase::Pending || is_left())
@@ -116,10 +117,10 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// What to do about pods without a node.
+/// The advice on pods without a node.
 const ADD_NODES: &str = "Add nodes, or lower maxReplicas.";
 
-/// Words what a container waits for, and how often it has restarted.
+/// Describes what a container waits for, and how often it has restarted.
 fn waiting(pod: &Pod) -> Option<String> {
     pod.statuses.iter().find_map(|status| {
         let reason = &status.waiting.as_ref()?.reason;
@@ -128,7 +129,7 @@ fn waiting(pod: &Pod) -> Option<String> {
     })
 }
 
-/// Words how the assumed values of a metric's pods affect its ratio.
+/// Describes how the assumed values of a metric's pods affect its ratio.
 fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     let label = about.label(metric);
     let Proposal {

@@ -100,13 +100,13 @@ impl Kind for NeverReady {
 pub struct StuckPod {
     /// Its name.
     pub name: Box<str>,
-    /// When it started or, if it has not, was created.
+    /// The time when it started or, if it has not, was created.
     pub since: Option<Timestamp>,
     /// The container that is waiting or has restarted most.
     pub container: Option<Box<str>>,
-    /// Why it is waiting, such as `CrashLoopBackOff`.
+    /// The reason why it is waiting, such as `CrashLoopBackOff`.
     pub waiting: Option<Box<str>>,
-    /// How many times it has restarted.
+    /// The number of its restarts.
     pub restarts: i32,
 }
 
@@ -120,7 +120,7 @@ impl NeverReady {
 impl StuckPod {
     fn of(pod: &Pod) -> Self {
         let statuses = pod.statuses.iter();
-        // What waits in an error matters most, then what restarts.
+        // A container that waits in an error matters most, then one that restarts.
         let worst = statuses
             .filter(|status| failure(status).is_some() || has_restarted(pod, status))
             .max_by_key(|status| (failure(status).is_some(), status.restart_count));
@@ -133,7 +133,7 @@ impl StuckPod {
         }
     }
 
-    /// Words what it waits for.
+    /// Describes what it waits for.
     fn sentence(&self, about: &About<'_>) -> String {
         let restarts = count(self.restarts, "restart");
         let state = match (&self.container, &self.waiting) {

@@ -24,7 +24,7 @@ pub struct ReplicasWithoutPods {
     pub metric: Option<usize>,
     /// The pod that a StatefulSet waits for before it creates the next one.
     pub waits_for: Option<Box<str>>,
-    /// The workload that the target creates the pods with, and the replicas that this is set to, if they are fewer.
+    /// The workload with which the target creates the pods, and the replicas in its spec, if they are fewer.
     pub owned: Option<(CrossVersionObjectReference, i32)>,
 }
 
@@ -210,7 +210,7 @@ impl Kind for ReplicasWithoutPods {
     }
 }
 
-/// How long a workload may take to create its pods, if nothing prevents it.
+/// The time that a workload may take to create its pods, if nothing prevents it.
 const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use crate::words::metric_format;
 pub struct StartingPods {
     /// These pods, by name.
     pub pods: Vec<Box<str>>,
-    /// When the oldest of them started.
+    /// The start of the oldest of them.
     pub since: Timestamp,
     /// The metric that counts them, by index in the spec.
     pub metric: usize,
-    /// How they count.
+    /// The way in which they count.
     pub how: Starting,
 }
 
@@ -129,7 +129,7 @@ impl Kind for StartingPods {
     }
 }
 
-/// How long after it became ready a pod may still warm up.
+/// The time for which a pod may still warm up after it became ready.
 const WARM: SignedDuration = SignedDuration::from_mins(2);
 
 /// The factor by which a pod that is still warming up exceeds other pods.
@@ -163,12 +163,12 @@ impl StartingPods {
     }
 }
 
-/// How pods that are still starting count.
+/// The way in which pods that are still starting count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Starting {
     /// They are not ready, but count anyway.
     NotReady {
-        /// How many of them have no metric, and count with an assumed value.
+        /// The number of those without a metric, which count with an assumed value.
         assumed: usize,
     },
     /// They are ready, and use more than the others, on average and in thousandths.
@@ -216,7 +216,7 @@ fn is_new(case: &Case<'_>, pod: &Pod) -> bool {
         && ready.is_none_or(|since| since < WARM)
 }
 
-/// Returns the usage of pods as a share of their requests, if that is what counts, or else for each pod.
+/// Returns the usage of pods as a share of their requests, if the rows have requests, or else per pod.
 fn share(rows: &[&PodRow]) -> f64 {
     let requested = sum(rows.iter().filter_map(|row| row.request));
     let all = if requested > 0.0 {

@@ -11,7 +11,7 @@ pub struct TerminatingPods {
     pub pods: Vec<Box<str>>,
     /// The first such metric, by index in the spec.
     pub metric: usize,
-    /// When the last of them is due to be gone.
+    /// The time by which the last of them should be gone.
     pub last: Timestamp,
 }
 

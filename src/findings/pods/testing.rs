@@ -51,7 +51,7 @@ pub(crate) fn values(values: &[i64]) -> Value {
     json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList", "items": items})
 }
 
-/// How the pods of `uncounted-pods` are left out, with the rest of the finding.
+/// The severity, the groups and clauses of the pods of `uncounted-pods`, and the result without the problem.
 pub(crate) type Uncounted = (Severity, Vec<(Group, Clause)>, Option<Alternative>);
 
 pub(crate) fn uncounted(items: &[Value]) -> Option<Uncounted> {

@@ -140,12 +140,12 @@ impl Kind for UncountedPods {
     }
 }
 
-/// How a pod is left out.
+/// A pod that a metric leaves out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UncountedPod {
     /// The metric, by index in the spec.
     pub metric: usize,
-    /// Why, and until when.
+    /// The reason, and until when.
     pub row: PodRow,
 }
 
@@ -177,7 +177,7 @@ impl UncountedPods {
             .collect()
     }
 
-    /// Returns the pod to look at first. An error comes before what time brings.
+    /// Returns the pod to look at first. An error comes before a cause that passes with time.
     fn first(&self, about: &About<'_>) -> Option<&UncountedPod> {
         let mut pods = self.pods.iter();
         let failing = pods.find(|it| failing(about.pod(it)).is_some());
@@ -203,7 +203,7 @@ impl UncountedPods {
         }
     }
 
-    /// Words how they affect the answer, to follow a sentence.
+    /// Describes how they affect the answer, to follow a sentence.
     fn cost(&self, about: &About<'_>) -> String {
         if self.count || self.idle {
             about.cost()
@@ -212,7 +212,7 @@ impl UncountedPods {
         }
     }
 
-    /// Words why they do not count, with the pods of each cause.
+    /// Describes why they do not count, with the pods of each cause.
     fn causes(&self, about: &About<'_>) -> Vec<String> {
         let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
         for uncounted in &self.pods {
@@ -229,7 +229,7 @@ impl UncountedPods {
             .collect()
     }
 
-    /// Returns what to do about a pod that no error keeps from counting, by the clause that leaves it out.
+    /// Returns the advice on a pod that no error keeps from counting, by the clause that leaves it out.
     fn by_clause(&self, about: &About<'_>, clause: Clause, pod: &Pod) -> Advice {
         let is_ordinary = about.finding.severity == Severity::Info;
         match clause {
@@ -355,7 +355,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
-        // As long as there is an answer, this is an ordinary rule at work.
+        // As long as there is an answer, this is just an ordinary rule.
         Some(_) if is_ordinary && answer.proposal.is_some() => {
             Finding::explaining(Severity::Info, facts).without(other)
         }
@@ -421,7 +421,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// Begins a sentence about pods without a value, of which the usage is assumed.
+/// The beginning of a sentence about pods without a value, whose usage is assumed.
 const ASSUMED: &str = "If they counted, and used as much as the others on average";
 
 /// Names the kubelets of nodes.
@@ -437,7 +437,7 @@ fn kubelets(nodes: &[Box<str>]) -> String {
     )
 }
 
-/// Words why a pod does not count, as a clause without a subject.
+/// Describes why a pod does not count, as a clause without a subject.
 fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
     let pod = about.pod(uncounted);
     let row = &uncounted.row;
@@ -480,7 +480,7 @@ impl<'a> About<'a> {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
     }
 
-    /// Words how long CPU of pods that are not ready is not counted.
+    /// Describes how long CPU of unready pods is not counted.
     fn initialization_period(&self) -> String {
         let controller = &self.pass.input.snapshot.controller;
         duration(controller.cpu_initialization_period)
@@ -690,7 +690,7 @@ mod tests {
         }
     }
 
-    /// If another finding names the trouble of the same pods, nothing else is advised.
+    /// If another finding names the problem of the same pods, there is no other advice.
     #[test]
     fn pods_that_another_finding_is_about() {
         let start = json!("2026-11-21T05:00:00Z");
@@ -718,7 +718,7 @@ mod tests {
         assert_eq!(advice(&[Code::NeverReady]), own);
     }
 
-    /// What is assumed of pods without a value is said.
+    /// The assumption about pods without a value is stated.
     #[test]
     fn the_usage_of_pods_without_a_value() {
         let mut items = state(&[cpu()], &["80m"; 4]);

@@ -11,11 +11,11 @@ pub struct UnschedulablePods {
     pub pods: Vec<Box<str>>,
     /// The scheduler's message about the first.
     pub message: Box<str>,
-    /// When the oldest was created.
+    /// The time when the oldest was created.
     pub since: Option<Timestamp>,
     /// Whether the metrics propose more pods than have a node.
     pub are_needed: bool,
-    /// What the cluster autoscaler says of one of them last.
+    /// The cluster autoscaler's latest message about one of them.
     pub autoscaler: Option<Autoscaler>,
 }
 
@@ -129,7 +129,7 @@ impl Kind for UnschedulablePods {
 }
 
 impl UnschedulablePods {
-    /// Words for how long they have been pending.
+    /// Describes how long they have been pending.
     fn pending(&self, about: &About<'_>) -> String {
         self.since.map_or_else(String::new, |since| {
             format!(" for {}", distance(since, about.now()))
@@ -137,22 +137,22 @@ impl UnschedulablePods {
     }
 }
 
-/// How long a cluster may take to add a node for a pending pod.
+/// The time that a cluster may take to add a node for a pending pod.
 const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
 
-/// What the cluster autoscaler says of a pod.
+/// The cluster autoscaler's report on a pod.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Autoscaler {
-    /// Whether it adds a node for it.
+    /// Whether it adds a node for the pod.
     pub adds: bool,
     /// Its message.
     pub message: String,
-    /// When it last said so.
+    /// The time of its latest report.
     pub at: Option<Timestamp>,
 }
 
 impl Autoscaler {
-    /// Words what it says.
+    /// Describes its report.
     fn sentence(&self, about: &About<'_>) -> String {
         let at = self
             .at
@@ -262,7 +262,7 @@ mod tests {
         );
     }
 
-    /// What the cluster autoscaler says of pending pods, if the input has its events.
+    /// The cluster autoscaler's reports on pending pods, if the input has its events.
     #[test]
     fn what_the_cluster_autoscaler_says() {
         let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {

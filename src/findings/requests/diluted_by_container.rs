@@ -112,7 +112,7 @@ impl Kind for DilutedByContainer {
 }
 
 impl DilutedByContainer {
-    /// Returns the name of the container that uses most.
+    /// Returns the name of the container with the highest usage.
     fn busiest(&self) -> &str {
         self.shares.first().map_or("", |share| &share.container)
     }
@@ -132,7 +132,7 @@ pub struct ContainerShare {
     pub usage: i64,
     /// The requests.
     pub request: i64,
-    /// Whether the requests count; those of sidecars do since 1.29.
+    /// Whether its requests count; those of sidecars do since 1.29.
     pub is_counted: bool,
 }
 
@@ -157,7 +157,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
-    // A container that is less busy than its pod is not what the pod hides.
+    // The pod does not hide a container that is less busy than the pod itself.
     if !any_uncounted && shares.first()?.of_request() < whole {
         return None;
     }
@@ -280,7 +280,7 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShar
             }
         }
     }
-    // What only some of the pods have is not comparable, and ContainerResource would fail for it.
+    // A container that only some of the pods have is not comparable, and ContainerResource would fail for it.
     let everywhere = shares
         .into_iter()
         .filter(|(_, with)| *with == pods)

@@ -18,13 +18,13 @@ pub struct MemoryBaseline {
     pub target: i64,
     /// The number of pods.
     pub pods: usize,
-    /// When the oldest pod was started.
+    /// The start of the oldest pod.
     pub oldest: Timestamp,
-    /// When the newest pod was started.
+    /// The start of the newest pod.
     pub newest: Timestamp,
     /// The target as a share of the request, if it is one.
     pub percent: Option<i32>,
-    /// What would let the metric propose no more replicas than there are, or fewer at the maximum.
+    /// The changes with which the metric would propose no more replicas than there are, or fewer at the maximum.
     pub room: Headroom,
 }
 
@@ -40,11 +40,11 @@ impl Kind for MemoryBaseline {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        /// A pod that has been running for this long has what it needs.
+        /// A pod that has been running for this long has reached the memory that it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
         let step = case.metrics().find(memory)?;
-        // A target in another unit is above or below all that pods use.
+        // A target in another unit is above or below the usage of all pods.
         let is_suspect =
             |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
         if case.found().any(is_suspect) {
@@ -93,7 +93,7 @@ impl Kind for MemoryBaseline {
         if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
             return None;
         }
-        // At the maximum, as many as there are would still be as many as may be.
+        // At the maximum, one replica fewer is needed: otherwise the replicas would stay at the maximum.
         let room = room(case, step, if is_at_max { current - 1 } else { current });
         let without = match (&room.request, &room.target) {
             (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),

@@ -161,7 +161,7 @@ impl Kind for MissingRequest {
 pub struct Unrequested {
     /// Its name.
     pub container: Box<str>,
-    /// Where it comes from.
+    /// The origin of the container.
     pub source: ContainerOrigin,
     /// The pods, by name.
     pub pods: Vec<Box<str>>,
@@ -169,7 +169,7 @@ pub struct Unrequested {
     pub usage: Option<i64>,
 }
 
-/// Where a container of a pod comes from.
+/// The origin of a pod's container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContainerOrigin {
     /// The template of the target.
@@ -266,7 +266,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             }
         }
     }
-    // What has to be changed comes first.
+    // The requests that have to be changed come first.
     all.sort_by_key(|it| it.source == ContainerOrigin::Earlier);
     all
 }
@@ -308,7 +308,7 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl Unrequested {
-    /// Whether its pods leave by themselves, or should have labels of their own.
+    /// Whether its pods go away by themselves, or should have their own labels.
     fn goes(&self) -> bool {
         matches!(
             self.source,
@@ -332,7 +332,7 @@ impl MissingRequest {
         pods
     }
 
-    /// Words what the containers have instead. A request of 0 counts as none.
+    /// Describes what the containers have instead. A request of 0 counts as none.
     fn present(&self, about: &About<'_>) -> &'static str {
         let (names, pods) = (self.names(), self.pods());
         let all = about.pass.input.snapshot.pods.iter();
@@ -349,7 +349,7 @@ impl MissingRequest {
         }
     }
 
-    /// Words where a container comes from.
+    /// Describes the origin of a container.
     fn origin(&self, about: &About<'_>, lacking: &Unrequested) -> String {
         let usage = lacking.usage.map_or_else(String::new, |usage| {
             format!(", which uses up to {}", milli(usage, &self.resource))
@@ -375,7 +375,7 @@ impl MissingRequest {
         format!("Container {container}{usage}, in {pods}{origin}.")
     }
 
-    /// Words the usage of a container as a share of the request that its advice states.
+    /// Describes the usage of a container as a share of the request that its advice states.
     fn share(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
         let (request, usage) = (self.request(about, lacking)?, lacking.usage?);
         let share = percent(usage as f64 / request.milli_value() as f64);
@@ -385,7 +385,7 @@ impl MissingRequest {
         ))
     }
 
-    /// Returns what to do, by the origin of the container to change first.
+    /// Returns the advice, by the origin of the container to change first.
     fn remedy(&self, about: &About<'_>, first: &Unrequested) -> Advice {
         let resource = &self.resource;
         match &first.source {
@@ -415,7 +415,7 @@ impl MissingRequest {
         }
     }
 
-    /// Returns what to do about an injected container.
+    /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
         match (annotation(container, resource), &self.instead) {
@@ -433,8 +433,8 @@ impl MissingRequest {
         }
     }
 
-    /// Returns a request of which the highest current usage is the target, and which one sample of an idle pod does not
-    /// make tiny; `None` if the usage is unknown.
+    /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
+    /// of an idle pod does not make it tiny; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .spec(self.metric)
@@ -484,7 +484,7 @@ impl MissingRequest {
 }
 
 /// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
-/// what exists.
+/// existing objects.
 fn add_request(
     about: &About<'_>,
     name: &str,

@@ -24,8 +24,8 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
 
-/// Returns the request that the pods of a template have for a resource: the API server takes a limit for one
-/// that is not stated (`SetDefaults_Pod`).
+/// Returns the request that the pods of a template have for a resource: the API server uses the limit if no
+/// request is stated (`SetDefaults_Pod`).
 fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount> {
     container
         .requests
@@ -111,7 +111,7 @@ fn compared(
     finding.without(without)
 }
 
-/// The pods of the target, with what is known of their revisions.
+/// The pods of the target, with the known facts about their revisions.
 struct Revisions<'p> {
     /// Those that are neither finished nor terminating; the target's status counts no others.
     own: Vec<&'p Pod>,
@@ -119,7 +119,7 @@ struct Revisions<'p> {
     current: Option<&'p str>,
     /// Whether there is only one revision, also among the other pods.
     is_one: bool,
-    /// How many replicas have that template, according to the target.
+    /// The number of replicas with that template, according to the target.
     updated: Option<usize>,
 }
 
@@ -270,8 +270,8 @@ impl About<'_> {
         }
     }
 
-    /// Returns a command that shows how far the rollout of these pods is, if kubectl knows rollouts of the kind,
-    /// which pods are left if they are replaced by hand, or one that has the rollout include them.
+    /// Returns a command that shows the progress of these pods' rollout, if kubectl knows rollouts of the kind,
+    /// or which pods are left if they are replaced by hand, or one that includes them in the rollout.
     pub(crate) fn rollout_status(&self, pods: &[&str]) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
         if self.replacement() == Replacement::OnDelete {

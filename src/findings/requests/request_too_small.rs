@@ -8,7 +8,7 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
 use crate::findings::targets::{OtherRequest, counted};
 
-/// Pods have used several times what they request for as long as the status shows.
+/// Pods have used several times their requests for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -23,9 +23,9 @@ pub struct RequestTooSmall {
     pub usage: i64,
     /// The usage of the counted pods as a share of their requests.
     pub share: f64,
-    /// The same share in the last status.
+    /// That share in the last status.
     pub then: f64,
-    /// Since when the replicas have been the same.
+    /// The time since which the replicas have been the same.
     pub since: Timestamp,
     /// A request with which the pods use about the target.
     pub enough: Quantity,
@@ -124,7 +124,7 @@ impl Kind for RequestTooSmall {
     }
 }
 
-/// Whether another finding says why the usage of a metric, or its share, is what it is.
+/// Whether another finding explains the usage of a metric, or its share.
 fn explains_share(facts: &Facts, step: &MetricStep) -> bool {
     match facts {
         Facts::MemoryBaseline(it) => it.metric == step.index,

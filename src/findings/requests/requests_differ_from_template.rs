@@ -23,7 +23,7 @@ pub struct RequestsDifferFromTemplate {
     pub pods: usize,
     /// The VerticalPodAutoscaler of the target, if there is one that changes pods.
     pub vpa: Option<String>,
-    /// The number of pods that say that a VerticalPodAutoscaler has changed them.
+    /// The number of pods whose annotations state that a VerticalPodAutoscaler has changed them.
     pub updated: usize,
     /// Whether the target is paused, so that its pods keep the requests of an earlier template.
     pub is_paused: bool,
@@ -212,7 +212,8 @@ impl Kind for RequestsDifferFromTemplate {
     }
 }
 
-/// Returns the containers of pods whose requests are not those of the target's template; `None` if there are none.
+/// Returns the containers of pods whose requests are not those of the target's template; `None` if no
+/// container differs.
 fn differing<'p>(
     case: &Case<'p>,
     step: &MetricStep,
@@ -241,7 +242,7 @@ fn differing<'p>(
             }
             let is_from_vpa =
                 || is_updated || vpas(case).any(|it| it.controls(&container.name, resource));
-            // Defaults of the namespace fill in what the template omits.
+            // Defaults of the namespace fill in requests that the template omits.
             if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                 continue;
             }
@@ -309,7 +310,7 @@ impl RequestsDifferFromTemplate {
 }
 
 impl Differing {
-    /// Words the request in the pods.
+    /// Describes the request in the pods.
     fn request(&self, resource: &str) -> String {
         let least = milli(self.least, resource);
         if self.least == self.most {
@@ -319,7 +320,7 @@ impl Differing {
         }
     }
 
-    /// Words the request in the template.
+    /// Describes the request in the template.
     fn wanted(&self, resource: &str) -> String {
         let template = self.template.map(|template| milli(template, resource));
         template.unwrap_or_else(|| "nothing".to_owned())

@@ -15,7 +15,7 @@ use crate::words::value;
 pub struct UnreachableTarget {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// Which pods those are.
+    /// The group of pods at their limits.
     pub by: AtLimits,
 }
 
@@ -33,7 +33,7 @@ impl Kind for UnreachableTarget {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        // Pods that are starting are busy for a reason of their own.
+        // Pods that are starting are busy for another reason.
         let may_be_few = !case
             .found()
             .any(|it| matches!(it.facts, Facts::StartingPods(_)));
@@ -127,7 +127,7 @@ impl Kind for UnreachableTarget {
                 ..
             } => {
                 let target = format!("{lower}%");
-                // Below the limits, the usage of now says nothing about another target.
+                // Below the limits, the current usage says nothing about another target.
                 let flags = about.target_flags(self.metric, &target).filter(|_| is_full);
                 let hint = flags
                     .as_ref()
@@ -168,7 +168,7 @@ impl Kind for UnreachableTarget {
 pub enum AtLimits {
     /// All of them: no load takes the metric above its target.
     All {
-        /// What the status would report if each pod used everything that its limits allow.
+        /// The value that the status would report if each pod used everything that its limits allow.
         full: MetricValueStatus,
         /// The tolerance above the target.
         tolerance: f64,
@@ -185,7 +185,7 @@ pub enum AtLimits {
         busy: Vec<Box<str>>,
         /// The container of the first of them that is at its limit.
         container: Box<str>,
-        /// What it uses, in milli-units.
+        /// Its usage, in milli-units.
         usage: i64,
         /// Its limit, in milli-units.
         limit: i64,
@@ -197,7 +197,7 @@ pub enum AtLimits {
 }
 
 fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
-    /// Pods that use this share of what their limits allow are held back by them.
+    /// Pods that use this share of their limits are held back by them.
     const NEAR: f64 = 0.9;
     /// Measured usage stays a little below a limit.
     const MEASURED: f64 = 0.95;
@@ -300,7 +300,7 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         }
     };
     let is_idle = used as f64 <= wanted as f64 * IDLE;
-    // A canary that is busier than the rest is no matter of how work is spread.
+    // A canary that is busier than the rest does not show how work is spread.
     let mut revisions = others.iter().map(|(_, pod)| pod.revision());
     let are_alike = revisions.any(|other| busy.iter().any(|(_, pod)| pod.revision() == other));
     if busy.len() > others.len() || !is_idle || !are_alike {

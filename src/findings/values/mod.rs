@@ -13,7 +13,7 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::words::amount_of;
 
 impl About<'_> {
-    /// Words an amount of a metric.
+    /// Describes an amount of a metric.
     fn amount(&self, metric: usize, amount: &Quantity) -> String {
         amount_of(Some(self.spec(metric)), amount)
     }
@@ -24,7 +24,7 @@ pub(crate) fn amount(target: &MetricTarget) -> Option<&Quantity> {
     target.average_value.as_ref().or(target.value.as_ref())
 }
 
-/// Whether the query of KEDA's trigger says that a metric does not grow with the pods.
+/// Whether the query of KEDA's trigger shows that a metric does not grow with the pods.
 fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
     let spec = &case.snapshot().hpa.spec.metrics[step.index];
     let query = case

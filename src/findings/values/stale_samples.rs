@@ -12,9 +12,9 @@ use crate::snapshot::pod::ZERO_TIME;
 pub struct StaleSamples {
     /// Their metrics, by index in the spec.
     pub metrics: Vec<usize>,
-    /// How many samples are old.
+    /// The number of old samples.
     pub stale: usize,
-    /// How many samples there are.
+    /// The number of samples.
     pub samples: usize,
     /// The end of the newest one.
     pub newest: Timestamp,
@@ -36,7 +36,7 @@ impl Kind for StaleSamples {
     const IS: &'static [Aspect] = &[Aspect::OfMetrics];
 
     fn find(case: &Case<'_>) -> Self::Hits {
-        /// What the controller assumes if a custom metric states no window.
+        /// The window that the controller assumes if a custom metric states none.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
         let snapshot = case.snapshot();
         let mut found: Vec<(&str, StaleSamples)> = Vec::new();

@@ -22,7 +22,7 @@ pub struct SuspectUnit {
     pub ratio: f64,
     /// The target in the unit of the value.
     pub meant: Quantity,
-    /// Why they differ.
+    /// The reason why they differ.
     pub clue: Clue,
 }
 
@@ -58,7 +58,7 @@ impl Kind for SuspectUnit {
                 "{label} is {current}, above its target of {shown}, but AverageValue divides it by the replicas"
             );
         }
-        // Next to plain values, thousandths are easily taken for ones.
+        // Next to plain values, thousandths are easily misread as ones.
         let is_fraction = target.milli_value() < 1000 && !about.spec(self.metric).is_resource();
         let stated = if is_fraction {
             format!("{} ({target})", self.plain_target())
@@ -128,7 +128,7 @@ impl SuspectUnit {
     /// Returns the finding, with the result of a pass whose target is in the unit of the value.
     fn in_unit(self, case: &Case<'_>, step: &MetricStep) -> Finding {
         let without = case.without(|snapshot| set_amount(snapshot, step.index, &self.meant));
-        // A low value looks like one in a larger unit, except of what is never idle.
+        // A low value looks like one in a larger unit, unless the metric is never idle.
         let is_never_idle = step.is_resource() || is_duration(&step.name);
         let severity = if self.ratio < 1.0 && !is_never_idle {
             Severity::Info
@@ -160,7 +160,7 @@ impl SuspectUnit {
         number(self.target.milli_value() as f64 / 1000.0)
     }
 
-    /// Words why the units probably differ.
+    /// Describes why the units probably differ.
     fn clue(&self, about: &About<'_>) -> Vec<String> {
         let Self { target, meant, .. } = self;
         let plain = self.plain_target();
@@ -229,7 +229,7 @@ impl SuspectUnit {
     }
 }
 
-/// Why a metric and its target are probably in different units.
+/// The reason why a metric and its target are probably in different units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clue {
     /// One is about a thousand or 1024 times the other, or a power of that.
@@ -242,7 +242,7 @@ pub enum Clue {
     Milliseconds,
     /// The value is an average or a quantile, and the target one per replica, which divides it by the replicas.
     Divided {
-        /// Whether its query says so; if not, its name does.
+        /// Whether its query shows it; if not, its name does.
         by_query: bool,
     },
 }
@@ -286,15 +286,17 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     })
 }
 
-/// Returns the target that is probably meant, in the unit of the value, and why; both amounts in thousandths.
+/// Returns the target that is probably meant, in the unit of the value, and the clue; both amounts in
+/// thousandths.
 fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<(Quantity, Clue)> {
     /// The factor by which a value may differ apart from its unit.
     const OFF: f64 = 2.0;
     /// A ratio up to this may be percents compared with a fraction.
     const PERCENTS: f64 = 100.0 * OFF;
-    /// The least memory that a pod could be meant to use, in milli-bytes.
+    /// The least memory that a pod could be intended to use, in milli-bytes.
     const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
-    /// The least fraction of a total that may be meant for each replica, in thousandths: ten replicas for one job.
+    /// The least fraction of a total that may be intended for each replica, in thousandths: ten replicas for one
+    /// job.
     const LEAST_PLAUSIBLE: i64 = 100;
     /// All of a share in percents, in thousandths.
     const ALL_PERCENTS: i64 = 100_000;
@@ -309,7 +311,7 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
     let ratio = value as f64 / wanted as f64;
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_share = !step.is_resource() && is_share(&step.name);
-    // Times do not queue up, and a total target is not for each replica.
+    // Times do not queue up, and a target for the total is not for each replica.
     let is_per_replica = step.target.average_value.is_some();
     let is_queue = step.is_total() && (is_per_replica || !is_duration(&step.name));
     if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
@@ -318,7 +320,7 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
         let meant = Quantity::from_milli(wanted / 100, Format::DecimalSI);
         return is_meant.then_some((meant, Clue::Share));
     }
-    // Half a job for each replica or a tenth of a second may well be meant.
+    // Half a job for each replica or a tenth of a second may well be intended.
     let is_plausible = is_duration(&step.name)
         || (is_queue
             && is_per_replica
@@ -389,7 +391,7 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
             (is_close && is_busy && wanted % 1_000_000 == 0).then_some(wanted / 1000)?
         }
         Some(power) => wanted.checked_mul(*power)?,
-        // Cores where thousandths of a core are meant.
+        // Cores instead of the intended thousandths of a core.
         None if step.name == "cpu" && step.is_resource() => {
             let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
             (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
@@ -405,8 +407,8 @@ fn is_in_seconds(name: &str) -> bool {
     lowercase.contains("seconds") && !lowercase.contains("milli")
 }
 
-/// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
-/// has `m` where `M` was meant.
+/// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte has
+/// `m` instead of the intended `M`.
 fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
     let plain = if wanted % 1000 == 0 {
         wanted
@@ -420,7 +422,7 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
     Some(Quantity::from_milli(meant, Format::BinarySI))
 }
 
-/// Whether a metric measures bytes, of which few and many are usual, judging by its name.
+/// Whether a metric measures bytes, judging by its name; both few and many bytes are usual.
 fn is_size(name: &str) -> bool {
     let words = [
         "byte",

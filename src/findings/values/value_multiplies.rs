@@ -22,7 +22,8 @@ pub struct ValueMultiplies {
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,
-    /// Whether it is a time, a share or an average, by its name or its query, which more replicas should lower.
+    /// Whether it is a time, a share or an average, judging by its name or its query: more replicas should lower
+    /// it.
     pub is_average: bool,
 }
 
@@ -74,7 +75,7 @@ impl Kind for ValueMultiplies {
         let per_replica = |snapshot: &mut Snapshot| divide(snapshot, metric, &target);
         let average = case.proposal_of(metric, per_replica)?;
         let without = case.without(per_replica);
-        // At the maximum, it has come to where only the bound ends it.
+        // At the maximum, the growth has reached the point where only the bound ends it.
         let is_far =
             proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
         let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);

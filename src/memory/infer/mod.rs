@@ -1,7 +1,7 @@
-//! Infers what the controller remembers from the API: the status that it last wrote, its
-//! events, its lease. Each rule gives bounds that hold whatever else has happened; where nothing
-//! follows, nothing is claimed. The next pass runs within a sync period from now, and
-//! whatever may have left its windows by then is uncertain.
+//! Infers the controller's memory from the API: the status that it last wrote, its events, its lease. Each
+//! rule gives bounds that hold whatever else has happened; where nothing follows, nothing is claimed. The
+//! next pass runs within a sync period from now, and anything that may have left its windows by then is
+//! uncertain.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -33,9 +33,9 @@ pub fn infer(
     inherit(hpa, &hpa.spec, scale, controller, now, evidence)
 }
 
-/// Infers it for a pass over another spec, to which the HPA is updated now. The controller keeps its lists
-/// by the HPA's key, so the next pass finds what passes over the observed spec have left, and evaluates
-/// it with its own windows and periods.
+/// Infers the memory for a pass over another spec, to which the HPA is updated now. The controller keeps
+/// its lists by the HPA's key, so the next pass finds the lists that passes over the observed spec have
+/// left, and evaluates them with its own windows and periods.
 pub fn inherit(
     hpa: &Hpa,
     next: &HpaSpec,
@@ -125,7 +125,7 @@ pub fn inherit(
     remembered
 }
 
-/// Why the status says nothing about the last pass.
+/// Returns the reason why the status says nothing about the last pass.
 fn why_silent(known: &Known<'_>) -> StatusSilent {
     if known.status_may_lag() {
         StatusSilent::LaterLost
@@ -138,7 +138,7 @@ fn why_silent(known: &Known<'_>) -> StatusSilent {
     }
 }
 
-/// Returns the memory of a controller that has found the count some time before the next pass.
+/// Returns the memory of a controller that found the count some time before the next pass.
 fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> Memory {
     let found = Recommendation {
         replicas: known.current,
@@ -153,7 +153,7 @@ fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> 
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
-/// shifted by how much later than now the next pass runs.
+/// shifted by the time from now to the next pass.
 fn within(
     known: &Known<'_>,
     held: &HeldRecommendation,
@@ -225,15 +225,15 @@ fn is_ordinary(time: Timestamp) -> bool {
     time.as_second().unsigned_abs() < 200_000_000_000
 }
 
-/// Returns since when the controller has had its history.
+/// Returns the time since which the controller has had its history.
 fn running(known: &Known<'_>) -> Running {
     let leads = known.lease.map(|lease| Running::Leads(lease.acquired));
     let since = || known.still_running_since().map(Running::Since);
     leads.or_else(since).unwrap_or(Running::Unknown)
 }
 
-/// Whether the answer may rely on the HPA's events, which report rescales but not scaling by others, and
-/// the target is a Deployment, whose own events report that.
+/// Whether the answer may rely on two kinds of events: the HPA's, which report rescales but not scaling by
+/// others, and those of its target, a Deployment, which report the latter.
 pub fn trusts_events(input: &Input) -> bool {
     let Input {
         snapshot, evidence, ..
@@ -254,7 +254,7 @@ pub fn trusts_events(input: &Input) -> bool {
             .any(|list| !list.is_empty())
 }
 
-/// Whether a status reveals what an earlier pass asked for, if the target's replicas at that time are
+/// Whether a status reveals the proposal of an earlier pass, if the target's replicas at that time are
 /// known.
 pub fn averages_over_target(spec: &HpaSpec) -> bool {
     spec.metrics
@@ -262,7 +262,7 @@ pub fn averages_over_target(spec: &HpaSpec) -> bool {
         .any(past_proposal::is_average_over_target)
 }
 
-/// Returns how long the controller's history of an HPA counts, and a little more.
+/// Returns the time for which the controller's history of an HPA counts, with a margin.
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa
@@ -275,7 +275,7 @@ pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
         .plus(Rhythm::of(controller).longest)
 }
 
-/// Returns when the next pass over the HPA of an input is most likely.
+/// Returns the most likely time of the next pass over the HPA of an input.
 pub fn next_pass(input: &Input) -> Timestamp {
     let Input {
         snapshot:
@@ -295,7 +295,7 @@ pub fn next_pass(input: &Input) -> Timestamp {
     Known::new(hpa, &hpa.spec, current, controller, *now, evidence).likely_pass()
 }
 
-/// Whether the controller has never written anything about it.
+/// Whether the controller has never written anything to the HPA.
 fn never_reconciled(hpa: &Hpa) -> bool {
     let status = &hpa.status;
     status.conditions.is_empty() && status.last_scale_time.is_none() && hpa.written.status.is_none()

@@ -1,6 +1,6 @@
-//! What the rules know: the HPA, the times of its passes where known, and the content of its
-//! events and earlier states. This file calculates when passes may have run, how old their effects
-//! are by the next one, and whether the controller may have forgotten them.
+//! The known facts that the rules use: the HPA, the times of its passes where known, and the content of its
+//! events and earlier states. This file calculates when passes may have run, how old their effects are by
+//! the next pass, and whether the controller may have forgotten them.
 
 use std::ops::RangeInclusive;
 
@@ -15,23 +15,23 @@ use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::written::Written;
 
-/// Another leader takes over this long after the last sign of the previous one at the earliest: a lease of
-/// 15 s is renewed every 2 s.
+/// The minimum time from the last sign of a leader until another takes over: a lease of 15 s is renewed
+/// every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
-/// From this many passes on after a status, the next one may be at any time.
+/// The number of passes after a status from which on the next pass may be at any time.
 const MOST_GAPS: i32 = 8;
-/// How much longer than the sync period it usually takes from one pass to the next.
+/// The usual delay of a pass beyond the sync period.
 pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
-/// The burst of events about one object that the controller's recorder accepts, and the time
-/// until it accepts one more.
+/// The burst of events about one object that the controller's recorder accepts, and the time until it
+/// accepts one more.
 const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// How long an API server keeps events by default.
+/// The time for which an API server keeps events by default.
 const TTL: SignedDuration = SignedDuration::from_hours(1);
-/// A controller without leader election, such as k3s on SQLite, is back this soon.
+/// The minimum downtime of a controller without leader election, such as k3s on SQLite.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
-/// What the rules know.
+/// The known facts that the rules use.
 pub(super) struct Known<'k> {
     pub(super) hpa: &'k Hpa,
     /// The replicas requested of the target.
@@ -40,40 +40,41 @@ pub(super) struct Known<'k> {
     pub(super) rhythm: Rhythm,
     /// The spec of the next pass, if that differs from the spec of the passes so far.
     pub(super) next: &'k HpaSpec,
-    /// How long a recommendation holds back scaling up at the next pass; zero without `behavior`.
+    /// The window in which a recommendation holds back scaling up at the next pass; zero without `behavior`.
     pub(super) up_window: SignedDuration,
-    /// How long a recommendation holds back scaling down at the next pass.
+    /// The window in which a recommendation holds back scaling down at the next pass.
     pub(super) down_window: SignedDuration,
     /// The two windows, up and down, of the passes so far.
     pub(super) windows_before: (SignedDuration, SignedDuration),
     /// The lease of a present leader.
     pub(super) lease: Option<Lease>,
-    /// There is a lease without a holder.
+    /// Whether there is a lease without a holder.
     leader_left: bool,
     /// The rescales that events report, the oldest first.
     pub(super) rescales: Vec<Rescale>,
     /// The first and the last time of each event about rescales.
     rescale_spans: Vec<(Timestamp, Timestamp)>,
-    /// What was observed of earlier passes.
+    /// The earlier passes that were observed.
     pub(super) seen: &'k [SeenPass],
     /// All rescales since some time.
     pub(super) rescales_seen: Option<&'k Rescales>,
-    /// How the target was scaled, if it is a Deployment, according to its events.
+    /// The scaling of the target according to its events, if it is a Deployment.
     pub(super) scaled: &'k [Event],
     /// The last time and the number of repeats of each event about the HPA.
     event_counts: Vec<(Option<Timestamp>, i64)>,
-    /// When a rescale last failed, if events report it.
+    /// The time of the last failed rescale, if events report one.
     rescale_failed: Option<Timestamp>,
-    /// Since when passes over the current spec have left the status as it is; `None` if there may have
-    /// been no such pass.
+    /// The time since which passes over the current spec have left the status unchanged; `None` if there may
+    /// have been no such pass.
     pub(super) status_since: Option<Timestamp>,
-    /// The status shows that its pass remembered the last rescale.
+    /// Whether the status shows that its pass remembered the last rescale.
     pub(super) counts_rescale: bool,
-    /// Since when, at the latest, the controller that wrote the last status had been running.
+    /// The latest possible start of the controller that wrote the last status.
     running_since: Option<Timestamp>,
-    /// When a status last could not be written: what that pass left in the memory is not visible anywhere.
+    /// The time at which a status last could not be written. What that pass left in the memory is not visible
+    /// anywhere.
     pub(super) status_lost: Option<Timestamp>,
-    /// There was an earlier HPA of the same name, whose memory the controller keeps if no pass ran in
+    /// Whether there was an earlier HPA of the same name, whose memory the controller keeps if no pass ran in
     /// between.
     pub(super) replaces_another: bool,
 }
@@ -81,13 +82,13 @@ pub(super) struct Known<'k> {
 /// A rescale that an event reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Rescale {
-    /// Its time; up to a second later.
+    /// The time of the event; the rescale was at most a second later.
     pub(super) time: Timestamp,
     /// The new number of replicas.
     pub(super) size: i32,
     /// The reason.
     pub(super) reason: RescaleReason,
-    /// Whether there were others since the previous one that are not reported individually.
+    /// Whether there were other rescales since the previous one that are not reported individually.
     pub(super) gap: bool,
 }
 
@@ -101,7 +102,7 @@ pub(super) enum RescaleReason {
     /// The count was outside the bounds.
     AboveMax,
     BelowMin,
-    /// The metrics asked for no change.
+    /// The metrics proposed no change.
     None,
 }
 
@@ -162,7 +163,7 @@ impl Known<'_> {
         self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
     }
 
-    /// Returns since when a condition has had a status; `None` if it has another.
+    /// Returns the time since which a condition has had a status; `None` if its status is another.
     pub(super) fn condition_since(&self, type_: &str, status: &str) -> Option<Timestamp> {
         let mut conditions = self.hpa.status.conditions.iter();
         let found = conditions.find(|condition| condition.type_ == type_)?;
@@ -171,7 +172,7 @@ impl Known<'_> {
             .filter(|_| found.status == status)
     }
 
-    /// Whether a condition has had a status since some time.
+    /// Whether a condition has had a status since a given time.
     pub(super) fn has_been(&self, type_: &str, status: &str, since: Timestamp) -> bool {
         self.condition_since(type_, status)
             .is_some_and(|changed| changed <= since)
@@ -195,7 +196,7 @@ impl Known<'_> {
             _ => (kept_since, 0),
         };
         let refilled = time.duration_since(start).as_secs() / REFILL.as_secs();
-        // Those before the start have used nothing of what it has had since.
+        // Events before the start have used none of the tokens since then.
         let counts = |last: &Option<Timestamp>| last.is_none_or(|last| last.plus(SECOND) >= start);
         let used: i64 = self
             .event_counts
@@ -206,14 +207,15 @@ impl Known<'_> {
         used < BURST.min(full + refilled.max(0))
     }
 
-    /// Returns when the status was written, if no pass can have run since.
+    /// Returns the time at which the status was written, if no pass can have run since.
     fn fresh(&self) -> Option<Timestamp> {
         let written = self.on_schedule_since()?;
         (self.now <= written.plus(self.rhythm.period).minus(SECOND)).then_some(written)
     }
 
-    /// Returns when the status was written, if all passes that still remember its pass are regular. The first
-    /// pass of a controller that has started since may be at another time, and remembers none of it.
+    /// Returns the time at which the status was written, if all passes that still remember its pass are
+    /// regular. The first pass of a controller that has started since may be at another time, and remembers
+    /// none of it.
     fn on_schedule_since(&self) -> Option<Timestamp> {
         let written = self.status_written()?;
         let same_leader = match self.lease {
@@ -226,8 +228,8 @@ impl Known<'_> {
         (same_leader && self.is_regular_since(written)).then_some(written)
     }
 
-    /// Returns when each of the next passes after the last status that was written may run, of those that may be
-    /// the next one from now: the earliest and the latest time of the first and the last of these.
+    /// Returns the times of the passes that are scheduled after the last status: of those that may be the next
+    /// pass from now, the earliest time of the first and the latest time of the last.
     fn scheduled(&self) -> Option<(Timestamp, Timestamp)> {
         let written = self.on_schedule_since().filter(|_| !self.next_is_extra())?;
         let (from, until) = (written.minus(SECOND), written.plus(SECOND));
@@ -238,7 +240,7 @@ impl Known<'_> {
             .take_while(|pass| earliest(pass - 1) < self.now)
             .last()
             .unwrap_or(first);
-        // The one before it has run by now.
+        // The pass before it has run by now.
         let follows = self.now.plus(self.rhythm.longest);
         let end = match last {
             1 => latest(1),
@@ -248,7 +250,7 @@ impl Known<'_> {
         Some((earliest(first), end))
     }
 
-    /// Returns when the next pass is most likely.
+    /// Returns the most likely time of the next pass.
     pub(super) fn likely_pass(&self) -> Timestamp {
         let usual = self.rhythm.period.plus(USUAL_DELAY);
         let (earliest, latest) = (self.earliest_pass(), self.latest_pass());
@@ -263,7 +265,7 @@ impl Known<'_> {
         expected.max(earliest).min(latest)
     }
 
-    /// Returns when the last pass most likely ran.
+    /// Returns the most likely time of the last pass.
     pub(super) fn likely_last_pass(&self) -> Timestamp {
         let before = self
             .likely_pass()
@@ -294,8 +296,8 @@ impl Known<'_> {
         }
     }
 
-    /// Returns how long the passes so far have kept a recommendation: one that is older than both windows may
-    /// have been overwritten.
+    /// Returns the time for which the passes so far have kept a recommendation: one that is older than both
+    /// windows may have been overwritten.
     pub(super) fn retention(&self) -> SignedDuration {
         let (up, down) = self.windows_before;
         up.max(down)
@@ -322,8 +324,8 @@ impl Known<'_> {
         })
     }
 
-    /// Returns the earliest time at which the last pass, whose status is the current one, may have
-    /// run. A running controller has passed since; a stopped one has forgotten everything.
+    /// Returns the earliest possible time of the last pass, whose status is the current one. A running
+    /// controller has had a pass since; a stopped one has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
         let running = self.last_before(self.now, None);
         self.status_written().map_or(running, |written| {
@@ -375,7 +377,8 @@ impl Known<'_> {
             }
     }
 
-    /// Whether its history of an earlier HPA of the same name, as of a time, may have been lost with it.
+    /// Whether the history at a given time may have belonged to an earlier HPA of the same name, and been lost
+    /// with it.
     fn may_have_lost(&self, time: Timestamp) -> bool {
         let created = self.hpa.written.created.filter(|_| self.replaces_another);
         created.is_some_and(|created| created.plus(SECOND) > time)
@@ -388,7 +391,7 @@ impl Known<'_> {
             .is_some_and(|lost| written.is_none_or(|written| lost.plus(SECOND) >= written))
     }
 
-    /// Returns since when statuses show that the controller that wrote the last one was running.
+    /// Returns the time since which, according to statuses, the controller that wrote the last one was running.
     fn unbroken_since(&self) -> Option<Timestamp> {
         // Between consecutive passes there is no time for a restart.
         let first_pass = if self.rhythm.at_once_on_start {
@@ -428,8 +431,9 @@ impl Known<'_> {
         self.running_since
     }
 
-    /// Returns how old the count may be that a controller found which has forgotten a rescale, if that count still
-    /// holds in either direction: it found it a while after the last sign of its predecessor.
+    /// Returns the greatest age of the count that a restarted controller found after it had forgotten a
+    /// rescale, if that count still holds in either direction. The controller found it some time after the last
+    /// sign of its predecessor.
     pub(super) fn held_since_restart(&self, rescale: Timestamp) -> Option<SignedDuration> {
         let delay = if self.rhythm.at_once_on_start {
             SignedDuration::ZERO
@@ -449,7 +453,7 @@ impl Known<'_> {
             }
         };
         let window = self.up_window.min(self.down_window).min(self.retention());
-        // It is young at the first pass, whenever that is.
+        // The count is recent at the first pass, whenever that is.
         let age = self
             .latest_pass()
             .duration_since(start.plus(delay))
@@ -473,7 +477,7 @@ impl Known<'_> {
             .is_none_or(|spec| until.is_none_or(|until| until < spec))
     }
 
-    /// Returns what was observed of all passes since some time, except those that left the status as it is;
+    /// Returns the observations of all passes since a given time, except those that left the current status;
     /// `None` if there may have been others.
     pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[SeenPass]> {
         let is_over = |seen: Timestamp| seen.plus(SECOND) <= time;
@@ -496,8 +500,8 @@ impl Known<'_> {
         written.is_some_and(|written| self.least_age_before(written) >= window)
     }
 
-    /// Returns what was observed, except what `is_over`, judging by when it was overwritten. The
-    /// observations must start early enough, with a recommendation: the first pass that makes one uses the
+    /// Returns the observations, except those that `is_over`, judging by the time at which they were
+    /// overwritten. They must start early enough, with a recommendation: the first pass that makes one uses the
     /// count as another, which its status does not show.
     fn passes(
         &self,
@@ -523,7 +527,7 @@ impl Known<'_> {
         told.then(|| &self.seen[self.seen.partition_point(|seen| is_over(seen.until))..])
     }
 
-    /// Whether every status since the first that was observed was.
+    /// Whether every status since the first observed one was observed.
     fn are_all_seen(&self) -> bool {
         let (Some(first), Some(last)) = (self.seen.first(), self.seen.last()) else {
             return false;
@@ -538,7 +542,7 @@ impl Known<'_> {
                 .is_none_or(|lost| lost.plus(SECOND) < first.time)
     }
 
-    /// Whether no pass that still counts ran before those that were observed to leave a status.
+    /// Whether no pass that still counts ran before the observed passes that left a status.
     fn begins_with(&self, first: &SeenPass) -> bool {
         let since_leader = self
             .lease
@@ -559,8 +563,8 @@ impl Known<'_> {
         created.is_some_and(|created| written < created.plus(second))
     }
 
-    /// Returns what the first pass of all has found, and when; that was its first recommendation. `None` if it
-    /// is not known.
+    /// Returns the replicas that the very first pass found, and its time; they were its first recommendation.
+    /// `None` if they are unknown.
     pub(super) fn first_of_all(&self) -> Option<(i32, Timestamp)> {
         let (replicas, time) = match self.seen.first() {
             Some(first) => (first.replicas.filter(|_| !first.spec_changed)?, first.time),
@@ -572,9 +576,8 @@ impl Known<'_> {
         (self.is_first_pass(time) && !is_lost).then_some((replicas, time))
     }
 
-    /// Returns the fewest and the most replicas that passes since a time have found, and the next pass
-    /// finds: a controller that has started since has recommended one of these first. `None` if some are not
-    /// known.
+    /// Returns the fewest and the most replicas that the passes since a time, and the next pass, find: a
+    /// controller that has started since has recommended one of these first. `None` if some are unknown.
     pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
         let last = self.hpa.status.current_replicas;
         let there = self.current.min(last)..=self.current.max(last);
@@ -596,8 +599,8 @@ impl Known<'_> {
         })
     }
 
-    /// Returns the bounds of what the passes that left a status have put into the list: what they
-    /// recommended, and what they found if one of them may be the first of a controller.
+    /// Returns the bounds of the recommendations that the passes of a status have put into the list: their own,
+    /// and the replicas that they found if one of them may be the first pass of a controller.
     pub(super) fn listed(&self, seen: &SeenPass) -> (i32, i32) {
         match seen
             .replicas
@@ -608,9 +611,9 @@ impl Known<'_> {
         }
     }
 
-    /// Returns what the passes that left the current status have put into the list besides what they
-    /// recommended: the replicas that they found, if one of them may be the first of a controller; and the least
-    /// age of that at the next pass.
+    /// Returns the recommendation that the passes of the current status have put into the list in addition to
+    /// their own, and its least age at the next pass: the replicas that they found, if one of them may be the
+    /// first pass of a controller.
     pub(super) fn listed_last(&self) -> Option<(i32, SignedDuration)> {
         let written = self.hpa.written.status?;
         let leads = self
@@ -628,13 +631,13 @@ impl Known<'_> {
         Some((self.hpa.status.current_replicas, age))
     }
 
-    /// Whether one of the passes that left a status, which was written at some time and in place until
-    /// another, may be the first pass of a controller over this HPA.
+    /// Whether one of the passes that left a status, which was written at one time and in place until another,
+    /// may be the first pass of a controller over this HPA.
     fn may_be_first(&self, written: Timestamp, until: Timestamp) -> bool {
         self.may_have_started(written, until) || self.is_first_pass(written)
     }
 
-    /// Whether one of these passes may be the first of a controller that found the HPA.
+    /// Whether one of these passes may be the first pass of a controller that started when the HPA existed.
     fn may_have_started(&self, written: Timestamp, until: Timestamp) -> bool {
         match self.lease {
             Some(lease) => {
@@ -669,7 +672,7 @@ impl Known<'_> {
         before.plus(self.least_age(time))
     }
 
-    /// Returns when passes wrote their status, where known.
+    /// Returns the times at which passes wrote their status, where known.
     fn writes(&self) -> impl DoubleEndedIterator<Item = Timestamp> {
         let last = self.seen.last().map(|seen| seen.time);
         let latest = self
@@ -733,7 +736,7 @@ fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
         .collect()
 }
 
-/// Returns the rescales that events report, the oldest first. A repeated event only reports its first and
+/// Returns the rescales that events report, the oldest first. A repeated event reports only its first and
 /// its last time.
 fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
@@ -768,7 +771,7 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
         }
     }
     rescales.sort_by_key(|rescale| rescale.time);
-    // What a gap hides lies anywhere since the first of the repeats.
+    // The rescales that a gap hides may be at any time since the first of the repeats.
     if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
         for rescale in &mut rescales[..last_gap] {
             rescale.gap = true;

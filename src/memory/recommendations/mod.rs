@@ -1,6 +1,6 @@
-//! What is certain about the remembered recommendations. Old ones expire one by one, and each pass
-//! adds one, so what a status says about the list of its pass bounds the next list: from above by
-//! the highest entry then, from below by the entries that cannot have expired yet.
+//! The certain facts about the remembered recommendations. Old ones expire one by one, and each pass adds
+//! one, so the bounds that a status gives of its pass's list also bound the next list: from above by the
+//! highest entry then, from below by the entries that cannot have expired yet.
 
 use std::ops::RangeInclusive;
 
@@ -20,9 +20,9 @@ use crate::snapshot::past::Bounds;
 /// A recommendation that is certainly in the list, unless the controller has restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeldRecommendation {
-    /// Its number of replicas.
+    /// The possible numbers of replicas.
     pub(super) replicas: RangeInclusive<i32>,
-    /// It was made no earlier, if the next pass is as late as it can be.
+    /// The earliest possible time of the recommendation, if the next pass is as late as possible.
     pub(super) earliest: Timestamp,
     /// The most likely values.
     pub(super) likely: Recommendation,
@@ -54,7 +54,7 @@ impl HeldRecommendation {
     }
 }
 
-/// Returns the recommendations that are certainly there.
+/// Returns the recommendations that are certainly in the list.
 pub(super) fn held(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
@@ -86,7 +86,8 @@ pub(super) fn held(
     list
 }
 
-/// What held back the last pass: it was in that pass's window, and made before it.
+/// Returns the recommendations that held back the last pass: they were in that pass's window, and made
+/// before it.
 fn holding(
     known: &Known<'_>,
     sighting: &Sighting,
@@ -140,7 +141,7 @@ fn holding(
         })
 }
 
-/// What statuses that have since been overwritten showed.
+/// Returns the recommendations that overwritten statuses showed.
 fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
@@ -182,7 +183,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation>
     list
 }
 
-/// What the first pass of all found, which was a recommendation besides its own.
+/// Returns the replicas that the very first pass found: they were a recommendation in addition to its own.
 fn first(known: &Known<'_>) -> Option<HeldRecommendation> {
     let (found, time) = known.first_of_all()?;
     let earliest = time.minus(SECOND);
@@ -194,8 +195,8 @@ fn first(known: &Known<'_>) -> Option<HeldRecommendation> {
     Some(HeldRecommendation::new(replicas, earliest, time))
 }
 
-/// Returns the bounds of what is left of a recommendation since a time: itself, or what a controller
-/// that has started since has found. `None` if that is not known.
+/// Returns the bounds of the remainder of a recommendation since a time: the recommendation itself, or the
+/// replicas that a controller that has started since then found. `None` if they are unknown.
 fn survived(
     known: &Known<'_>,
     replicas: RangeInclusive<i32>,
@@ -213,13 +214,13 @@ fn survived(
     Some(*replicas.start().min(found.start())..=*replicas.end().max(found.end()))
 }
 
-/// What rescales show about the proposals that they followed.
+/// Returns the recommendations that rescales reveal.
 fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
     let oldest = known.now.minus(known.down_window.max(known.up_window));
     for (place, rescale) in known.rescales.iter().enumerate() {
-        // Without `behavior`, an older recommendation can raise the count whatever the metrics ask for.
+        // Without `behavior`, an older recommendation can raise the count whatever the metrics propose.
         let is_up = match rescale.reason {
             RescaleReason::AboveTarget => true,
             RescaleReason::AboveMax | RescaleReason::BelowMin => false,
@@ -227,7 +228,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
         };
         if rescale.time < oldest
             || !is_up
-            // From zero, the minimum is applied whatever the metrics ask for.
+            // From zero, the minimum is applied whatever the metrics propose.
             || rescale.size <= spec.min_replicas.unwrap_or(1)
             || known.spec_may_have_changed_since(rescale.time.minus(SECOND))
         {
@@ -267,8 +268,9 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
     list
 }
 
-/// Returns the least of a recommendation that a rescale without `behavior` followed, and the earliest time of that.
-/// An older one can have raised the count this far, unless a pass would have followed it that did not.
+/// Returns the minimum of a recommendation that a rescale without `behavior` followed, and its earliest
+/// time. An older one can have raised the count this far, unless an earlier pass would have followed it but
+/// did not.
 fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
     let rescale = known.rescales[place];
     // Unless its own proposal was above the count, it is an older one.
@@ -288,7 +290,7 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
         if known.spec_may_have_changed_since(before.time.minus(SECOND)) {
             return None;
         }
-        // The pass before it was not stopped by a limit, and so had nothing higher.
+        // The pass before it was not stopped by a limit, so it proposed nothing higher.
         if lower && able && !after.gap && was_free_before(known, before.time, after.time) {
             if after == rescale && !is_own {
                 return None;
@@ -299,10 +301,10 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
             let low = rescale.size.saturating_add(i32::from(is_limited));
             return Some((low, after.time.minus(SECOND)));
         }
-        // Nor was the one that scaled before.
+        // Nor was the pass of the rescale before.
         let count = place.checked_sub(2).map(|place| known.rescales[place].size);
         let is_free = count.filter(|_| !before.gap).is_some_and(|count| {
-            // Otherwise someone else has scaled in between.
+            // Otherwise, someone else has scaled in between.
             let follows = count < before.size || before.reason != RescaleReason::AboveTarget;
             let limit = count
                 .saturating_mul(2)
@@ -318,8 +320,8 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
     None
 }
 
-/// Whether the pass before a rescale was not stopped by a limit, if that was not the one that made the rescale
-/// before: it did not change the count, or `ScalingLimited` has shown it since.
+/// Whether the pass before a rescale was not stopped by a limit, unless that pass made the previous
+/// rescale: it did not change the count, or `ScalingLimited` has shown it since.
 fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> bool {
     let apart = rescale.duration_since(before);
     let is_between = apart > known.rhythm.longest.plus(SECOND * 2);
@@ -330,8 +332,9 @@ fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> 
         || limited_first && before.plus(SECOND) < rescale
 }
 
-/// What the last change of `ScalingLimited` shows with `behavior`: a limit stopped the pass at that time, or the
-/// one before it, from following its own proposal. Without `behavior`, only that pass's proposal can have been new.
+/// Returns the recommendation that the last change of `ScalingLimited` shows with `behavior`: a limit kept
+/// the pass at that time, or the one before it, from following its own proposal. Without `behavior`, only
+/// that pass's proposal can have been new.
 fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
     let Hpa { spec, status, .. } = known.hpa;
     let (is_limited, changed) = match known.condition_since("ScalingLimited", "True") {
@@ -348,7 +351,7 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
         .last_scale_time
         .is_none_or(|last| last.plus(SECOND) < before)
         && status.current_replicas == status.desired_replicas;
-    // What `apply` wrote, or a pass could not write, is not what the pass before has left.
+    // A status that `apply` wrote, or that a pass could not write, is not the result of the pass before.
     let is_own = known
         .seen
         .iter()
@@ -413,7 +416,7 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
         (false, true) => 0..=count - 1,
         _ => return None,
     };
-    // It was most likely far beyond the limit, and so held back nothing on the other side.
+    // The proposal was most likely far beyond the limit, and so held back nothing on the other side.
     let most = if up { spec.max_replicas } else { min };
     Some(HeldRecommendation::new(replicas, earliest, likely).likely(Some(most)))
 }
@@ -443,7 +446,7 @@ impl Side {
         }
     }
 
-    /// Returns the value that holds back most.
+    /// Returns the replicas that hold back most.
     fn most(self) -> i32 {
         match self {
             Self::Down => i32::MAX,
@@ -451,7 +454,7 @@ impl Side {
         }
     }
 
-    /// Returns the value that holds back nothing.
+    /// Returns the replicas that hold back nothing.
     fn least(self) -> i32 {
         match self {
             Self::Down => 0,
@@ -459,7 +462,7 @@ impl Side {
         }
     }
 
-    /// Returns the value that holds back more.
+    /// Returns the replicas that hold back more.
     fn more(self, one: i32, other: i32) -> i32 {
         match self {
             Self::Down => one.max(other),
@@ -467,7 +470,7 @@ impl Side {
         }
     }
 
-    /// Returns the value that holds back less.
+    /// Returns the replicas that hold back less.
     fn less(self, one: i32, other: i32) -> i32 {
         match self {
             Self::Down => one.min(other),
@@ -476,7 +479,7 @@ impl Side {
     }
 
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
-    /// covers the window of its own pass: a longer one finds older recommendations again.
+    /// covers only the window of the status's own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
         let furthest = match self {
             Self::Down => sighting.at_most,
@@ -485,8 +488,8 @@ impl Side {
         furthest.filter(|_| self.window(known) <= self.window_before(known))
     }
 
-    /// Returns those that are certainly inside the window at the next pass, and that no pass so far can
-    /// have overwritten.
+    /// Returns the recommendations that are certainly inside the window at the next pass, and that no pass so
+    /// far can have overwritten.
     fn still<'h>(
         self,
         known: &Known<'_>,
@@ -495,13 +498,13 @@ impl Side {
         let oldest = known
             .latest_pass()
             .minus(self.window(known).min(known.retention()));
-        // It was made later than that, by less than a second.
+        // The recommendation was made later than `earliest`, by less than a second.
         held.iter().filter(move |held| held.earliest >= oldest)
     }
 }
 
-/// Returns the lists with which a hold against scaling down, and one against scaling up, end soonest and
-/// last. The times are shifted by how much later than now the next pass runs.
+/// Returns the lists with which a hold ends soonest and last, for scaling down and for scaling up. The
+/// times are shifted by the time from now to the next pass.
 pub(super) fn ends(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
@@ -544,15 +547,15 @@ fn last(
     restarted: bool,
     side: Side,
 ) -> Vec<Recommendation> {
-    // What was in the list of the last pass was made before it, and its own recommendation may
-    // have been made again since.
+    // The recommendations in the list of the last pass were made before it, and its own may have been made
+    // again since.
     let furthest = sighting
         .and_then(|seen| side.furthest(known, seen))
         .unwrap_or(side.most());
     // A window no longer than the time since the last pass contains none of its effects.
     let window = side.window(known);
     let is_over = window <= known.least_gap() && sighting.is_some();
-    // Each with its age.
+    // Each replica count has its age.
     let mut list: Vec<(i32, SignedDuration)> = match told(known, sighting, window) {
         _ if is_over => Vec::new(),
         Some(told) => told
@@ -582,8 +585,8 @@ fn last(
         .collect()
 }
 
-/// Returns what was observed of the passes in a window of the next pass, apart from those that left the current
-/// status; `None` if there may have been others.
+/// Returns the observations of the passes in a window of the next pass, apart from those that left the
+/// current status; `None` if there may have been others.
 fn told<'k>(
     known: &'k Known<'_>,
     sighting: Option<&Sighting>,
@@ -595,14 +598,15 @@ fn told<'k>(
     }
 }
 
-/// Returns the furthest that the last pass may have recommended.
+/// Returns the most extreme recommendation that the last pass may have made.
 fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
     sighting.map_or(side.most(), |seen| {
         side.more(*seen.proposal.start(), *seen.proposal.end())
     })
 }
 
-/// Returns the furthest that the passes which left the current status may have added to a window of the next.
+/// Returns the most extreme recommendation that the passes of the current status may have added to a window
+/// of the next pass.
 fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
     let proposed = proposed(sighting, side);
     let found = known
@@ -611,7 +615,7 @@ fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
     found.map_or(proposed, |(found, _)| side.more(proposed, found))
 }
 
-/// Returns the bounds of what the last pass added to the list.
+/// Returns the bounds of the recommendation that the last pass added to the list.
 pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
     let of = |side| added(known, sighting, side);
     Bounds {
@@ -620,7 +624,7 @@ pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bo
     }
 }
 
-/// Returns bounds of the highest recommendation that holds back scaling down at the next pass, and of
+/// Returns the bounds of the highest recommendation that holds back scaling down at the next pass, and of
 /// the lowest that holds back scaling up.
 pub(super) fn extremes(
     known: &Known<'_>,
@@ -643,7 +647,7 @@ pub(super) fn extremes(
     )
 }
 
-/// Returns the bound of the certain recommendations of a side, and the bound of all possible ones.
+/// Returns two bounds for a side: that of the certain recommendations, and that of all possible ones.
 fn bounds(
     known: &Known<'_>,
     sighting: Option<&Sighting>,

@@ -1,5 +1,5 @@
-//! The memory before a past pass, from what a history of samples shows of the passes before it. It is assumed
-//! that the controller did not restart in the meantime, which the answer says.
+//! The memory before a past pass, from the evidence of the passes before it in a history of samples. It is
+//! assumed that the controller did not restart in the meantime, and the answer says so.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,10 +15,10 @@ use crate::snapshot::past::{Past, PastPart, PastPass, PastRescale};
 /// Passes are a sync period apart, except for delays that add up over a window.
 pub(super) const DRIFT: SignedDuration = SignedDuration::from_secs(2);
 
-/// What passes are apart beyond a sync period, at least.
+/// The minimum by which passes are more than a sync period apart.
 pub(crate) const LITTLE: SignedDuration = SignedDuration::from_nanos(1);
 
-/// Returns when the first pass over an HPA may have been.
+/// Returns the earliest possible time of the first pass over an HPA.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
     let delay = if controller.version.minor() >= 37 {
         SignedDuration::ZERO
@@ -73,7 +73,7 @@ pub fn remember(
         }));
     }
     let retention = up_window.max(down_window);
-    // Passes are a little more than a sync period apart: what is as old as a window has left it.
+    // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
     let likely = possible(retention).filter_map(|it| {
         Some(Recommendation {
             replicas: it.likely?,
@@ -99,7 +99,7 @@ pub fn remember(
     }
 }
 
-/// The passes that are certainly in a window.
+/// Returns the passes that are certainly in a window.
 fn certain(past: &Past, now: Timestamp, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
     let oldest = now.minus(window.minus(DRIFT));
     past.passes.iter().filter(move |pass| pass.time > oldest)
@@ -125,7 +125,7 @@ fn entry(replicas: impl Fn(&PastPass) -> i32) -> impl Fn(&PastPass) -> Recommend
     }
 }
 
-/// Returns the lists of scale changes at whose bounds their times may be, and the most likely one.
+/// Returns the lists of scale changes that bound their possible times, and the most likely list.
 pub(super) fn changes(
     past: &Past,
     spec: &HpaSpec,
@@ -154,7 +154,7 @@ pub(super) fn changes(
     (lists, likely)
 }
 
-/// Returns the scale changes after a time, each at the time that is given for it.
+/// Returns the scale changes after a time, each at its given time.
 fn changes_after(
     oldest: Timestamp,
     past: &Past,

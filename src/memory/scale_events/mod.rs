@@ -1,6 +1,6 @@
-//! What a rate limit of `behavior` may count at the next pass: the scale changes that the
-//! controller remembers, in every form that they may have by then. Without trustworthy events
-//! nothing is claimed, except that nothing counts if the last rescale is too long ago.
+//! The scale changes that a rate limit of `behavior` may count at the next pass: those that the controller
+//! remembers, in every form that they may have by then. Without trustworthy events, the only claim is that
+//! nothing counts if the last rescale is too long ago.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -15,18 +15,18 @@ use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
-/// What the rate limits may count.
+/// The scale changes that the rate limits may count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Counts {
-    /// The lists of changes of which one is right at the next pass, the most likely first.
+    /// The alternative lists of changes, one of which is right at the next pass; the most likely first.
     pub(super) next: Vec<Vec<ScaleEvent>>,
-    /// Lists of a controller that has restarted, each with the greatest age of the count that it found, which holds
-    /// until a later pass.
+    /// The lists of a controller that has restarted, each with the greatest age of the count that it found,
+    /// which holds until a later pass.
     pub(super) later: Vec<(Vec<ScaleEvent>, SignedDuration)>,
 }
 
-/// Returns the lists of changes; `None` if they may be anything. The times are shifted by how much later than now the
-/// pass runs.
+/// Returns the lists of changes; `None` if any changes are possible. The times are shifted by the time from
+/// now to the pass.
 pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Counts> {
     let mut rests_on = |counted| grounds.push(Ground::RateLimits(counted));
     let nothing = Some(Counts {
@@ -153,7 +153,7 @@ fn at_all_times(
     lists
 }
 
-/// Returns what was added and removed within each period that ends at a time.
+/// Returns the numbers of replicas that were added and removed within each period that ends at a time.
 fn sums(
     changes: &[ScaleEvent],
     periods: &BTreeSet<SignedDuration>,
@@ -193,8 +193,8 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     Some(counted.copied().collect())
 }
 
-/// Returns the rescales that a period may still contain, according to events, as lists at whose bounds they
-/// are, the most likely first; or why there may be others.
+/// Returns the rescales that a period may still contain, according to events, as lists that bound them, the
+/// most likely first; or the reason why there may be others.
 fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
@@ -298,7 +298,7 @@ fn starts(known: &Known<'_>, rescale: &Rescale) -> Option<RangeInclusive<i32>> {
 }
 
 /// Whether a Deployment has, since a time, followed a change of its replicas that does not lead from an
-/// earlier to a later one of these counts. A Deployment that follows slowly skips some of them.
+/// earlier to a later one of these counts. A Deployment that is slow to follow skips some of them.
 fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     if event.last.is_none_or(|last| last < since) {
         return false;
@@ -312,16 +312,16 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
 }
 
-/// Returns the count before the last rescale, if its pass was the last to write the status.
+/// Returns the count before the last rescale, if the pass of the rescale was the last to write the status.
 fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
     let status = &known.hpa.status;
     sighting::rescaled_by(status).map(|_| status.current_replicas)
 }
 
-/// Returns what may be left of the changes, the most likely first: a controller that has restarted has
+/// Returns the changes that may be left, the most likely first. A controller that has restarted has
 /// forgotten the older ones; it kept none that it made without `behavior`; and a change older than the
-/// longest period of its own direction may have been overwritten by a later one. What a restarted controller has left,
-/// which is held to the count that it found, is returned apart.
+/// longest period of its own direction may have been overwritten by a later one. The changes left to a
+/// restarted controller that is held to the count that it found are returned separately.
 fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     let (mut lists, mut held) = (Vec::new(), Vec::new());
     for since in 0..=counted.len() {
@@ -332,7 +332,7 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
             continue;
         }
         let age = forgotten.and_then(|time| known.held_since_restart(time));
-        // These bound all choices of what is gone.
+        // These cases bound all choices of forgotten changes.
         for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
             let kept = |event: &&ScaleEvent| {
                 (if event.replicas > 0 { ups } else { downs })
@@ -353,8 +353,8 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     }
 }
 
-/// Whether a later one of the changes may have overwritten one. Passes that store an event overwrite by the
-/// periods of their own spec.
+/// Whether a later change may have overwritten this one. A pass that stores an event overwrites according to
+/// the periods of its own spec.
 fn may_be_gone(known: &Known<'_>, counted: &[ScaleEvent], event: &ScaleEvent) -> bool {
     let up = event.replicas > 0;
     let behavior = known.hpa.spec.behavior.iter();
@@ -370,7 +370,7 @@ fn may_be_gone(known: &Known<'_>, counted: &[ScaleEvent], event: &ScaleEvent) ->
         || later.any(|other| other.time.plus(SECOND) > outdated)
 }
 
-/// Returns when the next pass may run, if it makes a difference.
+/// Returns the possible times of the next pass, if the time makes a difference.
 fn passes(
     known: &Known<'_>,
     counted: &[ScaleEvent],
@@ -386,7 +386,7 @@ fn passes(
     [earliest, latest].into_iter().chain(inside).collect()
 }
 
-/// Returns added and removed replicas, each as the controller remembers them.
+/// Returns added and removed replicas in the two forms in which the controller remembers them.
 pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
     let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) = changes
         .into_iter()

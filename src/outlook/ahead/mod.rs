@@ -1,6 +1,6 @@
-//! The passes after this one, if the metrics keep asking for the same: when holds and rate limits
-//! end, and what happens then. It runs the same normalizations as the pass itself, one sync period
-//! after another. Nothing upstream corresponds to it.
+//! The passes after this one, if the metrics' proposals stay the same: when holds and rate limits end, and
+//! the changes that follow. It runs the same normalizations as the pass itself, one sync period after
+//! another. Nothing upstream corresponds to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,8 +24,8 @@ const PASSES: i32 = 10_000;
 /// The maximum number of changes: small steps toward a distant goal could take long.
 const STEPS: usize = 32;
 
-/// Returns the most likely course after this pass while the metrics ask for the same, with the bounds of
-/// every other course that the memory allows: a row for each later time at which one of them changes.
+/// Returns the most likely course after this pass while the metrics' proposals stay the same, with the bounds
+/// of every other course that the memory allows: a row for each later time at which one of them changes.
 /// Empty if the metrics do not decide.
 pub(crate) fn ahead(
     snapshot: &Snapshot,
@@ -95,8 +95,8 @@ struct Lookahead<'s> {
 }
 
 impl Lookahead<'_> {
-    /// Returns the replicas at a time on the likely course, within where other courses may stop; without stops, the
-    /// memory is known and leads to one course.
+    /// Returns the replicas at a time on the likely course, and the range in which other courses may stop;
+    /// without stops, the memory is known and leads to one course.
     fn at(&self, time: Timestamp, course: &[(i32, Timestamp)], stops: Option<&[Stop]>) -> Upcoming {
         let likely = course.iter().take_while(|(_, from)| *from <= time).last();
         let replicas = likely.map_or(self.current, |(replicas, _)| *replicas);
@@ -131,14 +131,14 @@ impl Lookahead<'_> {
         }
     }
 
-    /// Returns where the courses that a memory allows stop, with the bounds of when.
+    /// Returns the counts at which the courses that a memory allows stop, with the bounds of the times.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
         let runs: Vec<Vec<(i32, Timestamp)>> = self
             .memories(possible)
             .into_iter()
             .map(|memory| self.steps(memory))
             .collect();
-        // What one past reaches step by step, another skips. A count that is reached again is another
+        // One history may skip a count that another reaches step by step. A count that is reached again is another
         // step.
         let reached: BTreeSet<i32> = runs
             .iter()
@@ -165,7 +165,7 @@ impl Lookahead<'_> {
             }
         }
         let known = possible.changes.is_some();
-        // If it is unknown what rate limits count, the first step may be as large as any later one.
+        // If the changes that rate limits count are unknown, the first step may be as large as any later one.
         let left = runs.iter().flatten().map(|(_, time)| *time).min();
         let first = left.filter(|_| !known);
         let after_left = left.map(|left| left.plus(self.snapshot.controller.sync_period));
@@ -173,7 +173,7 @@ impl Lookahead<'_> {
         let way = self.current.min(self.desired)..=self.current.max(self.desired);
         for (replicas, before) in stops {
             let times = &counts[&(replicas, before)];
-            // What only some pasts lead to has no latest time; and pasts in between may return from it
+            // A count that only some histories lead to has no latest time; and histories in between may return from it
             // sooner. Beyond the desired count, an old recommendation may expire before a pass.
             let everywhere = known && times.len() == runs.len();
             // The current count may be left and returned to at once.
@@ -309,7 +309,8 @@ impl Lookahead<'_> {
     }
 }
 
-/// Returns how long a pass may count at most: the longest stabilization window, or period of a policy.
+/// Returns the longest time for which a pass may count: the longest stabilization window, or period of a
+/// policy.
 pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
     let rules = spec
         .behavior

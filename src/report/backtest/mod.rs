@@ -31,30 +31,31 @@ pub struct Compared<'a> {
     replay: Played<'a>,
     /// In the order of the candidates.
     candidates: Vec<Played<'a>>,
-    /// What is wrong with each candidate, in the same order.
+    /// The findings of each candidate, in the same order.
     findings: Vec<Vec<FindingView>>,
     has_passes: bool,
     /// Whether the HPA is switched off in all runs, because the target has 0 replicas.
     is_off: bool,
 }
 
-/// A replay is warned about if it is within one of the recorded replicas for a smaller share of the time: off
-/// by two or more for longer than that, it misses more than the peaks between two samples.
+/// A replay is warned about if it is within one of the recorded replicas for less than this share of the
+/// time: if it is off by two or more for longer, it misses more than the peaks between two samples.
 const TRUSTED: f64 = 0.9;
 
-/// Or if it has exactly the recorded replicas for a smaller share: of few replicas, one is much.
+/// A replay is also warned about if it has exactly the recorded replicas for less than this share of the
+/// time: with few replicas, one is much.
 const TRUSTED_EQUAL: f64 = 0.5;
 
-/// Or if its replica-hours, which is what people compare, are off by more.
+/// A replay is also warned about if its replica-hours, which people compare, are off by more than this share.
 const TRUSTED_HOURS: f64 = 0.1;
 
 /// The share of the time without an answer from which a comparison mentions it.
 const CONSIDERABLE: f64 = 0.1;
 
-/// How many marks are named.
+/// The number of marks that are named.
 const NAMED: usize = 3;
 
-/// The width of most terminals, into which a table with a column for each run has to fit.
+/// The width of most terminals, which a table with a column for each run has to fit.
 const WIDTH: usize = 80;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -65,7 +66,7 @@ struct Column<'a> {
     title: String,
     totals: &'a Totals,
     kind: RunKind,
-    /// Where it ends after the load.
+    /// The replicas at its end, after the load.
     ends_at: Option<String>,
 }
 
@@ -137,7 +138,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// The same with every pass as data.
+    /// Returns the same with every pass as data.
     pub(super) fn with_passes(self, is_wanted: bool) -> Self {
         Self {
             has_passes: is_wanted,
@@ -190,7 +191,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// What a search found, if there was one.
+    /// The result of a search, if there was one.
     pub(super) fn search(&self) -> Option<Searched<'a>> {
         let found = self.backtest.search.as_ref()?;
         Some(Searched::new(found, self.totals()))
@@ -271,7 +272,7 @@ impl<'a> Compared<'a> {
         (tone, format!("{name}: {}", parts.join(", ")))
     }
 
-    /// The totals of several candidates, from the least to the most.
+    /// Returns the totals of several candidates, from the lowest to the highest.
     fn range(&self) -> Vec<String> {
         let (each, own, before) =
             self.extent(Totals::replica_hours, &|it| hours(it.replica_hours()));
@@ -290,7 +291,8 @@ impl<'a> Compared<'a> {
         format!("{each}{what} FOR {own} (REPLAY: {before})")
     }
 
-    /// Words the least and the most of the candidates, whether all have the same, and what the replay has.
+    /// Describes the lowest and the highest total of the candidates, whether all are equal, and the replay's
+    /// total.
     fn extent(
         &self,
         of: impl Fn(&Totals) -> f64,
@@ -306,7 +308,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// How a candidate and the replay end after the load, if differently.
+    /// Returns the replicas with which a candidate and the replay end after the load, if they differ.
     fn ends(&self, candidate: &CandidateRun) -> Option<(String, String)> {
         let (own, before) = (ends_at(&candidate.run), ends_at(&self.backtest.replay));
         (own != before).then_some((own, before))
@@ -329,7 +331,7 @@ impl<'a> Compared<'a> {
         is_considerable(own).then(|| format!("NO ANSWER FOR {length} OF {span}{in_both}"))
     }
 
-    /// Why the replay cannot be trusted.
+    /// Returns the warning that the replay cannot be trusted.
     pub(super) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
         let equal = share(check.equal, check.compared)?;
@@ -355,7 +357,7 @@ impl<'a> Compared<'a> {
         ))
     }
 
-    /// Why the runs are uncertain.
+    /// Returns the reason why the runs are uncertain.
     pub(super) fn doubt(&self) -> Option<String> {
         let mut all = self.candidates.iter().chain([&self.replay]);
         let doubt = all.find_map(Played::doubt)?;
@@ -364,7 +366,7 @@ impl<'a> Compared<'a> {
         ))
     }
 
-    /// A line for each assumption: first those of all runs, then those of each candidate.
+    /// Returns a line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
         let around = &self.backtest.replay.input.surroundings;
         let changed = self.backtest.replay.overrides.iter().filter(|own| {
@@ -393,7 +395,8 @@ impl<'a> Compared<'a> {
         })
     }
 
-    /// The load and the check, the totals, where candidates part, and a chart; and the changes of each run.
+    /// Returns the sections: the load and the check, the totals, where candidates part, and a chart; and the
+    /// changes of each run.
     pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
         let assumed = self.each().flat_map(|(name, candidate, _)| {
             self.own(candidate).map(move |own| {
@@ -633,7 +636,7 @@ impl<'a> Compared<'a> {
         [Part::Table(table), Part::Text(sentences)]
     }
 
-    /// Whether a candidate has another target for a metric than the HPA as it is.
+    /// Whether a candidate has another target for a metric than the unchanged HPA.
     fn has_other_targets(&self) -> bool {
         let metrics = |run: &'a Run| run.input.snapshot.hpa.spec.metrics.iter();
         let candidates = self.backtest.candidates.iter();
@@ -766,7 +769,7 @@ impl<'a> Compared<'a> {
         (before > 0.0).then(|| signed(column.totals.replica_hours() / before - 1.0))
     }
 
-    /// Where each candidate first differs from the replay, and for how long they differ.
+    /// Returns where each candidate first differs from the replay, and for how long they differ.
     fn parted(&self) -> Vec<(String, String)> {
         let parted = self.each().map(|(name, candidate, played)| {
             let Some(Parting {
@@ -820,7 +823,7 @@ impl<'a> Compared<'a> {
         let span = self.totals().span();
         let drawn = self.each().take(self.drawn());
         let candidates = drawn.map(|(name, _, played)| played.replicas(&name));
-        // With one candidate, its line is what the comparison is about.
+        // With one candidate, its line is the subject of the comparison.
         let mut series: Vec<_> = candidates.collect();
         series.insert(series.len().min(1), self.replay.replicas("replay"));
         let check = self.backtest.check.as_ref();
@@ -837,7 +840,7 @@ impl<'a> Compared<'a> {
             .collect();
         bounds.sort();
         bounds.dedup();
-        // A bound that a line comes near is in sight, and another one is named at the edge.
+        // A bound near one of the lines is drawn, and any other is named at the edge.
         let near = highest.saturating_add(highest / 4);
         let in_sight = bounds
             .iter()
@@ -887,7 +890,7 @@ impl<'a> Column<'a> {
         (self.totals.passes > 0).then_some(self.totals)
     }
 
-    /// The same with the name of the run.
+    /// Returns the same with the name of the run.
     fn of_run_titled(&self) -> Option<(&str, &'a Totals)> {
         Some((&*self.title, self.of_run()?))
     }
@@ -898,7 +901,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// How a pass changed the replicas, and why.
+/// Returns the text for a pass's change of the replicas, with its reason.
 fn done(played: &Played<'_>, change: &PassChange) -> String {
     let PassChange { from, to, .. } = change;
     let what = if from == to {
@@ -912,7 +915,7 @@ fn done(played: &Played<'_>, change: &PassChange) -> String {
     }
 }
 
-/// Where a run ends after the load.
+/// Returns the replicas with which a run ends after the load.
 fn ends_at(run: &Run) -> String {
     let Timeline { totals, swing, .. } = &run.timeline;
     match swing {
@@ -950,7 +953,7 @@ fn heading(name: &str) -> String {
     }
 }
 
-/// How the replica-hours changed, as a title.
+/// Returns the change of the replica-hours as a title.
 fn difference(own: f64, before: f64) -> String {
     if before <= 0.0 {
         return format!("{} REPLICA-HOURS INSTEAD OF {}", hours(own), hours(before));
@@ -980,7 +983,7 @@ fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Words how long something lasts in each run that it is in, or once if it lasts equally long in all.
+/// Describes a length of time in each run that has it, or once if it is equal in all.
 fn lengths(columns: &[Column<'_>], of: fn(&Totals) -> SignedDuration) -> Vec<String> {
     let lengths: Vec<(&str, String)> = columns
         .iter()
@@ -1002,7 +1005,7 @@ fn lengths(columns: &[Column<'_>], of: fn(&Totals) -> SignedDuration) -> Vec<Str
     }
 }
 
-/// How wide a table is when no cell is broken.
+/// Returns the width of a table with no cell broken.
 fn width(table: &Table) -> usize {
     let columns = table.columns.iter().enumerate();
     let widths = columns.map(|(place, (title, _))| {

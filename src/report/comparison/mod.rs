@@ -1,5 +1,5 @@
-//! The status that the controller last wrote next to the one that this pass would write: where they
-//! differ, how old each is, and possible reasons (`reasons`). Texts of conditions are not compared.
+//! The status that the controller last wrote next to the one that this pass would write: their differences,
+//! the age of each, and possible reasons (`reasons`). Texts of conditions are not compared.
 
 mod reasons;
 
@@ -18,14 +18,14 @@ use reasons::{BearsOn, ReasonFinder};
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Comparison<'a> {
-    /// When the status last changed; `None` if the object does not say.
+    /// The time when the status last changed; `None` if the object does not state it.
     pub(crate) written: Option<Moment>,
     /// Whether `apply` wrote it, in place of the controller.
     pub(crate) written_by_us: bool,
     pub(crate) last_scale_time: Option<Moment>,
     pub(crate) differs: bool,
     pub(crate) rows: Vec<ComparisonRow<'a>>,
-    /// Why they differ, the most important first.
+    /// The reasons for the differences, the most important first.
     pub(crate) reasons: Vec<DifferenceReason>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct ComparisonRow<'a> {
     pub(crate) last: Option<StatusValue<'a>>,
     pub(crate) now: Option<StatusValue<'a>>,
     pub(crate) differs: bool,
-    /// When the current values were measured, from the oldest sample to the newest.
+    /// The times when the current values were measured, from the oldest sample to the newest.
     pub(crate) measured: Option<SampleTimes>,
     /// The reasons that apply to it.
     pub(crate) because: Vec<DifferenceCode>,
@@ -101,7 +101,7 @@ pub(crate) enum StatusItem {
     Conditions,
 }
 
-/// What a status says about an item.
+/// The value of an item in a status.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum StatusValue<'a> {
@@ -116,14 +116,14 @@ pub(crate) enum StatusValue<'a> {
     },
 }
 
-/// When the samples of a metric were taken.
+/// The times when the samples of a metric were taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct SampleTimes {
     pub(crate) from: Moment,
     pub(crate) to: Moment,
 }
 
-/// Why items differ.
+/// A reason for differences.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DifferenceReason {
     /// Its stable name.
@@ -146,22 +146,22 @@ pub(crate) enum DifferenceCode {
     StaleStatus,
     /// The HPA was changed after its status.
     SpecChanged,
-    /// The target's replicas differ from what the last pass left.
+    /// The target's replicas differ from those that the last pass left.
     RescaledSince,
     /// The last pass scaled, and its status has the values from before.
     JustScaled,
-    /// What could be read then fails now.
+    /// Reading succeeded then and fails now.
     FailsNow,
-    /// What failed then can be read now.
+    /// Reading failed then and succeeds now.
     FailedThen,
     /// A metric was measured after the status was written.
     MetricsMoved,
     /// Pods have started, or changed their readiness.
     PodsChanged,
-    /// What the controller remembers counts now but did not then, or the other way round; or it is
-    /// unknown, and the answer depends on it.
+    /// The controller's history counts now but did not then, or the other way round; or it is unknown, and the
+    /// answer depends on it.
     Memory,
-    /// None of these.
+    /// None of these reasons applies.
     Unexplained,
 }
 
@@ -317,7 +317,7 @@ fn list_of(status: &HpaStatus) -> &[MetricStatus] {
     status.current_metrics.as_deref().unwrap_or_default()
 }
 
-/// Returns the value of a metric, if it is about the one of the spec in its place.
+/// Returns the value of a metric, if the spec has the same metric at its place.
 fn metric_value<'a>(
     status: &'a MetricStatus,
     spec: Option<&MetricSpec>,
@@ -339,7 +339,7 @@ fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
         .find(|condition| condition.type_ == type_)
 }
 
-/// Returns when the samples behind a metric were taken, if the API says so.
+/// Returns when the samples behind a metric were taken, if the API states it.
 fn measured(snapshot: &Snapshot, index: usize) -> Option<SampleTimes> {
     let mut ends: Option<(Timestamp, Timestamp)> = None;
     let mut add = |time: Timestamp| {

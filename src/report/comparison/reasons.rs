@@ -1,6 +1,5 @@
-//! Why the last status differs from what this pass would write. A reason is only given with evidence;
-//! a difference without a reason is reported as such. Times of the API are whole
-//! seconds.
+//! Reasons why the last status differs from the one that this pass would write. A reason is only given with
+//! evidence; a difference without a reason is reported as such. Times of the API are whole seconds.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +55,7 @@ const LIMITS: [&str; 2] = ["AbleToScale", "ScalingLimited"];
 /// The resource metrics API shows a sample at most this long after it was taken.
 const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
 
-/// What is known about two statuses that differ.
+/// The facts about two statuses that differ.
 pub(super) struct ReasonFinder<'a> {
     input: &'a Input,
     decision: &'a Decision,
@@ -64,11 +63,11 @@ pub(super) struct ReasonFinder<'a> {
     now: &'a HpaStatus,
     rows: Vec<ComparisonRow<'a>>,
     reasons: Vec<DifferenceReason>,
-    /// What changed after the status so long ago that a running controller has seen it.
+    /// Changes after the status that are so old that a running controller has seen them.
     old: Vec<(String, Timestamp)>,
 }
 
-/// How a change relates to the status.
+/// The relation of a change to the status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
     /// It preceded the status, or may have.
@@ -389,7 +388,7 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// Checks whether what the controller remembers counts now but did not then, or the other way round.
+    /// Checks whether the controller's history counts now but did not then, or the other way round.
     fn memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
         let range = outlook.range(self.decision);
         let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
@@ -426,7 +425,7 @@ impl<'a> ReasonFinder<'a> {
                     "a past recommendation held the replicas then ({reason}), and no longer does"
                 )
             }
-            // If the pass then saw the same, it remembered at least what is remembered now.
+            // If the pass then saw the same, its history had at least what the history has now.
             (Some(None), Some(true), _) if self.has_moved() => {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
@@ -439,7 +438,7 @@ impl<'a> ReasonFinder<'a> {
         self.push(DifferenceCode::Memory, BearsOn::Limits, message);
     }
 
-    /// Whether the pass may propose something else than the last one did.
+    /// Whether the pass may propose something other than the last one did.
     fn has_moved(&self) -> bool {
         let moved = DifferenceCode::SpecChanged..=DifferenceCode::PodsChanged;
         let is_newer = |measured: SampleTimes| self.since(measured.to.time) != Since::Before;
@@ -500,7 +499,7 @@ impl<'a> ReasonFinder<'a> {
         .unzip()
     }
 
-    /// A different memory may lead to the same replicas in a different way, which the conditions show.
+    /// A different history may lead to the same replicas in a different way, which the conditions show.
     fn other_memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
         let open: Vec<&str> = LIMITS
             .into_iter()
@@ -575,7 +574,7 @@ impl<'a> ReasonFinder<'a> {
     }
 }
 
-/// Whether a pass gives different reasons at the bounds of what is unknown.
+/// Whether a pass gives different reasons at the bounds of the unknowns.
 fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
     let reasons = extremes
         .iter()

@@ -1,4 +1,5 @@
-//! What would change the answer, one row for each range of values of a metric, and the curve of one as a chart.
+//! The changes of the answer, one row for each range of values of a metric, and the curve of one metric as a
+//! chart.
 
 use jiff::Timestamp;
 
@@ -13,7 +14,7 @@ use crate::whatif::thresholds::{
 };
 use crate::words;
 
-/// Returns a row for each range of values of each metric: the metric, the values, and what they lead to.
+/// Returns a row for each range of values of each metric: the metric, the values, and their effect.
 pub(in crate::report) fn rows(
     thresholds: &[Thresholds],
     kept: &[KeptTarget],
@@ -46,7 +47,7 @@ pub(in crate::report) fn rows(
     Table::new([("", false); 3], rows.into_iter().map(Vec::from).collect())
 }
 
-/// Returns a row with the target with which a metric still adds replicas at the same usage.
+/// Returns a row with the target at which a metric still adds replicas at the same usage.
 fn kept_target(own: &KeptTarget) -> [String; 3] {
     let KeptTarget {
         metric,
@@ -83,7 +84,7 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
     [format!("target of {metric}"), String::new(), text]
 }
 
-/// Words the usage of each pod from which replicas are added: a pod at less than this has less.
+/// Returns the usage of each pod from which on replicas are added, rounded up.
 fn per_pod(usage: &Quantity, pods: usize) -> String {
     let pods = i64::try_from(pods).unwrap_or(i64::MAX);
     let all = usage.milli_value();
@@ -94,12 +95,12 @@ fn per_pod(usage: &Quantity, pods: usize) -> String {
 /// A range of values of a metric.
 struct ValueRange {
     span: Span,
-    /// The range in words; empty if the effect is not about values.
+    /// The range as text; empty if the effect does not depend on values.
     values: String,
     effect: String,
 }
 
-/// Says in one sentence what the values of a metric lead to.
+/// Returns one sentence on the effects of a metric's values.
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     let parts =
         ranges(of, changes, now)
@@ -115,7 +116,7 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
     format!("{all}{}", Vec::from_iter(parts).join("; "))
 }
 
-/// Returns what the values of a metric lead to, from low to high.
+/// Returns the effects of a metric's values, from low to high.
 fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<ValueRange> {
     let bounds = bounds(changes);
     let mut ranges = Ranges {
@@ -134,7 +135,7 @@ struct Ranges<'c> {
     thresholds: &'c Thresholds,
     changes: &'c Changes,
     now: Timestamp,
-    /// Where the metric proposes a bound.
+    /// The values at which the metric proposes a bound.
     bounds: &'c [(Ask, Span, String)],
     all: Vec<ValueRange>,
 }
@@ -151,14 +152,14 @@ impl Ranges<'_> {
             self.add(tolerance, "within tolerance");
         }
         for (ask, span, bound) in self.bounds {
-            // Said above, unless the pass does all that the metric asks for.
+            // Already covered above, unless the pass does everything that the metric proposes.
             let is_done = self.all.iter().all(|own| own.span != *span)
                 || bands.iter().any(|own| own.span == *span);
             if !self.asked(*ask).contains(span) || is_done {
                 self.add(*span, format!("proposes {bound}"));
             }
         }
-        // What is said of any value comes first.
+        // Rows for all values come first.
         let whole = self.whole();
         self.all
             .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
@@ -172,7 +173,7 @@ impl Ranges<'_> {
         }
     }
 
-    /// Adds what the pass does where higher values lead to more replicas.
+    /// Adds the effects of the values if higher ones lead to more replicas.
     fn in_order(&mut self) {
         let (changes, whole) = (self.changes, self.whole());
         match (self.band(Effect::Adds), self.band(Effect::Removes)) {
@@ -205,7 +206,8 @@ impl Ranges<'_> {
         }
     }
 
-    /// The same if some pods do not count, so that the controller jumps where the metric is on target.
+    /// Adds the effects of the values if some pods do not count, so that the controller's answer jumps where the
+    /// metric is on target.
     fn out_of_order(&mut self) {
         let bands = &self.changes.bands;
         for band in bands {
@@ -231,7 +233,7 @@ impl Ranges<'_> {
         });
     }
 
-    /// Adds what the metric asks for, if the pass does not do exactly that.
+    /// Adds the metric's proposal, if the pass does not follow it exactly.
     fn add_asked(&mut self, ask: Ask, done: &[Span]) {
         let spans = self.asked(ask);
         if spans != done {
@@ -241,7 +243,8 @@ impl Ranges<'_> {
         }
     }
 
-    /// Adds what the pass does not do at all, with when a later one does, and why.
+    /// Adds the direction that the pass does not follow at all, with the time of a later pass that does, and the
+    /// reason.
     fn add_nothing(&mut self, ask: Ask) {
         let (end, bound, verb) = match ask {
             Ask::More => (&self.changes.highest, "at most", "adds none"),
@@ -277,7 +280,7 @@ impl Ranges<'_> {
         all.map(|asks| asks.span).collect()
     }
 
-    /// Words what the metric proposes where it asks for more or fewer replicas.
+    /// Describes the metric's proposal for more or fewer replicas.
     fn proposal(&self, ask: Ask, span: Span) -> String {
         let mut bounds = self.bounds.iter();
         match bounds.find(|(of, own, _)| (*of, *own) == (ask, span)) {
@@ -303,8 +306,8 @@ impl Ranges<'_> {
     }
 }
 
-/// Returns where a metric proposes a bound, for which replicas it asks there, and the bound in words. If it is already
-/// at a bound, tolerance says so.
+/// Returns the values at which a metric proposes a bound, the direction of that proposal, and the bound as
+/// text. If it is already at a bound, the row for the tolerance shows it.
 fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
     let Reached {
@@ -329,10 +332,10 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
     max.into_iter().chain(min).collect()
 }
 
-/// Words why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most"
+/// Describes why a pass does not follow a metric to an end; `bound` qualifies the proposal there: "at most"
 /// at the highest values, "at least" at the lowest.
 fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
-    // Replicas raised or held above what another metric asks for do not depend on that.
+    // Replicas raised or held above another metric's proposal do not depend on that proposal.
     let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
     let words = end.held_by.iter().filter(matters).map(|hold| match hold {
         HeldBy::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),

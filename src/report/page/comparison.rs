@@ -1,4 +1,4 @@
-//! The status that the controller last wrote, next to what this pass would write.
+//! The status that the controller last wrote, next to the one that this pass would write.
 
 use jiff::SignedDuration;
 
@@ -44,7 +44,7 @@ fn never(comparison: &Comparison<'_>) -> bool {
     comparison.rows.iter().all(|row| row.last.is_none())
 }
 
-/// Words how old the status is, and who wrote it, if that was `apply`.
+/// Describes how old the status is, and who wrote it, if that was `apply`.
 fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
         _ if never(comparison) => "never written".to_owned(),

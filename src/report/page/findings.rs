@@ -1,4 +1,4 @@
-//! What is wrong, and what to do about it.
+//! The problems, and their remedies.
 
 use super::Words;
 use crate::findings::path::NOTHING_TO_DO;
@@ -6,8 +6,8 @@ use crate::findings::{Aspect, Code, FindingView, Severity};
 use crate::report::backtest::Compared;
 use crate::report::section::{Detail, Part, Remark, Section};
 
-/// Returns the most important findings of at least a severity: as many as can be read at a glance, without one
-/// that only repeats another of them.
+/// Returns the most important findings of at least a severity: as many as can be read at a glance, without
+/// any that only repeats another of them.
 pub(super) fn shown(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
     let mut all = worth_showing(findings, least);
     all.truncate(SHOWN);
@@ -17,7 +17,8 @@ pub(super) fn shown(findings: &[FindingView], least: Severity) -> Vec<&FindingVi
 /// The number of findings that can be read at a glance.
 const SHOWN: usize = 3;
 
-/// Returns the findings of at least a severity without those that only repeat the verdict, or one that is shown.
+/// Returns the findings of at least a severity without those that only repeat the verdict, or one that is
+/// shown.
 fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
     let is_meant = |it: &&FindingView| it.severity <= least && !it.is_in_verdict;
     let all = || findings.iter().filter(is_meant);
@@ -27,7 +28,7 @@ fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView>
     all().filter(|it| !repeats(it)).collect()
 }
 
-/// Returns what is said of a finding, with its evidence and commands if `full`.
+/// Returns the remark on a finding, with its evidence and commands if `full`.
 fn remark(finding: &FindingView, full: bool) -> Remark {
     let mut sentences = Vec::new();
     if full {
@@ -91,13 +92,13 @@ impl Words<'_> {
         }
     }
 
-    /// Whether a finding that is shown says how far the metric is off its target.
+    /// Whether a finding that is shown states how far the metric is off its target.
     pub(super) fn tells_tolerance(&self) -> bool {
         let mut findings = self.explanation.findings.iter();
         self.wide && findings.any(|it| it.code == Code::WithinTolerance)
     }
 
-    /// Returns what to do about the rules that decide, which the wide report lists among the findings.
+    /// Returns the advice on the rules that decide, which the wide report lists among the findings.
     pub(in crate::report) fn advice_on_rules(&self) -> impl Iterator<Item = String> {
         let findings = self.explanation.findings.iter().filter(|_| !self.wide);
         let rules = findings.filter(|it| it.is_in_verdict && it.explains && it.follows.is_none());
@@ -106,14 +107,14 @@ impl Words<'_> {
             .filter(|advice| !advice.is_empty() && advice != NOTHING_TO_DO)
     }
 
-    /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
+    /// Whether the wide report has evidence or commands of a finding, and nothing in this one mentions it.
     pub(super) fn hides_evidence(&self) -> bool {
         let has = |it: &FindingView| !it.evidence.is_empty() || !it.commands.is_empty();
         !self.wide && self.omitted(Severity::Info) == 0 && self.explanation.findings.iter().any(has)
     }
 
     /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows
-    /// all of its findings; and those of other runs. What is not true of all runs has the name of its own.
+    /// all of its findings; and those of other runs. A finding that does not hold in all runs names its run.
     pub(in crate::report) fn lasting_findings(
         &self,
         runs: &Compared<'_>,

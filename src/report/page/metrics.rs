@@ -1,4 +1,4 @@
-//! The metrics: the value of each, what it asks for, and the formula between the two.
+//! The metrics: the value of each, its proposal, and the formula between the two.
 
 use super::Words;
 use super::findings::shown;
@@ -107,7 +107,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words how each metric reached its result, or why it has none.
+    /// Describes how each metric reached its result, or why it has none.
     fn metric_details(&self) -> Vec<(String, String)> {
         self.metric_steps()
             .filter(|metric| self.wide || self.needs_words(metric))
@@ -227,8 +227,8 @@ impl Words<'_> {
         }
     }
 
-    /// Words what a metric on its target keeps: for an average over the replicas, that is the count in the
-    /// target's status, which may differ from its spec.
+    /// Describes the count that a metric on its target keeps: for an average over the replicas, that is the count
+    /// in the target's status, which may differ from its spec.
     fn keeps(&self, proposal: &Proposal) -> String {
         let replicas = proposal.replicas;
         match self.scale().filter(|scale| scale.spec_replicas != replicas) {
@@ -317,7 +317,7 @@ fn target(metric: &MetricStep) -> String {
     }
 }
 
-/// Words the ratios that change nothing.
+/// Describes the ratios that change nothing.
 fn tolerance_of(metric: &MetricStep) -> String {
     let tolerance = metric.tolerance;
     format!(

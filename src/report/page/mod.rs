@@ -1,4 +1,4 @@
-//! The report for people: one sentence with what happens and why, what is wrong and what to do, the
+//! The report for people: one sentence with what happens and why, the problems and their remedies, the
 //! metrics, the way from the highest proposal to the replicas, and what comes next. The pods, the
 //! controller's conditions and events, and all assumptions belong to the wide report. Everything is text
 //! here; layout and color come later.
@@ -36,23 +36,23 @@ use crate::snapshot::note::{Note, Subject};
 /// A report: what happens and why, and the sections with the details.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// Why the answer may be unreliable.
+    /// The reason why the answer may be unreliable.
     pub warning: Option<String>,
-    /// What the answer is based on that was not observed.
+    /// The assumptions on which the answer is based.
     pub assuming: Vec<String>,
     /// The HPA and its target.
     pub title: String,
-    /// Which version's rules and which instant.
+    /// The version whose rules apply, and the time.
     pub subtitle: String,
     /// The tone of the verdict.
     pub tone: Tone,
-    /// What happens, in a few words.
+    /// The verdict, in a few words.
     pub verdict: String,
-    /// Why, in a sentence or two.
+    /// The reasons, in a sentence or two.
     pub why: Vec<String>,
-    /// The verdict on what was observed, if something is assumed.
+    /// The verdict on the observed state, if something is assumed.
     pub observed: Option<String>,
-    /// Whether the expectations hold, if there are any: a comment begins with it.
+    /// The expectations and their results, if there are any: a comment begins with them.
     pub expected: Option<Section>,
     /// Whether it includes details that are usually not needed.
     pub wide: bool,
@@ -61,13 +61,13 @@ pub struct Page {
 }
 
 impl Page {
-    /// Puts whether expectations hold before all else in a comment.
+    /// Puts the expectations and their results first in a comment.
     pub fn expect(&mut self, judged: &[Judged]) {
         self.expected = expected(judged);
     }
 
-    /// Words an explanation. `wide` adds details that are usually not needed: every pod, and
-    /// the tolerance of each metric.
+    /// Creates the page of an explanation. `wide` adds details that are usually not needed: every pod, and the
+    /// tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words {
             explanation,
@@ -89,8 +89,8 @@ impl Page {
             .without_owner(&explanation.pass.input.snapshot.hpa)
     }
 
-    /// The same without the selector that KEDA gives to all external metrics of a ScaledObject, if their
-    /// names alone tell the metrics of the HPA apart.
+    /// Returns the page without the selector that KEDA gives to all external metrics of a ScaledObject, if the
+    /// names alone distinguish the metrics of the HPA.
     pub(super) fn without_owner(mut self, hpa: &Hpa) -> Self {
         let metrics = &hpa.spec.metrics;
         let start = format!("{OWNER}=");
@@ -115,7 +115,7 @@ impl Page {
     }
 }
 
-/// Words an explanation, section by section.
+/// The texts of an explanation, section by section.
 pub(super) struct Words<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     pub(super) wide: bool,
@@ -141,7 +141,7 @@ impl Words<'_> {
         }
     }
 
-    /// Returns a page with these sections that says, after what decides, what to do about it.
+    /// Returns a page with these sections that, after what decides, gives the advice on it.
     pub(super) fn advising_page(&self, sections: Vec<Section>) -> Page {
         let mut page = self.page(sections);
         let place = page.why.len().min(1);
@@ -149,8 +149,8 @@ impl Words<'_> {
         page
     }
 
-    /// Words what happens, with the finding that is the cause if the controller cannot decide, does not run or could
-    /// not write.
+    /// Describes what happens, with the finding that is the cause if the controller cannot decide, does not run
+    /// or could not write.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
         let mut troubles = self
@@ -159,7 +159,7 @@ impl Words<'_> {
             .iter()
             .filter(|it| it.severity < Severity::Info);
         let cause = match headline {
-            // What is more important may still not be why there is no decision.
+            // A more important problem may still not be the reason why there is no decision.
             Headline::Undecided(_) | Headline::CannotRead => troubles.find(|it| it.ends),
             _ => troubles.next().filter(|first| match first.code {
                 Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
@@ -249,8 +249,9 @@ impl Words<'_> {
         Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
     }
 
-    /// Words what the answer is based on, with further assumptions about what follows, of which the more
-    /// important part is in every report, and the notes. The report shows findings of at least a severity.
+    /// Returns the sections on what the answer is based on, with further assumptions about later passes, the more
+    /// important part of which is in every report, and the notes. The report shows findings of at least a
+    /// severity.
     pub(super) fn rests_on(
         &self,
         least: Severity,
@@ -275,7 +276,7 @@ impl Words<'_> {
         };
         let Pass { input, newer, .. } = self.explanation.pass;
         let notes: Vec<&Note> = input.notes.iter().chain(newer).collect();
-        // Those on a past pass come first, and no finding says the same.
+        // Those on a past pass come first, and no finding repeats them.
         let of_past = self.explanation.notes.len().saturating_sub(notes.len());
         let (of_past, texts) = self.explanation.notes.split_at(of_past);
         let others = notes
@@ -290,7 +291,7 @@ impl Words<'_> {
             .flatten()
     }
 
-    /// Whether a finding of at least a severity that is shown says what a note says.
+    /// Whether a finding of at least a severity that is shown already contains a note.
     fn is_found(&self, note: &Note, least: Severity) -> bool {
         let all = &self.explanation.findings;
         let listed = if self.wide {
@@ -316,14 +317,15 @@ impl Words<'_> {
         }
     }
 
-    /// Says that the wide report has evidence and commands of the findings, if nothing else mentions it.
+    /// Returns the hint that the wide report has evidence and commands of the findings, if nothing else mentions
+    /// it.
     pub(super) fn wide_hint(&self) -> Option<Section> {
         let is_mentioned = self.briefly_assumed().is_some();
         let hint = Part::Hint("-o wide shows the evidence, with commands to paste.");
         (!is_mentioned && self.hides_evidence()).then(|| Section::new("", Detail::Always, [hint]))
     }
 
-    /// Words assumptions that are not defaults.
+    /// Describes assumptions that are not defaults.
     fn briefly_assumed(&self) -> Option<String> {
         let pass = self.explanation.pass;
         let history = match pass.remembered.knowledge {
@@ -371,7 +373,7 @@ impl Words<'_> {
                     count(events, "scale event")
                 )
             }
-            // The basis already says so.
+            // The basis already states it.
             Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
                 return lines;
             }

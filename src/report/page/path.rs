@@ -18,7 +18,8 @@ fn line(replicas: i32, text: String, reason: Option<&'static str>) -> StepLine {
     }
 }
 
-/// Keeps only the steps that change the number: none if the proposal becomes the result, as the verdict says.
+/// Keeps only the steps that change the number: none if the proposal becomes the result, as the verdict
+/// already states.
 fn briefly(lines: &mut Vec<StepLine>) {
     let mut before = None;
     lines.retain(|line| before.replace(line.replicas) != Some(line.replicas));
@@ -76,7 +77,7 @@ impl Words<'_> {
         Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body).unless_empty()
     }
 
-    /// Words which recommendation holds the replicas, and for how long.
+    /// Describes which recommendation holds the replicas, and for how long.
     fn holds(&self, past: &Recommendation, window: SignedDuration) -> String {
         let (replicas, window) = (past.replicas, duration(window));
         match self.explanation.pass.origin(past) {
@@ -102,7 +103,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words which recommendation holds the replicas, if one does.
+    /// Describes which recommendation holds the replicas, if one does.
     fn stabilization(&self, step: &StabilizeStep) -> String {
         let StabilizeStep {
             up_window,
@@ -176,7 +177,7 @@ impl Words<'_> {
         } else {
             String::new()
         };
-        // The limit is never beyond the current replicas, though what was changed within the period may be.
+        // The limit is never beyond the current replicas, though the changes within the period may be.
         let is_used_up = rate
             .policies
             .iter()

@@ -1,4 +1,4 @@
-//! How the pods of a metric are counted, why, and until when.
+//! The group of each pod of a metric, with the reason, and until when.
 
 use super::Words;
 use crate::apimachinery::go;
@@ -39,7 +39,7 @@ fn lacks(pod: &Pod, container: Option<&str>) -> bool {
     container.is_some_and(|name| !pod.containers.is_empty() && !pod.has_container(name))
 }
 
-/// How many unusual pods the default report shows for each metric.
+/// The number of unusual pods that the default report shows for each metric.
 const UNUSUAL_PODS: usize = 10;
 
 impl Words<'_> {
@@ -104,7 +104,7 @@ impl Words<'_> {
         cells
     }
 
-    /// Words why a pod is in its group, and when it leaves it.
+    /// Describes why a pod is in its group, and when it leaves it.
     fn clause(&self, metric: &MetricStep, row: &PodRow, pod: &Pod) -> String {
         let controller = &self.explanation.pass.input.snapshot.controller;
         let initialization = duration(controller.cpu_initialization_period);

@@ -1,4 +1,4 @@
-//! When holds and rate limits end, and what happens then, if the metrics keep asking for the same.
+//! The ends of holds and rate limits, and the changes that follow if the metrics' proposals stay the same.
 
 use jiff::Timestamp;
 
@@ -12,16 +12,16 @@ use crate::words::{future, time};
 const SHOWN: usize = 4;
 const SHOWN_WIDE: usize = 8;
 
-/// A change of the most likely course, or the end of what is known of it.
+/// A change of the most likely course, or the end of the known part of it.
 struct UpcomingRow {
     /// The most likely count from then on.
     replicas: i32,
-    /// When that is most likely; `None` if the count is the same as before.
+    /// The most likely time of the change; `None` if the count is the same as before.
     at: Option<Timestamp>,
     /// The possible counts, and since when.
     possible: Range,
     since: Timestamp,
-    /// From when on the count is certain, if it is not at once.
+    /// The time from which the count is certain, if it is not at once.
     surely: Option<Timestamp>,
 }
 
@@ -32,7 +32,7 @@ impl UpcomingRow {
 }
 
 impl Words<'_> {
-    /// Returns a line for each change of the most likely course; none while something else sets the replicas.
+    /// Returns a line for each change of the most likely course; `None` while something else sets the replicas.
     pub(in crate::report) fn upcoming(&self) -> Option<Section> {
         let asked = self.explanation.proposal?;
         if self.has_other_writer() {
@@ -73,12 +73,12 @@ impl Words<'_> {
             .any(|it| is_it(it.code, it.severity))
     }
 
-    /// Returns the changes of the most likely course, each with what is possible before the next.
+    /// Returns the changes of the most likely course, each with the possible counts before the next.
     fn rows(&self) -> Vec<UpcomingRow> {
         let decision = &self.explanation.pass.decision;
         let mut replicas = decision.replicas_after();
         let mut rows: Vec<UpcomingRow> = Vec::new();
-        // What is possible before the most likely change.
+        // The possible counts before the most likely change.
         let mut open: Option<(Timestamp, Range)> = None;
         for &Upcoming {
             time,
@@ -123,7 +123,7 @@ impl Words<'_> {
         rows
     }
 
-    /// Words when a count follows, and how certain that is.
+    /// Describes when a count follows, and how certain that is.
     fn when(&self, row: &UpcomingRow) -> String {
         let now = self.now();
         let UpcomingRow {

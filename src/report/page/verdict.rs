@@ -1,4 +1,4 @@
-//! What happens in a pass, and why, in a sentence or two.
+//! The outcome of a pass, and its reasons, in a sentence or two.
 
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
@@ -19,7 +19,7 @@ use crate::snapshot::{Documents, ScaleError, UnreadCause};
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
 
-/// What happens in a pass.
+/// The outcome of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::report) enum Headline {
     /// The input has no target.
@@ -78,15 +78,15 @@ impl Headline {
     }
 }
 
-/// A pass whose time is known better than this, in milliseconds, was when it is said to have been.
+/// A pass whose time is known to within this many milliseconds is shown without the uncertainty of its time.
 const SHOWN: i64 = 2000;
 
 impl Words<'_> {
-    /// Words what happens, and why.
+    /// Describes what happens, and why.
     pub(in crate::report) fn verdict(&self) -> (Headline, Vec<String>) {
         let outcome = self.explanation.outcome;
         let mut why = Vec::new();
-        // The pass may end before it looks at the scale, so the trace decides, not the snapshot.
+        // The pass may end before it reads the scale, so the trace decides, not the snapshot.
         let decision = &self.explanation.pass.decision;
         let Some(current) = decision.replicas_before() else {
             why.push(sentence(&format!("{}.", self.no_scale())));
@@ -129,7 +129,7 @@ impl Words<'_> {
         (headline, why)
     }
 
-    /// Words the other possible results, and what they depend on.
+    /// Describes the other possible results, and what they depend on.
     fn open(&self, range: Range) -> String {
         let unknown = self.unknown();
         if self.explanation.pass.is_unanswered() {
@@ -171,7 +171,8 @@ impl Words<'_> {
         format!("Not certain: {unknown}; {min} to {max} are possible.")
     }
 
-    /// Says what would narrow the range, if the controller's history widens it and no history was read.
+    /// Returns the advice that would narrow the range, if the controller's history widens it and no history was
+    /// read.
     fn narrower(&self) -> Option<String> {
         let pass = self.explanation.pass;
         let Input {
@@ -197,7 +198,7 @@ impl Words<'_> {
         Some(format!("A history narrows this: {flags}."))
     }
 
-    /// Words what was recorded after a past pass, and whether that contradicts the answer.
+    /// Describes what was recorded after a past pass, and whether that contradicts the answer.
     fn recorded(&self, record: &RecordView) -> String {
         let RecordView {
             replicas,
@@ -237,7 +238,7 @@ impl Words<'_> {
         )
     }
 
-    /// Words why the samples may belong to another time than the pass, and what to type.
+    /// Describes why the samples may belong to another time than the pass, and the flag to type.
     fn clock(&self, doubt: ClockDoubt) -> String {
         let ClockDoubt { why, newest } = doubt;
         let by = age(self.now().duration_since(newest).abs());
@@ -262,7 +263,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words why the answer is uncertain.
+    /// Describes why the answer is uncertain.
     fn unknown(&self) -> Vec<String> {
         let clock = self
             .explanation
@@ -297,7 +298,7 @@ impl Words<'_> {
             .collect()
     }
 
-    /// What the history is inferred from.
+    /// Returns the source from which the history is inferred.
     pub(super) fn inferred_from(&self) -> &'static str {
         if self.explanation.pass.input.evidence.past.is_some() {
             "samples"
@@ -306,7 +307,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words which metrics are unknown here, and why.
+    /// Describes which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
         lacking(
             &self
@@ -316,7 +317,7 @@ impl Words<'_> {
         )
     }
 
-    /// Returns the headline if what decides is unknown here.
+    /// Returns the headline if the deciding metrics are unknown here.
     fn unread(&self) -> Headline {
         let first = self
             .explanation
@@ -350,7 +351,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words why this is the result, in one sentence.
+    /// Describes why this is the result, in one sentence.
     fn because(&self, current: i32) -> String {
         let decision = &self.explanation.pass.decision;
         let combined = decision.combination().filter(|it| it.accepted);
@@ -402,7 +403,7 @@ impl Words<'_> {
         format!("{text}.")
     }
 
-    /// Words what the winning metric asks for.
+    /// Describes the winning metric's proposal.
     fn asks(&self, combined: &CombineStep, current: i32) -> String {
         let CombineStep {
             highest, invalid, ..
@@ -469,7 +470,8 @@ impl Words<'_> {
         text
     }
 
-    /// Words above which value a metric below its target adds a replica, if no finding says more of it.
+    /// Returns the value above which a metric below its target adds a replica, as text, if no finding gives more
+    /// detail.
     fn adds_above(&self, metric: &MetricStep) -> Option<String> {
         let pass = self.explanation.pass;
         let proposal = metric

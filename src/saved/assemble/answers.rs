@@ -71,9 +71,9 @@ impl Answers<'_> {
             .collect()
     }
 
-    /// Returns the documents that a metric without a saved answer needs and of which the input has none. A
-    /// ControllerState without answers is written by hand and complete for the metrics of the HPA; nobody asked
-    /// for others. One with answers has those of the metrics that were requested when it was saved; an input
+    /// Returns the documents that a metric without a saved answer needs and the input lacks entirely. A
+    /// ControllerState without answers is written by hand, and complete for the metrics of the HPA; others were
+    /// not requested. One with answers has those of the metrics that were requested when it was saved. An input
     /// without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, lists, .. } = self.objects;
@@ -108,7 +108,7 @@ impl Answers<'_> {
             }
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
-        // Of what nobody asked for, only a value is an answer: an empty list is one to another request.
+        // If a metric was not requested, only a value is an answer: an empty list answers another request.
         let (is_there, is_listed) = match MetricRequest::of(spec) {
             Some(request) if !is_asked_for => (self.has_value(request), false),
             _ => (is_there, lists.contains(&documents)),
@@ -125,7 +125,7 @@ impl Answers<'_> {
     /// Whether the objects have a value for a request.
     fn has_value(&self, request: MetricRequest<'_>) -> bool {
         let answer = match request {
-            // Which pods they are of is another question.
+            // Whose pods they are is another question.
             MetricRequest::Pods(metric) => {
                 let mut values = self.values(metric);
                 return values.any(|value| value.described_object.kind == "Pod");
@@ -155,8 +155,8 @@ impl Answers<'_> {
 
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
         self.objects.metric_values.iter().filter(|value| {
-            // The API is asked about one namespace, and the controller ignores the namespace in its answer,
-            // which may be missing.
+            // The API is asked about one namespace, and the controller ignores the namespace in the answer, which may
+            // be missing.
             let namespace = &value.described_object.namespace;
             (namespace.is_empty() || *namespace == self.hpa.namespace)
                 && value.name == metric.name

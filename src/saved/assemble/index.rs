@@ -53,7 +53,7 @@ pub(super) struct Around<'o> {
     workloads: Groups<'o, &'o Workload>,
     scaled_objects: Groups<'o, &'o ScaledObject>,
     vertical_pod_autoscalers: Groups<'o, &'o VerticalPodAutoscaler>,
-    /// Those that belong to no namespace.
+    /// The objects without a namespace.
     everywhere: Surroundings,
 }
 
@@ -70,7 +70,7 @@ impl<'o> Around<'o> {
         }
     }
 
-    /// Returns those of a namespace.
+    /// Returns the objects of a namespace.
     pub(super) fn of(&self, namespace: &str) -> Surroundings {
         fn cloned<T: Clone>(objects: &[&T]) -> Vec<T> {
             objects.iter().copied().cloned().collect()

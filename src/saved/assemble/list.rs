@@ -1,5 +1,5 @@
-//! Several HPAs from the same saved objects: each gets what it would get alone, and a failure for
-//! one does not affect the others.
+//! Several HPAs from the same saved objects: each gets the same as it would alone, and a failure for one
+//! does not affect the others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -22,8 +22,8 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::{Listed, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
-/// namespace and name, followed by an error for each name that matches none of them, until it wants no more.
-/// `clock` is as for [`super::assemble`].
+/// namespace and name, followed by an error for each name that matches none of them, until it accepts no
+/// more. `clock` is as for [`super::assemble`].
 ///
 /// # Errors
 ///
@@ -109,7 +109,7 @@ pub fn assemble_all(
     Ok(())
 }
 
-/// Checks that no two HPAs, sorted by namespace and name, have the same ones.
+/// Checks that no two HPAs, sorted by namespace and name, have the same namespace and name.
 fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
     let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
     let mut repeated = Vec::new();
@@ -145,11 +145,11 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
         .map(|object| object.metadata.labels.into_owned())
 }
 
-/// What the selectors of a namespace's HPAs match, in the order of the HPAs.
+/// The pods and their metrics that match the selectors of a namespace's HPAs, in the order of the HPAs.
 struct NamespaceSelection<'o> {
     pods: Vec<Vec<&'o Shared<Pod>>>,
     pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
-    /// Which HPAs match the pods of each.
+    /// The HPAs that match the pods of each HPA.
     sharing: Vec<BTreeSet<usize>>,
 }
 
@@ -173,7 +173,7 @@ impl<'o> NamespaceSelection<'o> {
         let selectors = Selectors::new(selectors);
         let matching =
             |labels| BTreeSet::from_iter(selectors.matching(labels).map(|place| hpas[place]));
-        // Most pods are matched together with others, by HPAs of which there may be many.
+        // Most pods are matched together with others, and by possibly many HPAs.
         let mut known = HashSet::new();
         for pod in place.pods {
             let matching = matching(&pod.labels);
@@ -196,7 +196,7 @@ impl<'o> NamespaceSelection<'o> {
     }
 }
 
-/// Returns everything for one of them, with only those pods that its target selects.
+/// Returns everything for one HPA, with only those pods that its target selects.
 fn input(
     place: &Place<'_, '_>,
     own: usize,

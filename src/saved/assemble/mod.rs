@@ -1,6 +1,6 @@
-//! From saved objects to a snapshot: finds the HPA, and answers from the objects what the
-//! controller would ask the APIs. Assumptions go into the basis, and what was
-//! read but not used into the notes. Nothing here computes replicas.
+//! Turns saved objects into a snapshot: finds the HPA, and answers the controller's API requests from the
+//! objects. Assumptions go into the basis, and notes about what was read but not used into the notes.
+//! Nothing here computes replicas.
 
 mod answers;
 mod index;
@@ -58,7 +58,7 @@ use crate::snapshot::surroundings::{
 use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, named};
 use crate::version::Version;
 
-/// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
+/// Finds the HPA among the objects and collects everything that its pass needs. `clock` is the system time,
 /// used if neither input nor command line states one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let object = find(&objects, options)?;
@@ -112,7 +112,7 @@ fn settings(
     controller_settings(stated, options, &objects.control_plane, basis, notes)
 }
 
-/// What the passes of a namespace have in common.
+/// The state that the passes of a namespace share.
 struct Place<'i, 'o> {
     index: &'i Index<'o>,
     /// All HPAs of the namespace.
@@ -120,16 +120,17 @@ struct Place<'i, 'o> {
     pods: &'i [&'o Shared<Pod>],
     pod_labels: HashMap<&'o str, &'o Labels>,
     pod_metrics: &'i [&'o Shared<PodMetrics>],
-    /// Whether it has every pod and its usage once.
+    /// Whether the namespace has every pod and its usage only once.
     each_once: Result<(), Error>,
-    /// The workloads without a uid, which are manifests beside an HPA that is one, unless they have a status.
+    /// The workloads without a uid. Unless they have a status, they are manifests in an input whose HPA is a
+    /// manifest, too.
     manifests: Vec<WorkloadManifest>,
     surroundings: Surroundings,
-    /// By the places of the HPAs, those whose selectors are known.
+    /// The HPAs whose selectors are known, by their places.
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
-    /// Those of them whose targets the input lacks, by the names of the targets.
+    /// Among the latter, the HPAs whose targets the input lacks, by the names of the targets.
     without_target: HashMap<String, Vec<usize>>,
     /// The workloads that no HPA scales.
     unscaled: OnceCell<Vec<CrossVersionObjectReference>>,
@@ -138,10 +139,10 @@ struct Place<'i, 'o> {
 /// An HPA of the input.
 struct InputHpa<'o> {
     object: &'o UndecodedHpa,
-    /// The HPA as the controller would see it, and what was ignored while reading it.
+    /// The HPA as the controller would see it, with notes about what was ignored while reading it.
     admitted: Result<(Hpa, Vec<Note>), Error>,
-    /// What the controller would get for its target's scale, if it can be read. An outer `Err` means unusable
-    /// input.
+    /// The result of the controller's request for the target's scale, if it can be read. An outer `Err` means
+    /// unusable input.
     scale: Result<Result<Scale, ScaleError>, Error>,
 }
 
@@ -200,7 +201,7 @@ impl<'i, 'o> Place<'i, 'o> {
             hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             manifests: match index.objects.state {
-                // Its objects are those of a cluster, cut down to what a pass uses.
+                // The objects are those of a cluster, reduced to what a pass uses.
                 Some(_) => Vec::new(),
                 None => {
                     let workloads = group(&index.manifests, namespace);
@@ -223,9 +224,9 @@ impl<'i, 'o> Place<'i, 'o> {
         }
     }
 
-    /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`, and
-    /// notes whose selectors are unknown: of the first twenty, so that a list of many HPAs has no note for each
-    /// pair.
+    /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`.
+    /// Adds notes about HPAs whose selectors are unknown: about the first twenty, so that a list of many HPAs
+    /// has no note for each pair.
     fn others(
         &self,
         own: usize,
@@ -254,7 +255,7 @@ impl<'i, 'o> Place<'i, 'o> {
         others
     }
 
-    /// Returns what is around an HPA and what is lacking there, apart from manifests.
+    /// Returns the objects around an HPA, and the missing ones, apart from manifests.
     fn around(&self, own: usize, snapshot: &Snapshot, default_namespace: &str) -> Surroundings {
         let Index {
             objects,
@@ -361,7 +362,7 @@ impl InputHpa<'_> {
         let why = match &self.scale {
             Ok(Ok(scale)) => return Ok((hpa, Cow::Borrowed(scale))),
             Ok(Err(ScaleError::NoReplicas { selector, .. })) => {
-                // Whatever they are, the HPA's own passes bring them inside its bounds, and read the selector.
+                // Whatever the replicas are, the HPA's own passes bring them inside its bounds, and read the selector.
                 let replicas = hpa.spec.min_replicas.unwrap_or(1);
                 return Ok((hpa, Cow::Owned(Scale::new(replicas, selector.as_str()))));
             }
@@ -382,8 +383,8 @@ impl InputHpa<'_> {
     }
 }
 
-/// Collects what the pass of an HPA needs, except pods and their metrics. Of the other HPAs those matter
-/// that `may_share` its pods.
+/// Collects the input of an HPA's pass, except pods and their metrics. Of the other HPAs, only those that
+/// `may_share` its pods matter.
 fn without_pods(
     place: &Place<'_, '_>,
     own: usize,
@@ -534,7 +535,7 @@ fn without_pods(
     })
 }
 
-/// Notes objects of a kind that a pass does not use.
+/// Returns a note about objects of a kind that a pass does not use.
 fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
     let version = match api_version {
         "" => "without a valid kind and apiVersion",
@@ -551,7 +552,7 @@ fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
     Note::new(format!("skipped {count} {kind} ({version}): {why}"))
 }
 
-/// Notes workloads that no HPA scales, if the input lacks the target of one.
+/// Returns a note about workloads that no HPA scales, if the input lacks the target of an HPA.
 fn not_the_target(workloads: &[String], hpa: &Hpa) -> Option<Note> {
     let (are, it) = match workloads.len() {
         0 => return None,
@@ -565,8 +566,8 @@ fn not_the_target(workloads: &[String], hpa: &Hpa) -> Option<Note> {
     )))
 }
 
-/// Returns the workloads, as `Kind/name`, that may be meant by a target which the input lacks: of a near name, or else
-/// of its kind, or else the others, if they are few.
+/// Returns the workloads, as `Kind/name`, that may be meant by a target that the input lacks: those of a
+/// similar name, or else of its kind, or else the others, if they are few.
 fn alike(
     target: &CrossVersionObjectReference,
     unscaled: &[CrossVersionObjectReference],
@@ -596,7 +597,7 @@ pub(crate) fn surroundings(
     Around::new(objects, default_namespace).of(namespace)
 }
 
-/// Returns what the controller would get for the scale of a built-in target, from the target itself.
+/// Returns the controller's result for the scale of a built-in target, derived from the target itself.
 ///
 /// # Errors
 ///
@@ -615,11 +616,12 @@ fn scales(workload: &Workload, hpa: &Hpa) -> bool {
     lookup(hpa, std::slice::from_ref(workload)).has_workload(hpa)
 }
 
-/// Returns the same from the target if a cluster has it.
+/// Returns the same result for a target that was read from a cluster; `None` if the cluster has no such
+/// target.
 ///
 /// # Errors
 ///
-/// Its selector is not one.
+/// The target's selector is not valid.
 pub fn scale_in(hpa: &Hpa, target: Option<&Workload>) -> Result<Result<Scale, ScaleError>, Error> {
     let workloads = target.map_or(&[][..], std::slice::from_ref);
     let mut scale = lookup(hpa, workloads).scale(hpa, &ApiRequests::default())?;
@@ -635,8 +637,8 @@ fn lookup<'o>(hpa: &'o Hpa, workloads: &'o [Workload]) -> ScaleLookup<'o> {
     ScaleLookup::among(workloads, &hpa.namespace)
 }
 
-/// Checks that no two objects of a kind have the same name: no API server has both, so one of
-/// them is out of date.
+/// Checks that no two objects of a kind have the same name: no API server has both, so one of them is
+/// outdated.
 fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Error> {
     let mut seen = HashSet::new();
     let twice: Vec<&str> = names.filter(|name| !seen.insert(*name)).collect();
@@ -748,13 +750,13 @@ fn empty(objects: &Objects, options: &Options) -> Error {
         .hint(hint.unwrap_or_else(|| objects.without_hpa()))
 }
 
-/// Whether an object may be in the namespace that is asked about.
+/// Whether an object may be in the requested namespace.
 fn may_be_in(namespace: Option<&str>, metadata: &Metadata) -> bool {
     let stated = metadata.namespace.as_deref();
     namespace.is_none() || stated.is_none() || namespace == stated
 }
 
-/// Returns what answers for the HPA that KEDA makes of a ScaledObject, or why it makes none.
+/// Returns the answer for the HPA that KEDA creates from a ScaledObject, or the reason why it creates none.
 fn of_scaled_object(
     objects: &Objects,
     (object, whole): (&ScaledObject, &Undecoded),
@@ -794,7 +796,7 @@ fn scaled_objects(objects: &Objects) -> impl Iterator<Item = (&ScaledObject, &Un
     objects.scaled_objects.iter().zip(whole)
 }
 
-/// Returns the error if it is unclear which of these HPAs is meant.
+/// Returns the error for several HPAs, if it is unclear which one is meant.
 fn several(found: &[&UndecodedHpa], options: &Options, is_repeated: bool) -> Error {
     let Options {
         name,
@@ -847,14 +849,15 @@ fn unknown_in(json: &str) -> Vec<String> {
     read.map_or_else(|_| Vec::new(), |(_, unknown)| unknown.messages())
 }
 
-/// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below it.
+/// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below
+/// it.
 pub(crate) fn bounds(spec: &HpaSpec) -> String {
     let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
     min.map_or_else(String::new, |min| format!("; minReplicas is {min}"))
 }
 
-/// Returns the hint for a manifest or a change that the API server rejects. What it requires may have been stated
-/// in a field that it does not know, such as one of an older version.
+/// Returns the hint for a manifest or a change that the API server rejects. The missing value may have been
+/// stated in a field that the API server does not know, such as one of an older version.
 pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
     let rejects = format!("the API server would reject this {what} with these causes");
     match unknown {
@@ -866,14 +869,14 @@ pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
     }
 }
 
-/// Checks the manifest of an HPA as kubectl does, and returns what is to be said of it; `None` of an HPA that an API
-/// server has accepted.
+/// Checks the manifest of an HPA as kubectl does, and returns the notes about it; `None` for an HPA that an
+/// API server has accepted.
 fn check_hpa(
     object: &UndecodedHpa,
     rules: &Version,
     options: &Options,
 ) -> Result<Option<Vec<Note>>, Error> {
-    // What cannot be decoded is an error of its own.
+    // An HPA that cannot be decoded is a separate error.
     let is_admitted = hpa_from_json(&object.json).map_or(true, |hpa| hpa.is_admitted());
     if is_admitted {
         return Ok(None);
@@ -926,7 +929,8 @@ fn admitted(
     Ok(hpa)
 }
 
-/// Whether a known type lacks its source, or, for an old controller, its target: it would crash.
+/// Whether a metric of a known type lacks its source, or, for an old controller, its target: the controller
+/// would crash.
 fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
     match metric.source() {
         MetricSource::Unknown => METRIC_SOURCE_TYPES.contains(&&*metric.type_),

@@ -1,4 +1,4 @@
-//! What a saved state says about the requests for each HPA: the answers of the metrics APIs, and errors.
+//! The recorded requests for each HPA in a saved state: the answers of the metrics APIs, and errors.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ pub(super) fn group<'g, T>(groups: &'g Groups<'_, T>, key: &str) -> &'g [T] {
     groups.get(key).map_or(&[], Vec::as_slice)
 }
 
-/// What a state says about the requests for HPAs, by `namespace/name`.
+/// The recorded requests for HPAs in a state, by `namespace/name`.
 #[derive(Default)]
 pub(super) struct ApiRequests<'o> {
     answers: Groups<'o, &'o ApiAnswer<'o>>,

@@ -1,5 +1,5 @@
-//! The target of an HPA among saved objects: what the controller would get for its scale, in the
-//! API server's words if it has none.
+//! The target of an HPA among saved objects: the result of the controller's request for its scale, in the
+//! API server's words if there is none.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Scale, ScaleError};
 
-/// Where to look for the target's scale.
+/// The objects in which the target's scale is looked up.
 pub(super) struct ScaleLookup<'o> {
     scales: Groups<'o, &'o ScaleObject>,
     workloads: Groups<'o, &'o Workload>,
@@ -28,7 +28,7 @@ pub(super) struct ScaleLookup<'o> {
 }
 
 impl<'o> ScaleLookup<'o> {
-    /// Looks among all objects.
+    /// Returns a lookup among all objects.
     pub(super) fn of(objects: &'o Objects, default_namespace: &'o str) -> Self {
         let Objects {
             scales,
@@ -45,7 +45,7 @@ impl<'o> ScaleLookup<'o> {
         }
     }
 
-    /// Looks among these workloads of the HPA's namespace, which are all that there are.
+    /// Returns a lookup among these workloads of the HPA's namespace, which are complete.
     pub(super) fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
         Self {
             scales: Groups::new(),
@@ -58,7 +58,8 @@ impl<'o> ScaleLookup<'o> {
 }
 
 impl ScaleLookup<'_> {
-    /// Returns what the controller would get for the target's scale. An outer `Err` means unusable input.
+    /// Returns the result of the controller's request for the target's scale. An outer `Err` means unusable
+    /// input.
     pub(super) fn scale(
         &self,
         hpa: &Hpa,
@@ -125,7 +126,7 @@ impl ScaleLookup<'_> {
         Ok(self.scale_of(workload, selector.to_string()))
     }
 
-    /// Returns the scale of a workload, as far as it says how many replicas there are. A cluster does.
+    /// Returns the scale of a workload, if its replicas are known. In a cluster, they are.
     fn scale_of(&self, workload: &Workload, selector: String) -> Result<Scale, ScaleError> {
         if self.is_cluster || workload.states_replicas() {
             return Ok(workload.to_scale(selector));
@@ -136,7 +137,7 @@ impl ScaleLookup<'_> {
         })
     }
 
-    /// Returns what is assumed about the target's scale if it is derived from an object without a status.
+    /// Returns the assumption about the target's scale if it is derived from an object without a status.
     pub(super) fn assumption(&self, hpa: &Hpa) -> Option<Basis> {
         if self.scales(hpa).next().is_some() {
             return None;
@@ -149,8 +150,8 @@ impl ScaleLookup<'_> {
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
-    /// Whether the input has any object of the target's kind. Manifests are chosen, and say nothing of what else there
-    /// is.
+    /// Whether the input has any object of the target's kind. Manifests are a selection, and say nothing about what
+    /// else exists.
     fn lists_kind_for(&self, hpa: &Hpa) -> bool {
         let kind = &hpa.spec.scale_target_ref.kind;
         self.workloads.values().flatten().any(|workload| {
@@ -159,7 +160,7 @@ impl ScaleLookup<'_> {
         })
     }
 
-    /// Returns how many replicas the target has had until now, if the input says since when.
+    /// Returns the target's replica count until now, if the input says since when.
     pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
         let scales = self
             .scales(hpa)
@@ -251,7 +252,8 @@ pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     }
 }
 
-/// Returns the command that saves everything about an HPA, and about a candidate if its flags are given.
+/// Returns the command that saves everything about an HPA, and about a candidate if its flags are
+/// specified.
 pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
     let verb = if candidate.is_empty() {
         "explain"
@@ -314,8 +316,8 @@ pub(crate) fn is_unscalable(group: &str, kind: &str) -> bool {
     )
 }
 
-/// Returns the resource of a kind, with its group, as the API server names it. For other than built-in
-/// kinds, the plural is guessed as in Kubernetes.
+/// Returns the resource of a kind, with its group, as the API server names it. For kinds that are not built
+/// in, the plural is guessed as in Kubernetes.
 pub(crate) fn resource_of(group: &str, kind: &str) -> String {
     let plural = names::plural(kind);
     if group.is_empty() {

@@ -1,7 +1,7 @@
 //! Reads saved objects from files, directories and standard input: JSON or YAML, one or many documents
-//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files, those of a
-//! connection included: it limits how much is read, and remembers what was read, which is never
-//! overwritten. Its errors name the place in the text and the field.
+//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files, including those of
+//! a connection: it limits the amount that is read, and remembers the files, which are never overwritten.
+//! Its errors name the place in the text and the field.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +23,7 @@ use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
 use crate::snapshot::note::{Note, Subject};
 
-/// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
+/// Reads everything that `-f` names. `-` is standard input; in a directory, the files with the extension
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
 pub fn read(names: &[String]) -> Result<Objects, Error> {
     read_into(Objects::default(), names)
@@ -61,7 +61,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             let (bytes, origin) = read_named(&path, LIMIT)?;
             let text = text_of(bytes, &origin)?;
             match read_text(&text, &origin, &mut objects) {
-                // A chart's values, or a list of resources, may stand beside manifests.
+                // A chart's values, or a list of resources, may be in the same directory as manifests.
                 Err(_) if is_directory && yaml::has_no_object(&text) => {
                     let text =
                         format!("{} is skipped: it has no Kubernetes object", path.display());
@@ -73,7 +73,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             }
         }
     }
-    // A manifest is judged as it is written.
+    // A manifest is checked as written.
     if !objects.are_manifests {
         objects.skip_pod_manifests();
         objects.follow_references();
@@ -81,12 +81,12 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
     Ok(objects)
 }
 
-/// What is read instead of the sources of a chart.
+/// The advice to read rendered manifests instead of a chart's templates.
 pub(crate) const RENDERED: &str =
     "this is a template: use the output of `helm template` or `kustomize build`";
 
-/// Whether a text has a value or a line that a chart has yet to replace. Rendered manifests may have such text
-/// inside of others, as rules of alerts do.
+/// Whether a text has a value or a line that a chart still has to replace. Rendered manifests may contain
+/// such text within other text, as rules of alerts do.
 fn is_template(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim_start);
     lines.any(|line| line.starts_with("{{") || line.contains(": {{") || line.contains("- {{"))
@@ -142,7 +142,7 @@ pub(crate) fn read_text_of_connection(path: impl AsRef<Path>) -> io::Result<Stri
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))
 }
 
-/// The files that were read so far, as they were named.
+/// The files that were read so far, by the names that were used.
 static READ: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
@@ -157,23 +157,23 @@ fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     within(&file, size, limit)
 }
 
-/// Whether a file was read that writing to this path would replace.
+/// Whether writing to this path would replace a file that was read.
 pub(crate) fn was_read(path: &Path) -> bool {
     let files = READ.lock().unwrap_or_else(PoisonError::into_inner);
     files.iter().any(|file| is_same_file(file, path))
 }
 
-/// Whether writing to this path would replace that file, or create it. Only regular files are replaced, and a
-/// hard link gets a file of its own.
+/// Whether writing to one of these paths would replace the file of the other, or create it. Only regular
+/// files are replaced; a hard link becomes a separate file.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) => one == other && one.is_file(),
-        // It does not exist yet, and would be read from then on.
+        // The file does not exist yet, and would be read from then on.
         _ => one == other || place(one).is_some_and(|one| Some(one) == place(other)),
     }
 }
 
-/// Where a file is or would be.
+/// Returns the existing or future location of a file.
 fn place(file: &Path) -> Option<PathBuf> {
     Some(
         fs::canonicalize(directory(file))
@@ -218,9 +218,9 @@ pub(crate) fn is_listed(file: &Path) -> bool {
 }
 
 /// Returns the files behind a name. Anything else in a directory is skipped with a note, as kubectl does
-/// without `-R`: another directory, or a pipe, to which no one may ever write; and a link that leads out of the
-/// directory, since who may write to a directory need not be who may read the file. The links of a mounted
-/// ConfigMap stay inside.
+/// without `-R`: another directory; a pipe, which may never be written to; and a link that leads out of the
+/// directory, because a user who may write to the directory need not be allowed to read the file. The links
+/// of a mounted ConfigMap stay inside.
 fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
@@ -323,7 +323,8 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, E
     Ok(files)
 }
 
-/// Whether a file directly in a directory names the kind of an HPA, or of what KEDA makes one of, near its start.
+/// Whether a file directly in a directory names the kind of an HPA, or of an object from which KEDA creates
+/// one, near its start.
 fn has_hpa(directory: &Path) -> bool {
     const NEAR: u64 = 1 << 20;
     let names_kind = |file: &Path| {
@@ -370,7 +371,7 @@ fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
     })
 }
 
-/// Reads one text. A text that begins like a JSON object is JSON; everything else is YAML. No JSON has a
+/// Reads one text. A text that begins like a JSON object is JSON; everything else is YAML. JSON never has a
 /// line that begins with three dashes, but YAML documents may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let text = text.trim_start_matches('\u{feff}');
@@ -381,20 +382,20 @@ pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), 
     }
 }
 
-/// Reads JSON objects from the answer of a server.
+/// Reads JSON objects from a server's answer.
 ///
 /// # Errors
 ///
-/// It is not JSON, or has too many elements.
+/// The text is not JSON, or has too many elements.
 pub(crate) fn read_answer(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     read_page(text, origin, &json::Elements::of_answer(), objects)
 }
 
-/// Reads JSON objects from a page of a list, with no more than these elements.
+/// Reads JSON objects from a page of a list, with at most these elements.
 ///
 /// # Errors
 ///
-/// It is not JSON, or has too many elements.
+/// The text is not JSON, or has too many elements.
 pub(crate) fn read_page(
     text: &str,
     origin: &str,
@@ -430,7 +431,7 @@ fn unreadable(
     ))
 }
 
-/// Returns the field that a fault is about.
+/// Returns the field that a fault concerns.
 fn path_of(fault: &ReadFault, json: &str) -> FieldPath {
     if fault.is_value {
         FieldPath::of_error(json, fault.read, &fault.message)
@@ -472,7 +473,7 @@ fn read_json(
     if reader.end().is_ok() {
         return Ok(());
     }
-    // Requesting the end after each object would count the lines up to there each time.
+    // Looking up the end after each object would count the lines up to it each time.
     for document in reader.into_iter::<&RawValue>() {
         let document = document.map_err(|e| ReadFault::from_json(&e, text))?;
         let before = document.get().as_ptr() as usize - text.as_ptr() as usize;

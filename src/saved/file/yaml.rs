@@ -1,5 +1,5 @@
-//! YAML, which is converted to JSON first, as in kubectl: so a number is read as kubectl
-//! would send it, and one reader serves both. This is the only place that reads YAML.
+//! YAML, which is converted to JSON first, as in kubectl, so that a number is read as kubectl would send
+//! it, and one reader serves both. This is the only place that reads YAML.
 
 use std::collections::HashSet;
 use std::{fmt, io};
@@ -21,8 +21,8 @@ use crate::saved::objects::Objects;
 use crate::saved::objects::reader::NO_KIND;
 use crate::snapshot::note::Note;
 
-/// Reads YAML documents; empty ones are left out. Of equal keys the last one counts, as for kubectl, which sends
-/// JSON that has no others.
+/// Reads YAML documents; empty ones are left out. Of equal keys, the last one counts, as in kubectl, which
+/// sends JSON without duplicates.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let unique = documents::<Spanned<YamlDocument>>(text, DuplicateKeyPolicy::Error);
     let (read, has_repeated) = match unique {
@@ -88,17 +88,17 @@ pub(super) fn has_no_object(text: &str) -> bool {
     })
 }
 
-/// What to read instead of the messages of Helm.
+/// The advice to read manifests instead of Helm's messages.
 const MANIFESTS_OF_HELM: &str =
     "these are messages of Helm: use the output of `helm template` or `helm get manifest`";
 
-/// Whether a text begins with what Helm says of a release or of a chart, instead of with a manifest.
+/// Whether a text begins with a message of Helm about a release or a chart, instead of with a manifest.
 fn is_of_helm(text: &str) -> bool {
     let begins = |line: &str| text.lines().take(10).any(|own| own.starts_with(line));
     begins("LAST DEPLOYED:") || begins("Pulled:")
 }
 
-/// Returns what is to be said of the keys that a text states again.
+/// Returns a note about the keys that a text repeats.
 fn repeated(text: &str, origin: &str) -> Option<Note> {
     let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
     let mut found = Vec::new();
@@ -122,11 +122,11 @@ fn repeated(text: &str, origin: &str) -> Option<Note> {
     )))
 }
 
-/// How many repeated keys of a file are named.
+/// The number of repeated keys of a file that are named.
 const MAX_NAMED: usize = 5;
 
-/// Returns a document as kubectl would send it: in Go, a number without a fraction is an integer, however
-/// it was written.
+/// Returns a document as kubectl would send it: in Go, a number without a fraction is an integer, whatever
+/// its notation.
 fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::Result<String> {
     struct GoNumbers;
 
@@ -151,8 +151,8 @@ fn documents<'t, T: Deserialize<'t>>(
     serde_yaml::from_multiple_with_options(text, options)
 }
 
-/// A YAML document that can be an object. Anything else is rejected as soon as that is clear, however
-/// much is still to come.
+/// A YAML document that can be an object. Any other document is rejected as soon as that is clear, however
+/// much follows.
 struct YamlDocument(serde_json::Map<String, serde_json::Value>);
 
 impl<'de> Deserialize<'de> for YamlDocument {
@@ -206,8 +206,8 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     Some(place_of(node.referenced))
 }
 
-/// Returns the place of the first key that names no field, and its kind; `None` for a text that is nested more deeply
-/// than any manifest.
+/// Returns the place of the first key that is not a field name, and its kind; `None` for a text that is
+/// nested more deeply than any manifest.
 fn key_of_no_field(text: &str) -> Option<(FieldPath, &'static str)> {
     const DEEPEST: usize = 32;
     let mut options = yaml::options(text.len());
@@ -232,7 +232,7 @@ enum Tree {
 }
 
 impl Tree {
-    /// The name of a field, if it is the key of one; if not, what stands in its place.
+    /// Returns the name of a field, if this is a valid key; otherwise, what is in its place.
     fn name(&self) -> Result<&str, &'static str> {
         match self {
             Self::Null => Err("null"),
@@ -242,7 +242,7 @@ impl Tree {
         }
     }
 
-    /// Returns the kind of the first key that names no field, and leaves its place in `path`.
+    /// Returns the kind of the first key that is not a field name, and leaves its place in `path`.
     fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
         match self {
             Self::Null | Self::Scalar(_) => None,
@@ -273,7 +273,7 @@ impl Tree {
         found
     }
 
-    /// Adds the fields that are stated again, with the lines of their values.
+    /// Adds the repeated fields, with the lines of their values.
     fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
         match self {
             Self::Null | Self::Scalar(_) => {}
@@ -367,7 +367,7 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
     (number(location.line()), number(location.column()))
 }
 
-/// Words the reader's error without the position, and without any of the text: what it is about may not be a
+/// Words the reader's error without the position, and without any of the text, which may not be a
 /// Kubernetes object.
 fn message_of(error: &serde_yaml::Error) -> String {
     use serde_yaml::Error as Yaml;

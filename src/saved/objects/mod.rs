@@ -35,13 +35,13 @@ use crate::snapshot::settings::StatedSettings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
-/// The group and version of our own documents.
+/// The group and version of this program's documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
 
 /// All objects that were read.
 #[derive(Debug, Default)]
 pub struct Objects {
-    /// Notes about what was not read.
+    /// Notes about input that was not read.
     pub notes: Vec<Note>,
     /// HorizontalPodAutoscalers of any version, as JSON.
     pub hpas: Vec<UndecodedHpa>,
@@ -51,7 +51,7 @@ pub struct Objects {
     pub are_manifests: bool,
     /// Objects that create pods.
     pub workloads: Vec<Workload>,
-    /// The same objects, complete and in the same order, those that are manifests.
+    /// The same objects, complete and in the same order; `None` for those that are not manifests.
     pub undecoded_workloads: Vec<Option<Undecoded>>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
@@ -77,7 +77,7 @@ pub struct Objects {
     pub lists: BTreeSet<Documents>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
-    /// The pods of the controller manager, and which of them leads.
+    /// The pods of the controller manager, and its leader.
     pub control_plane: ControlPlane,
     /// The controller's state.
     pub state: Option<ControllerState<'static>>,
@@ -90,8 +90,8 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Skips pods that are only manifests, such as the one with which a chart tests its connection: they do not run. A
-    /// recorded state means its pods whatever they lack.
+    /// Skips pods that are only manifests, such as the one with which a chart tests its connection: they do not
+    /// run. In a recorded state, all pods count, whatever they lack.
     pub(super) fn skip_pod_manifests(&mut self) {
         if self.state.is_some() {
             return;
@@ -116,7 +116,7 @@ impl Objects {
         }
     }
 
-    /// Returns what to do about skipped ScaledObjects of KEDA 1, if there are any.
+    /// Returns the advice for skipped ScaledObjects of KEDA 1, if there are any.
     fn hint_of_old_keda(&self) -> Option<String> {
         let is_old = |(kind, api_version): &&(String, String)| {
             kind == "ScaledObject" && names::group(api_version) == "keda.k8s.io"
@@ -127,7 +127,7 @@ impl Objects {
         ))
     }
 
-    /// Gives each Rollout that has no template the one that it refers to.
+    /// Gives each Rollout without a template the one that it refers to.
     pub(super) fn follow_references(&mut self) {
         for place in 0..self.workloads.len() {
             let rollout = &self.workloads[place];
@@ -141,7 +141,7 @@ impl Objects {
         }
     }
 
-    /// Lists the objects that can be neither an HPA nor its target: by name, or how many there are of a kind.
+    /// Lists the objects that can be neither an HPA nor its target: by name, or as the number of a kind.
     pub(crate) fn others(&self) -> Vec<String> {
         let scales = self
             .scales
@@ -189,7 +189,8 @@ impl Objects {
             .collect()
     }
 
-    /// Says what there is instead of a HorizontalPodAutoscaler, and which object was probably meant to be one.
+    /// Says what the input has instead of a HorizontalPodAutoscaler, and which object was probably meant to be
+    /// one.
     pub(crate) fn without_hpa(&self) -> String {
         if let Some(hint) = self
             .skipped
@@ -228,7 +229,7 @@ impl Objects {
         }
     }
 
-    /// Adds what the answer to another request for the surroundings of HPAs has.
+    /// Adds the objects in the answer to another request for the surroundings of HPAs.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.workloads.append(&mut other.workloads);
         self.scaled_objects.append(&mut other.scaled_objects);
@@ -246,8 +247,8 @@ impl Objects {
         self.external_values.append(&mut other.external_values);
     }
 
-    /// Returns the metrics that the API of a group serves: those that it lists, and those with values in
-    /// the namespace. Each is named as in its list. `None` if nothing shows that the group is served.
+    /// Returns the metrics that the API of a group serves: those that it lists, and those with values in the
+    /// namespace. Each is named as in its list. `None` if there is no sign that the group is served.
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {
         let listed = self.served_metrics.get(group);
         let mut all = listed.cloned().unwrap_or_default();
@@ -268,7 +269,7 @@ impl Objects {
 /// The kind of an HPA.
 pub(super) const HPA: &str = "HorizontalPodAutoscaler";
 
-/// Says what keeps an object from being an HPA, if its kind or its version is nearly an HPA's.
+/// Returns the reason why an object is not an HPA, if its kind or its version is nearly an HPA's.
 fn misspelt_hpa((kind, api_version): &(String, String)) -> Option<String> {
     let is_of_group = api_version.starts_with("autoscaling/");
     if kind == HPA && api_version.is_empty() {
@@ -291,9 +292,9 @@ pub struct UndecodedHpa {
     pub origin: String,
     /// The line at which its document begins there, counted from 1.
     pub line: usize,
-    /// Its name.
+    /// The HPA's name.
     pub name: String,
-    /// Its namespace, if stated.
+    /// The HPA's namespace, if stated.
     pub namespace: Option<String>,
     /// The whole object.
     pub json: String,
@@ -311,7 +312,7 @@ pub struct Undecoded {
 }
 
 impl UndecodedHpa {
-    /// Returns its target, if that can be read.
+    /// Returns the HPA's target, if it can be read.
     pub(crate) fn target(&self) -> Option<CrossVersionObjectReference> {
         #[derive(Deserialize)]
         struct HpaTargetObject {
@@ -332,7 +333,7 @@ impl UndecodedHpa {
         self.target().is_some_and(|own| own.is(target))
     }
 
-    /// Whether a name selects it.
+    /// Whether a name refers to the HPA.
     pub(crate) fn is(&self, named: &Named) -> bool {
         match named {
             Named::Hpa(name) => self.name == *name,
@@ -340,7 +341,7 @@ impl UndecodedHpa {
         }
     }
 
-    /// Whether the options select it, whatever its namespace.
+    /// Whether the options select the HPA, whatever its namespace.
     pub(crate) fn is_meant(&self, options: &Options) -> bool {
         (options.name.is_empty() || self.name == options.name)
             && options
@@ -350,7 +351,7 @@ impl UndecodedHpa {
     }
 }
 
-/// Our own document, with everything that has no kind in Kubernetes.
+/// This program's document for everything that has no kind in Kubernetes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ControllerState<'a> {
@@ -362,16 +363,16 @@ pub struct ControllerState<'a> {
         deserialize_with = "optional_time::deserialize"
     )]
     pub now: Option<Timestamp>,
-    /// The objects stated no time, so `now` is when the system's clock says they were read.
+    /// Whether the objects stated no time, so that `now` is the time of reading by the system clock.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub now_is_assumed: bool,
     /// The version of the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,
-    /// Its known flags.
+    /// The controller's known flags.
     #[serde(deserialize_with = "null_as_default")]
     pub flags: Flags,
-    /// Its known feature gates.
+    /// The controller's known feature gates.
     #[serde(deserialize_with = "gates")]
     pub feature_gates: BTreeMap<String, bool>,
     /// Whether the lists below are unknown, if they are neither stated nor empty.
@@ -386,13 +387,13 @@ pub struct ControllerState<'a> {
     /// Remembered decreases.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "exact")]
     pub scale_down_events: Option<Vec<ScaleEvent>>,
-    /// What was observed of earlier passes; only if the lists above are unknown.
+    /// The earlier passes that were observed; only if the lists above are unknown.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "null_as_default"
     )]
     pub seen: Vec<SeenPass>,
-    /// All rescales since some time; only if the lists above are unknown.
+    /// All rescales since a given time; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescales: Option<Rescales>,
     /// The past of the pass, if it is explained from a history of samples; only if the lists above are unknown.
@@ -420,7 +421,7 @@ where
 
 /// Reads feature gates.
 fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
-    /// A name that an error about it does not quote.
+    /// A name that errors about it do not quote.
     #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
     struct GateName(String);
 
@@ -495,7 +496,7 @@ impl ControllerState<'_> {
         }
     }
 
-    /// Returns the lists as they are.
+    /// Returns the lists unchanged.
     pub(super) fn lists(&self) -> Memory {
         Memory {
             recommendations: self.recommendations.clone().unwrap_or_default(),
@@ -505,11 +506,11 @@ impl ControllerState<'_> {
     }
 }
 
-/// What a document states about the memory as a whole.
+/// The statement of a document about the memory as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StatedAs {
-    /// It is unknown.
+    /// The memory is unknown.
     Unknown,
 }
 
@@ -527,13 +528,13 @@ pub struct ApiError {
     pub hpa: Option<String>,
     /// The error message.
     pub message: String,
-    /// Whether the user who captured this was refused, but perhaps not the controller.
+    /// Whether the user who captured this was denied access; the controller may not have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
     /// The documents that the input lacked, if that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
-    /// Whether the failure was not stated, but derived from what the input lacked.
+    /// Whether the failure was not stated, but derived from missing input.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
 }
@@ -545,8 +546,8 @@ impl ApiError {
     }
 }
 
-/// The answer to one request for the metrics of an HPA. It is used as the server gave it: pods that no
-/// longer exist and labels that an adapter omits do not matter.
+/// The answer to one request for the metrics of an HPA. It is used exactly as the server returned it: pods
+/// that no longer exist and labels that an adapter omits do not matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiAnswer<'a> {
@@ -569,7 +570,7 @@ pub struct ApiAnswer<'a> {
     /// The error message, if the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether the user who captured this was refused, but perhaps not the controller.
+    /// Whether the user who captured this was denied access; the controller may not have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
     /// The documents that the input lacked, if that was the cause.
@@ -589,7 +590,7 @@ pub struct AnsweredValue {
     pub labels: Option<Labels>,
     /// The value.
     pub value: Milli,
-    /// When it was measured.
+    /// The time of the measurement.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",

@@ -1,5 +1,5 @@
-//! Reads JSON objects, each directly into its own type: the reader finds the kind first and passes
-//! the rest of the object on, without a tree in between.
+//! Reads JSON objects, each directly into its own type: the reader finds the kind first and passes the rest
+//! of the object on, without an intermediate tree.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -33,14 +33,14 @@ use crate::snapshot::surroundings::{
     VerticalPodAutoscaler, Workload, WorkloadStatus,
 };
 
-/// Why a text could not be read.
+/// The reason why a text could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ReadFault {
-    /// How many bytes of the text had been read.
+    /// The number of bytes of the text that had been read.
     pub(crate) read: usize,
     /// Whether a value has the wrong type; if not, the text is not JSON.
     pub(crate) is_value: bool,
-    /// What is wrong.
+    /// The fault.
     pub(crate) message: String,
 }
 
@@ -68,7 +68,7 @@ impl ReadFault {
 pub(crate) struct ObjectReader<'r> {
     pub(crate) objects: &'r mut Objects,
     pub(crate) source: SourceText<'r>,
-    /// Version and kind of the items of a typed list, which do not state them.
+    /// The version and kind of the items of a typed list, which do not state them.
     pub(crate) inherited: Option<(&'r str, &'r str)>,
     /// The number of lists around it.
     pub(crate) depth: usize,
@@ -77,25 +77,25 @@ pub(crate) struct ObjectReader<'r> {
 /// The maximum nesting of lists. A list that states its kind last is read again by the one around it.
 const MAX_LISTS: usize = 8;
 
-/// The text that objects are read from.
+/// The text from which objects are read.
 #[derive(Clone, Copy)]
 pub(crate) struct SourceText<'r> {
-    /// Where it comes from, for messages.
+    /// The origin of the text, for messages.
     pub(crate) origin: &'r str,
     /// The line there at which the document begins.
     pub(crate) line: usize,
-    /// All of it, to determine positions.
+    /// The whole text, to determine positions.
     pub(crate) text: &'r str,
     /// The first fault in a part that was read out of order: the JSON reader would report the
     /// position that it had reached instead.
     pub(crate) fault: &'r RefCell<Option<ReadFault>>,
-    /// The elements that may be read.
+    /// The number of elements that may still be read.
     pub(crate) elements: &'r json::Elements,
 }
 
 impl SourceText<'_> {
-    /// Records a fault in a part of the text. Only the first counts: those of the
-    /// enclosing parts only say that something in them is wrong.
+    /// Records a fault in a part of the text. Only the first one counts: the faults of the enclosing parts only
+    /// say that something in them is wrong.
     fn note<E: Error>(&self, part: &str, mut fault: ReadFault) -> E {
         fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
         self.fault.borrow_mut().get_or_insert(fault);
@@ -104,7 +104,7 @@ impl SourceText<'_> {
 }
 
 impl ObjectReader<'_> {
-    /// Returns the same, to read one of several objects.
+    /// Returns the same reader, to read one of several objects.
     fn again(&mut self) -> ObjectReader<'_> {
         ObjectReader {
             objects: self.objects,
@@ -161,7 +161,8 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         if kind.is_empty() {
             return Err(A::Error::custom(NO_KIND));
         }
-        // What this program writes is read strictly, apart from amounts and durations, which read null themselves.
+        // This program's own documents are read strictly, except for amounts and durations, which handle null
+        // themselves.
         source
             .elements
             .read_null_as_zero(api_version != OWN_API_VERSION);
@@ -176,7 +177,7 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         });
         let result = objects.read(&api_version, &kind, fields, source, depth);
         result.map_err(|e| match current.get() {
-            // Not the value but its presence is at fault.
+            // The fault is not the value but its presence.
             Some(value) => source.note(value.get(), ReadFault::before(&e)),
             None => e,
         })
@@ -186,8 +187,8 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
 /// The error for an object that could be anything.
 pub(crate) const NO_KIND: &str = "not a Kubernetes object: it has no kind";
 
-/// Whether a text can be a kind: an identifier of at most 63 characters, as the API server requires of those
-/// that it is taught.
+/// Whether a text can be a kind: an identifier of at most 63 characters, as the API server requires of
+/// custom kinds.
 fn is_kind(text: &str) -> bool {
     text.len() <= 63
         && text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -204,8 +205,8 @@ fn is_api_version(text: &str) -> bool {
         && group.bytes().chain(version.bytes()).all(is_of_name)
 }
 
-/// Takes a value of `apiVersion` or `kind`; null and empty count as absent. Go's decoder would use
-/// the last of several, after the preceding fields had been read as something else.
+/// Records a value of `apiVersion` or `kind`; null and empty count as absent. If there are several, Go's
+/// decoder would use the last one, after the preceding fields had been read as something else.
 fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>) -> Result<(), E> {
     let Some(stated) = stated.filter(|stated| !stated.is_empty()) else {
         return Ok(());
@@ -219,7 +220,8 @@ fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>
     }
 }
 
-/// The error for an object that states its version or kind twice; until both are known, nothing of it is quoted.
+/// Returns the error for an object that states its version or kind twice. Until both are known, no part of
+/// the object is quoted.
 fn contradiction<E: Error>(key: &str) -> E {
     E::custom(format_args!("two different values of {key}"))
 }
@@ -246,7 +248,7 @@ impl Objects {
             | ("batch", "Job")
             | ("argoproj.io", "Rollout") => {
                 let fields = RawFields::deserialize(fields)?.0;
-                // Up to 1.15, the same objects were served in both groups.
+                // Up to 1.15, both groups served the same objects.
                 let group = if group == "extensions" { "apps" } else { group };
                 let object = workload(&fields, source, group, kind)?;
                 let is_manifest = self.are_manifests || object.metadata.uid.is_empty();
@@ -290,7 +292,7 @@ impl Objects {
                 self.pods.push(pod.into());
             }
             ("" | "events.k8s.io", "Event") => {
-                // Events about anything else deserve no note: a namespace has thousands.
+                // Events about other objects deserve no note: a namespace has thousands.
                 EventObject::deserialize(fields)?.keep(&mut self.evidence);
             }
             ("coordination.k8s.io", "Lease") => {
@@ -347,7 +349,7 @@ impl Objects {
                     return Err(D::Error::custom("second Load: only one can be played"));
                 }
             }
-            // Not a supported document of ours; skipping it would lose what it states.
+            // Not a supported document of this program; skipping it would lose its content.
             ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
                 let message = match kind {
                     "ControllerState" | "Load" => {
@@ -377,7 +379,7 @@ impl Objects {
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
-                // Anything else may be anything that has a field of this name.
+                // Any other document may be anything with a field of this name.
                 let is_named = (is_kind(kind) && is_api_version(api_version))
                     || (kind == HPA && api_version.is_empty());
                 let kind = if is_named {
@@ -412,11 +414,11 @@ impl UndecodedHpa {
     }
 }
 
-/// The fields of an object except its kind. Raw values keep the spelling of numbers, which quantities
-/// depend on.
+/// The fields of an object except its kind. Raw values keep the notation of numbers, on which quantities
+/// depend.
 type RawFields<'de> = UniqueMap<String, &'de RawValue>;
 
-/// Reads one of them; absent and null are the zero value.
+/// Reads one of the fields; absent and null are the zero value.
 fn part<'de, T: Default + Deserialize<'de>, E: Error>(
     fields: &BTreeMap<String, &'de RawValue>,
     name: &str,
@@ -477,7 +479,7 @@ fn workload<E: Error>(
     group: &str,
     kind: &str,
 ) -> Result<Workload, E> {
-    /// A count of zero is omitted, but then the controller has stated which generation it saw.
+    /// A count of zero is omitted, but then the controller has stated the generation that it observed.
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct WorkloadStatusFields {
@@ -585,7 +587,7 @@ fn workload<E: Error>(
     })
 }
 
-/// The items of a list whose items need no reader of their own.
+/// The items of a list, if the items need no special reader.
 #[derive(Deserialize)]
 struct PlainItems<T> {
     #[serde(default = "Vec::new")]
@@ -710,7 +712,7 @@ struct Replay<'r, 'de, A> {
     /// The value of the early field that is being read.
     current: &'r Cell<Option<&'de RawValue>>,
     rest: A,
-    /// What the object is read as; the rest must not state anything else.
+    /// The version and kind as which the object is read; the rest must not state others.
     api_version: &'r str,
     kind: &'r str,
     source: SourceText<'r>,

@@ -1,5 +1,5 @@
-//! Exact arithmetic on numbers that are known within bounds. Nothing is rounded, because that could
-//! turn a comparison.
+//! Exact arithmetic on numbers that are known within bounds. Nothing is rounded, because that could reverse a
+//! comparison.
 
 use std::cmp::Ordering;
 
@@ -14,18 +14,18 @@ use crate::apimachinery::quantity::Amount;
 #[derive(Debug, Clone)]
 pub(super) struct Exact {
     numerator: BigInt,
-    /// Above 0.
+    /// Greater than 0.
     denominator: BigInt,
 }
 
-/// All numbers from one to another.
+/// All numbers between two, both included.
 #[derive(Debug, Clone)]
 pub(super) struct Interval {
     pub(super) min: Exact,
     pub(super) max: Exact,
 }
 
-/// Why an operand has no value.
+/// The reason why an operand has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownOperandCause {
     /// A field is not known.
@@ -40,7 +40,7 @@ pub enum UnknownOperandCause {
 const LONGEST: u64 = 1 << 18;
 
 impl Exact {
-    /// The quotient of two numbers, of which the second is not 0.
+    /// Returns the quotient of two numbers.
     pub(super) fn new(numerator: BigInt, denominator: BigInt) -> Result<Self, UnknownOperandCause> {
         let (numerator, denominator) = match denominator.sign() {
             SignOf::NoSign => return Err(UnknownOperandCause::Zero),
@@ -128,7 +128,7 @@ impl Interval {
         }
     }
 
-    /// What is known of a field.
+    /// Returns the known range of a field.
     fn of(fact: &Fact) -> Result<Self, UnknownOperandCause> {
         match fact {
             Fact::Count { min, max } => Ok(Self {
@@ -155,14 +155,14 @@ impl Interval {
         }
     }
 
-    /// The results for all numbers of both. They are taken to vary by themselves, even where they
-    /// cannot.
+    /// Returns the results for all numbers of both operands. They are assumed to vary independently, even where
+    /// they cannot.
     fn combined(&self, sign: Sign, other: &Self) -> Result<Self, UnknownOperandCause> {
         let zero = Exact::int(0);
         if sign == Sign::Over && other.min <= zero && zero <= other.max {
             return Err(UnknownOperandCause::Zero);
         }
-        // Each is monotonic in both, so the extremes are those of the ends.
+        // Each operation is monotonic in both operands, so the extremes are at the ends of the ranges.
         let ends = [
             (&self.min, &other.min),
             (&self.min, &other.max),
@@ -182,7 +182,7 @@ impl Interval {
 }
 
 impl Operand {
-    /// What is known of it; durations are in nanoseconds.
+    /// Returns its known range; durations are in nanoseconds.
     pub(super) fn range(
         &self,
         facts: &impl Fn(&Field) -> Fact,

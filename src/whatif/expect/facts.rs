@@ -1,6 +1,6 @@
-//! What is known of a pass and of the run that begins with it, field by field. A value that depends on
-//! what the controller may remember, or may read where we may not, is a range or unknown; an unknown
-//! says why.
+//! The facts about a pass and about the run that begins with it, field by field. A value that depends on the
+//! controller's history, or on what the controller may read although this program cannot, is a range or
+//! unknown; an unknown value has a cause.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ use jiff::{SignedDuration, Timestamp};
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Fact {
-    /// True or false.
+    /// A boolean.
     Flag(bool),
     /// A whole number, known or within bounds.
     Count {
@@ -34,36 +34,36 @@ pub enum Fact {
     Amount(Quantity),
     /// A quotient.
     Fraction {
-        /// What is divided.
+        /// The numerator.
         numerator: i128,
-        /// By what.
+        /// The denominator.
         denominator: i128,
     },
-    /// A length of time, known or within bounds.
+    /// A duration, known or within bounds.
     Duration {
         /// It is not shorter.
         min: SignedDuration,
         /// It is not longer.
         max: SignedDuration,
     },
-    /// Not known, and why.
+    /// An unknown value, with the cause.
     Unknown(UnknownCause),
 }
 
-/// Why a field has no value.
+/// The reason why a field has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnknownCause {
     /// It depends on the time of the pass, which is in doubt.
     Time,
-    /// It depends on what the controller remembers.
+    /// It depends on the controller's history.
     History,
     /// The run depends on metrics that are not known here.
     OpenMetrics,
     /// These metrics were not read.
     Lacking(Vec<UnreadMetrics>),
-    /// The input lacks the target or its replicas, in words.
+    /// The input lacks the target or its replicas; the text says which.
     InputLacks(String),
-    /// The replicas stay because this blocks the pass, which says nothing about what follows once it does not.
+    /// The replicas stay because this blocks the pass, which does not show what follows once nothing blocks it.
     Stays(Block),
     /// No pass of the run has an answer.
     NoAnswer,
@@ -71,9 +71,9 @@ pub enum UnknownCause {
     NeverDecided,
     /// Too many passes of the run have no answer.
     Unanswered {
-        /// How many.
+        /// The number of passes without an answer.
         unanswered: usize,
-        /// How many passes the run has.
+        /// The number of passes of the run.
         passes: usize,
     },
     /// The last pass of the run has no answer.
@@ -82,7 +82,7 @@ pub enum UnknownCause {
     MetricsIgnored,
     /// The metrics do not decide.
     Undecided,
-    /// The pass ends before the step that would tell.
+    /// The pass ends before the step that would show it.
     EndsEarlier,
     /// The spec has no such metric, or several: the message about the name.
     NoMetric(String),
@@ -126,31 +126,31 @@ impl Fact {
     }
 }
 
-/// The replicas of a run are known if at most one pass in this many lacks an answer.
+/// The replicas of a run are known unless more than one pass in this many lacks an answer.
 const MOST_UNANSWERED: usize = 10;
 
-/// What a run comes to, and what of it is not certain.
+/// The totals of a run, and the doubts about them.
 #[derive(Debug, Clone, Copy)]
 pub struct RunFacts<'a> {
     totals: &'a Totals,
     doubts: Doubts,
 }
 
-/// What expectations may ask of a pass, and of the run that begins with it.
+/// The facts about a pass, and about the run that begins with it.
 #[derive(Debug, Clone, Copy)]
 pub struct PassFacts<'a> {
     snapshot: &'a Snapshot,
     remembered: &'a Remembered,
     decision: &'a Decision,
     outlook: &'a Outlook,
-    /// The pass at another time, where the clock is in doubt.
+    /// The pass at another time, if the clock is in doubt.
     elsewhen: Option<&'a Pass>,
     /// The run, and the replay.
     runs: Option<[RunFacts<'a>; 2]>,
 }
 
 impl<'a> RunFacts<'a> {
-    /// What a run comes to that begins with a pass.
+    /// Returns the facts of a run that begins with a pass.
     pub fn new(pass: &Pass, totals: &'a Totals) -> Self {
         Self {
             totals,
@@ -172,21 +172,21 @@ impl<'a> RunFacts<'a> {
             .map_or_else(|| self.total(field), Fact::Unknown)
     }
 
-    /// Why a field says nothing about the spec, where too much of the run stays as it is because
-    /// nothing was measured.
+    /// Returns why a field says nothing about the spec, if too much of the run is unchanged only because nothing
+    /// was measured.
     fn undecided(&self, field: RunField) -> Option<UnknownCause> {
         use RunField::{Last, LongestShort, Settled, Short, Unanswered};
         let Self { totals, .. } = self;
         let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
         match field {
-            // Whether metrics are missing is known once one was looked for.
+            // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
             _ if unanswered == passes => Some(UnknownCause::NoAnswer),
             _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
                 Some(UnknownCause::Stays(Block::AtZero))
             }
             _ if totals.decided_passes() == 0 => Some(UnknownCause::NeverDecided),
-            // A range says how much is open.
+            // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
                 Some(UnknownCause::Unanswered { unanswered, passes })
@@ -233,7 +233,7 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    /// When it came to a value first, or where its longest stretch begins.
+    /// Returns when a value was first reached, or where its longest stretch begins.
     fn moment(&self, field: RunField) -> Option<Timestamp> {
         let Self { totals, .. } = self;
         match field {
@@ -270,7 +270,7 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// The same with what follows: the run that begins with the pass, and the replay.
+    /// Returns the facts with those of the runs: the run that begins with the pass, and the replay.
     #[must_use]
     pub fn with_runs(self, run: RunFacts<'a>, replay: RunFacts<'a>) -> Self {
         Self {
@@ -284,12 +284,12 @@ impl<'a> PassFacts<'a> {
         self.runs.is_some()
     }
 
-    /// What would settle at which of the two times the pass is.
+    /// Returns the hint that settles the time of the pass, if it is one of two.
     pub(super) fn time_hint(&self) -> Option<Hint> {
         Some(Hint::Now(self.elsewhen?.input.snapshot.now))
     }
 
-    /// The same as if the time was not in doubt.
+    /// Returns the same facts as if the time were certain.
     pub(super) fn at_this_time(&self) -> Self {
         Self {
             elsewhen: None,
@@ -307,12 +307,12 @@ impl<'a> PassFacts<'a> {
         facts
     }
 
-    /// What would tell the history, on which an answer depends.
+    /// Returns the hint for an answer that depends on the controller's history.
     pub(super) fn history_hint(&self) -> Hint {
         Hint::History(infer::window(&self.snapshot.hpa, &self.snapshot.controller))
     }
 
-    /// Asks something of the facts as they were if the history was known.
+    /// Evaluates something on the facts as they would be if the history were known.
     pub(super) fn with_history<T>(&self, ask: impl FnOnce(&PassFacts<'_>) -> T) -> T {
         let remembered = Remembered {
             possible: None,
@@ -327,7 +327,7 @@ impl<'a> PassFacts<'a> {
         })
     }
 
-    /// What is known of a field.
+    /// Returns the known value of a field.
     pub fn get(&self, field: &Field) -> Fact {
         if let Field::Run(of, field) = field {
             return self.run(*of).map_or_else(no_scale, |run| run.get(*field));
@@ -352,7 +352,7 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// When the value of a field was reached, where that is known.
+    /// Returns when the value of a field was reached, if that is known.
     pub(super) fn moment(&self, field: &Field) -> Option<Timestamp> {
         match field {
             Field::Run(of, field) => self.run(*of)?.moment(*field),
@@ -360,7 +360,7 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// None where the run was not played, because the scale cannot be read.
+    /// Returns the facts of a run; `None` if it was not played, because the scale cannot be read.
     fn run(&self, of: RunOf) -> Option<&RunFacts<'a>> {
         let [run, replay] = self.runs.as_ref()?;
         Some(match of {
@@ -472,17 +472,18 @@ impl<'a> PassFacts<'a> {
             .unwrap_or_else(|| Fact::count(count(&metrics) as i64))
     }
 
-    /// What is unknown here although the controller may have read it, if anything is.
+    /// Returns what is unknown here although the controller may have read it, if there is anything.
     fn unread(&self) -> Option<Fact> {
         self.lacking().map(Fact::Unknown)
     }
 
-    /// The same without a fact.
+    /// Returns the cause alone.
     pub(super) fn lacking(&self) -> Option<UnknownCause> {
         self.lacks(&self.decision.outcome.unread)
     }
 
-    /// The same of a pass that corrects replicas beyond a bound, and of the metrics that the pass after it reads.
+    /// Returns the cause also for a pass that corrects replicas beyond a bound, from the metrics that the pass
+    /// after it reads.
     pub(super) fn lacking_to_read(&self) -> Option<UnknownCause> {
         if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
@@ -510,11 +511,11 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
-    /// no answer to rely on: it says nothing about what follows once nothing blocks it.
+    /// Returns a fact about the replicas after the pass and before it. In a blocked pass they stay, but that is
+    /// no answer to rely on: it does not show what follows once nothing blocks the pass.
     fn replicas(&self, of: impl Fn(i64, i64) -> i64) -> Fact {
-        // What we cannot read may fail for the controller, too. Unless the other metrics scale up, that
-        // blocks the pass.
+        // A metric that this program cannot read may fail for the controller, too. Unless the other metrics scale
+        // up, that blocks the pass.
         if self.decision.is_unread() {
             return self.unread().unwrap_or_else(no_scale);
         }
@@ -539,8 +540,8 @@ impl<'a> PassFacts<'a> {
         }
     }
 
-    /// What the decision says, unless it could be different: where metrics were refused, and where
-    /// the scale cannot be written and it is open whether the pass tries.
+    /// Returns the fact from the decision, unless the decision could be different: if access to metrics was
+    /// refused, or if the scale cannot be written and it is uncertain whether the pass tries to.
     fn unless_open(&self, of: impl Fn(&Decision) -> Fact) -> Fact {
         if let Some(unread) = self.unread() {
             return unread;
@@ -551,15 +552,15 @@ impl<'a> PassFacts<'a> {
         of(self.decision)
     }
 
-    /// Whether the scale cannot be written, and it depends on the history whether the pass tries.
+    /// Whether the scale cannot be written and it depends on the history whether the pass tries to.
     fn may_fail_to_write(&self) -> bool {
         let normalizes = self.decision.stabilization().is_some();
         let open = self.remembered.possible.is_some() && normalizes;
         open && self.snapshot.scale_update_error.is_some()
     }
 
-    /// Whether a step changed its number, over everything that is unknown. Between two bounds at
-    /// which it changes in different directions it may not change at all.
+    /// Returns whether a step changed its number, over all unknowns. Between two bounds at which it changes in
+    /// different directions it may not change at all.
     fn changed(&self, of: impl Fn(&Step) -> Option<Ordering>) -> Fact {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
             return match self.decision.path() {

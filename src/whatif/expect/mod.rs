@@ -1,6 +1,6 @@
-//! Expectations of a pass and of the run that begins with it, and what follows from them for an exit
-//! code. Logic is three-valued: what is unknown neither passes nor fails, and what is known only within
-//! bounds is known if all of the range agrees.
+//! Expectations of a pass and of the run that begins with it, and the resulting exit code. Logic is
+//! three-valued: an unknown value neither passes nor fails, and a value that is known only within bounds is
+//! decided if the whole range agrees.
 
 mod exact;
 mod facts;
@@ -22,7 +22,7 @@ use crate::args::{ExpectArgs, ExpectShorthand, FailOn};
 use crate::error::Error;
 use crate::snapshot::hpa::HpaSpec;
 
-/// What is known of a statement, ordered as in Kleene's logic: `and` is the least, `or` the greatest.
+/// The truth of a statement, ordered as in Kleene's logic: `and` is the least, `or` the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Truth {
@@ -52,7 +52,7 @@ impl Truth {
         }
     }
 
-    /// What is true of all, false of all, or neither.
+    /// Returns true if a statement always holds, false if it never does, and unknown otherwise.
     fn of_all(always: bool, never: bool) -> Self {
         match (always, never) {
             (true, _) => Self::True,
@@ -92,7 +92,7 @@ impl Node {
         }
     }
 
-    /// How many fields are a side of a comparison by themselves.
+    /// Returns how many sides of comparisons are a single field.
     fn lone_fields(&self) -> usize {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter().map(Self::lone_fields).sum(),
@@ -105,7 +105,7 @@ impl Node {
         }
     }
 
-    /// Why a comparison has no answer although its fields have values.
+    /// Returns why a comparison has no answer although its fields have values.
     fn lack(&self, facts: &impl Fn(&Field) -> Fact) -> Option<UnknownOperandCause> {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter().find_map(|part| part.lack(facts)),
@@ -124,7 +124,8 @@ impl Node {
 }
 
 impl ComparisonOperator {
-    /// The bounds of the two sides are taken to vary by themselves, even where they cannot.
+    /// Returns the truth of a comparison. The bounds of the two sides are assumed to vary independently, even
+    /// where they cannot.
     fn truth(self, left: &Operand, right: &Operand, facts: &impl Fn(&Field) -> Fact) -> Truth {
         let (Ok(left), Ok(right)) = (left.range(facts), right.range(facts)) else {
             return Truth::Unknown;
@@ -132,7 +133,7 @@ impl ComparisonOperator {
         let (left_min, left_max, right_min, right_max) = (left.min, left.max, right.min, right.max);
         let less = Truth::of_all(left_max < right_min, left_min >= right_max);
         let greater = Truth::of_all(left_min > right_max, left_max <= right_min);
-        // One of the three holds, so they are equal where neither other can be.
+        // One of the three holds, so they are equal if neither of the others can hold.
         let equal = Truth::min(less.not(), greater.not());
         match self {
             Self::Equal => equal,
@@ -154,41 +155,41 @@ pub struct Expectation {
     pub fail_on: Option<&'static str>,
     /// Whether it holds.
     pub truth: Truth,
-    /// The fields that it looks at, each once.
+    /// The fields that it uses, each once.
     pub values: Vec<FieldValue>,
     /// Whether its fields stand alone on their sides of comparisons, and are not computed with.
     pub is_plain: bool,
-    /// Why it is unknown, where no field says that.
+    /// The reason why it is unknown, if no field gives one.
     pub lack: Option<UnknownOperandCause>,
-    /// What helps with it.
+    /// Advice for an expectation that does not hold or is unknown.
     pub hint: Option<Hint>,
-    /// Whether it is about the first pass of a run, and not about what follows.
+    /// Whether it applies to the first pass of a run only, and not to the passes that follow.
     pub is_of_first_pass: bool,
 }
 
-/// What helps with an expectation that does not hold or is unknown.
+/// Advice for an expectation that does not hold or is unknown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Hint {
     /// Only the history is uncertain; a pass remembers this long.
     History(SignedDuration),
     /// Only the time is uncertain: this is the other one.
     Now(Timestamp),
-    /// What could not be read may hide a finding.
+    /// Unread data may hide a finding.
     MayHide(UnknownCause),
     /// The findings that are there.
     Found(Vec<&'static str>),
-    /// What came of the settings of a search.
+    /// The results of the settings of a search.
     Tried(String),
 }
 
-/// A field that an expectation looks at.
+/// A field that an expectation uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldValue {
     /// The field.
     pub field: Field,
-    /// What is known of it.
+    /// Its known value.
     pub fact: Fact,
-    /// When the value was reached, where that is known.
+    /// When the value was reached, if that is known.
     pub moment: Option<Timestamp>,
 }
 
@@ -248,9 +249,9 @@ impl Expectation {
         expectation
     }
 
-    /// That nothing is found of what `--fail-on` names; `found` is what is, in the first pass of a run unless
-    /// it lasts throughout. What could not be read may hide a finding, and one about metrics also if the pass
-    /// ignores them.
+    /// Returns the expectation that there is no finding of the kind that `--fail-on` names; `found` are those
+    /// that there are, in the first pass of a run unless they last throughout. Unread data may hide a finding,
+    /// and one about metrics even if the pass ignores them.
     pub fn not_found(
         what: &'static str,
         found: Vec<&'static str>,
@@ -280,7 +281,8 @@ impl Expectation {
         }
     }
 
-    /// That some settings of a search meet all that is expected of a run; `tried` says what came of them.
+    /// Returns the expectation that some settings of a search meet all expectations of a run; `tried` describes
+    /// the results.
     pub fn of_some_setting(expected: &[String], truth: Truth, tried: String) -> Self {
         Self {
             expression: format!("some setting meets {}", expected.join(" and ")),
@@ -295,7 +297,7 @@ impl Expectation {
     }
 }
 
-/// The name of an expression, with the shorthand that it comes from.
+/// Returns the name of an expression, with the shorthand that it comes from.
 pub(crate) fn named(expression: &str, fail_on: Option<&str>) -> String {
     match fail_on {
         Some(shorthand) => format!("{expression} (--fail-on {shorthand})"),
@@ -303,12 +305,12 @@ pub(crate) fn named(expression: &str, fail_on: Option<&str>) -> String {
     }
 }
 
-/// What the expectations come to; what comes later outweighs what comes before.
+/// The verdict on all expectations; a later variant outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ExpectationVerdict {
     /// 0: nothing was expected, or all of it holds.
     Holds,
-    /// 5: a change is due, and that was asked for.
+    /// 5: a change is due, and `--exit-code` reports it.
     ChangeDue,
     /// 4: not certain enough to gate.
     Uncertain,
@@ -327,7 +329,7 @@ impl ExpectationVerdict {
         }
     }
 
-    /// `unchanged` is asked of only with `--exit-code`, and an unknown one may be a change.
+    /// Returns the verdict. `unchanged` is given only with `--exit-code`, and an unknown one may be a change.
     fn of(expectations: &[Expectation], unchanged: Option<Truth>) -> Self {
         let expected = expectations.iter().map(|one| match one.truth {
             Truth::True => Self::Holds,
@@ -343,7 +345,7 @@ impl ExpectationVerdict {
     }
 }
 
-/// All that is expected of a pass and its run.
+/// All expectations of a pass and its run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gate {
     expected: Vec<Expected>,
@@ -357,7 +359,7 @@ struct Expected {
 }
 
 impl Gate {
-    /// Reads what was typed; nothing else has to be known for that.
+    /// Parses the arguments; nothing else has to be known for that.
     pub fn new(args: &ExpectArgs) -> Result<Self, Error> {
         let mut expected = Vec::new();
         for text in &args.expect {
@@ -391,7 +393,7 @@ impl Gate {
         })
     }
 
-    /// The same without expectations: only that no change is due, if that was asked for.
+    /// Returns the gate without expectations: only that no change is due, if `--exit-code` is set.
     #[must_use]
     pub fn of_change_alone(&self) -> Self {
         Self {
@@ -405,12 +407,12 @@ impl Gate {
         *self == Self::default()
     }
 
-    /// Whether there are expectations to report on; a change that is asked for does not count.
+    /// Whether there are expectations to report on; the change that `--exit-code` reports does not count.
     pub fn has_expectations(&self) -> bool {
         !self.expected.is_empty()
     }
 
-    /// Whether the HPA has each metric that is named.
+    /// Checks that the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
         self.expected
             .iter()
@@ -421,7 +423,7 @@ impl Gate {
             })
     }
 
-    /// Refuses expectations of a run, where none is played.
+    /// Rejects expectations of a run if none is played.
     pub fn check_without_run(&self) -> Result<(), Error> {
         self.expected
             .iter()
@@ -432,7 +434,7 @@ impl Gate {
             })
     }
 
-    /// All that is expected, as it was written.
+    /// Returns all expectations, as they were written.
     pub fn names(&self) -> Vec<String> {
         let names = self
             .expected
@@ -441,7 +443,7 @@ impl Gate {
         names.collect()
     }
 
-    /// Whether all of it holds. A search asks this of every run.
+    /// Returns whether all of them hold. A search evaluates this for every run.
     pub fn truth(&self, facts: &PassFacts<'_>) -> Truth {
         let truths = self
             .expected
@@ -450,7 +452,7 @@ impl Gate {
         truths.min().unwrap_or(Truth::True)
     }
 
-    /// Each expectation with whether it holds, those that were judged before, and what they come to.
+    /// Returns the judged expectations, followed by those that were judged before, and the verdict on all.
     pub fn judge(
         &self,
         facts: &PassFacts<'_>,
@@ -471,7 +473,7 @@ impl Gate {
     }
 }
 
-/// The name of a shorthand, and what it expects.
+/// Returns the name of a shorthand, and its expression.
 fn meaning(shorthand: ExpectShorthand) -> (&'static str, &'static str) {
     match shorthand {
         ExpectShorthand::ScaleDown => ("scale-down", "delta >= 0"),

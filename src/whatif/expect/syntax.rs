@@ -1,7 +1,7 @@
-//! The language of expectations: `desired <= 20 and not limited`. From loosest to tightest: `or`,
-//! `and`, `not`, comparisons, sums, products, and fields; some are true or false by themselves. Both
-//! sides of a comparison are numbers, percentages or durations.
-//! What cannot be read is answered with the place, and with what could stand there.
+//! The language of expectations: `desired <= 20 and not limited`. From loosest to tightest: `or`, `and`,
+//! `not`, comparisons, sums, products, and fields; some fields are booleans. Both sides of a comparison are
+//! numbers, percentages or durations. An expression that cannot be parsed results in an error with the place,
+//! and with what could be written there.
 
 use std::fmt;
 
@@ -14,14 +14,14 @@ use crate::error::docs;
 use crate::numbers::duration_with_days;
 use crate::snapshot::hpa::HpaSpec;
 
-/// An expectation as it was written, and what it means.
+/// An expectation as it was written, and its parsed form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
     /// As it was written.
     pub text: String,
-    /// What it means.
+    /// Its root.
     pub root: Node,
-    /// The fields that it names, each with where in the text.
+    /// The fields that it names, each with its position in the text.
     pub fields: Vec<(usize, Field)>,
 }
 
@@ -34,13 +34,13 @@ pub enum Node {
     All(Vec<Node>),
     /// `not a`
     Not(Box<Node>),
-    /// A field that is true or false.
+    /// A field that is a boolean.
     Flag(Field),
     /// `a < b`
     Compare(Box<Operand>, ComparisonOperator, Box<Operand>),
 }
 
-/// What is compared.
+/// An operand of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operand {
     /// A field that is a number.
@@ -51,7 +51,7 @@ pub enum Operand {
     Duration {
         /// As it was written.
         text: String,
-        /// How long it is.
+        /// Its length.
         duration: SignedDuration,
     },
     /// `-a`
@@ -73,7 +73,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// Whether it looks like a share of 1 and not like a percentage: below 1, or `1.0` and `1.5`.
+    /// Whether it looks like a fraction of 1 and not like a percentage: below 1, or `1.0` and `1.5`.
     pub(super) fn is_fraction(&self) -> bool {
         let value = self.quantity.approximate_f64();
         let most = if self.text.contains('.') { 2.0 } else { 1.0 };
@@ -81,7 +81,7 @@ impl Number {
     }
 }
 
-/// How two numbers are compared.
+/// The operator of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ComparisonOperator {
     /// `==`
@@ -108,10 +108,10 @@ const OPERATORS: [(&str, ComparisonOperator); 6] = [
     (">", ComparisonOperator::Greater),
 ];
 
-/// What to do where a condition should end.
+/// The hint for text where a condition should end.
 const JOINED: &str = "conditions are joined with and, or, not and parentheses";
 
-/// What other languages write, and what is written here instead; longer ones first.
+/// Operators of other languages, and the ones to use here; longer ones first.
 const SLIPS: [(&str, &str); 17] = [
     ("===", "=="),
     ("!==", "!="),
@@ -132,18 +132,18 @@ const SLIPS: [(&str, &str); 17] = [
     ("=", "=="),
 ];
 
-/// Something that is known of a pass, or of the run that begins with it.
+/// A fact about a pass, or about the run that begins with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// Of the pass as a whole.
     Pass(PassField),
-    /// Of a metric, by its name or by what the report calls it.
+    /// Of a metric, by its name or its display name.
     Metric(String, MetricField),
     /// Of a run.
     Run(RunOf, RunField),
 }
 
-/// Declares fields: the name as it is typed, the unit (none if it is true or false), and the meaning.
+/// Declares fields: the typed name, the unit (none for a boolean), and the meaning.
 macro_rules! fields {
     ($(#[$meta:meta])* $kind:ident { $($field:ident = $name:literal, $unit:expr, $meaning:literal;)* }) => {
         $(#[$meta])*
@@ -183,7 +183,7 @@ const PERCENT: Option<Unit> = Some(Unit::Percent);
 const DURATION: Option<Unit> = Some(Unit::Duration);
 
 fields! {
-    /// What is known of a pass as a whole.
+    /// The fields of a pass as a whole.
     PassField {
         Desired = "desired", NUMBER, "The replicas after the pass; unknown where they stay because metrics fail.";
         Current = "current", NUMBER, "The replicas before.";
@@ -202,7 +202,7 @@ fields! {
 }
 
 fields! {
-    /// What is known of a metric.
+    /// The fields of a metric.
     MetricField {
         Desired = "desired", NUMBER, "The replicas that it proposes.";
         Utilization = "utilization", PERCENT, "The share of the requests.";
@@ -211,19 +211,19 @@ fields! {
     }
 }
 
-/// Whose run it is.
+/// One of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOf {
     /// The run of the spec that is judged.
     Judged,
-    /// The run of the HPA as it is.
+    /// The run of the HPA without changes.
     Replay,
 }
 
 const RUNS: [(&str, RunOf); 2] = [("run", RunOf::Judged), ("replay", RunOf::Replay)];
 
 fields! {
-    /// What is known of a run.
+    /// The fields of a run.
     RunField {
         ReplicaHours = "replicaHours", NUMBER, "Replicas times hours.";
         Mean = "mean", NUMBER, "The mean number of replicas over time.";
@@ -245,14 +245,14 @@ pub fn pass_fields() -> impl Iterator<Item = Field> {
     PassField::ALL.iter().map(|field| Field::Pass(*field))
 }
 
-/// Those of a metric.
+/// The fields of a metric that an expression may name.
 pub fn metric_fields(metric: &str) -> impl Iterator<Item = Field> {
     MetricField::ALL
         .iter()
         .map(|field| Field::Metric(metric.to_owned(), *field))
 }
 
-/// Those of the runs.
+/// The fields of the runs that an expression may name.
 pub fn run_fields() -> impl Iterator<Item = Field> {
     RUNS.into_iter().flat_map(|(_, of)| fields_of_run(of))
 }
@@ -264,7 +264,7 @@ fn fields_of_run(of: RunOf) -> impl Iterator<Item = Field> {
 }
 
 impl Field {
-    /// What it counts; none if it is true or false.
+    /// Returns its unit; `None` if it is a boolean.
     pub(super) fn unit(&self) -> Option<Unit> {
         match self {
             Self::Pass(field) => field.unit(),
@@ -273,19 +273,19 @@ impl Field {
         }
     }
 
-    /// Whether it is a number, and not true or false.
+    /// Whether it is a number, and not a boolean.
     pub(crate) fn is_number(&self) -> bool {
         self.unit().is_some()
     }
 
-    /// Whether it is of a run, and not of the first pass.
+    /// Whether it is a field of a run, and not of the first pass.
     pub fn is_of_run(&self) -> bool {
         matches!(self, Self::Run(..))
     }
 }
 
 impl Operand {
-    /// What it may count: `10m` is a thousandth of ten or ten minutes, `20` may be a percentage.
+    /// Returns its possible units: `10m` is a thousandth of ten or ten minutes, `20` may be a percentage.
     pub(super) fn units(&self) -> Units {
         match self {
             Self::Field(field) => field.unit().map_or(Units::NONE, Units::of),
@@ -341,14 +341,14 @@ impl Operand {
     }
 }
 
-/// Why an expression cannot be read.
+/// The reason why an expression cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Where, in bytes from the start of the text.
+    /// The position, in bytes from the start of the text.
     pub at: usize,
-    /// What is wrong there.
+    /// What is wrong at that position.
     pub message: String,
-    /// What could stand there.
+    /// What could be written there.
     pub hint: String,
 }
 
@@ -374,12 +374,12 @@ impl Expression {
         })
     }
 
-    /// Whether it is about a run, and not about the first pass alone.
+    /// Whether it depends on a run, and not on the first pass alone.
     pub fn is_of_run(&self) -> bool {
         self.fields.iter().any(|(_, field)| field.is_of_run())
     }
 
-    /// Refuses fields of a run if there is no run.
+    /// Rejects fields of a run if there is no run.
     pub fn check_without_run(&self) -> Result<(), SyntaxError> {
         match self.fields.iter().find(|(_, field)| field.is_of_run()) {
             Some((at, field)) => {
@@ -390,7 +390,7 @@ impl Expression {
         }
     }
 
-    /// Whether the HPA has each metric that is named.
+    /// Checks that the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), SyntaxError> {
         for (at, field) in &self.fields {
             if let Field::Metric(name, of) = field {
@@ -405,8 +405,8 @@ impl Expression {
     }
 }
 
-/// The place of a metric in the spec, by what the report calls it or by its bare name. An error is
-/// what is wrong, and the same field of the metrics that there are.
+/// Returns the place of a metric in the spec, by its display name or its bare name. The error is the message,
+/// and the same field of the metrics that exist.
 pub(super) fn find_metric(
     spec: &HpaSpec,
     name: &str,
@@ -443,7 +443,7 @@ pub(super) fn find_metric(
     }
 }
 
-/// As deep as parentheses, `not` and signs may be nested.
+/// The limit for nesting parentheses, `not` and signs.
 const DEEPEST: usize = 100;
 
 struct ExpressionParser<'t> {
@@ -461,9 +461,9 @@ struct Parsed<'t> {
 }
 
 enum ParsedPart {
-    /// It is true or false.
+    /// A boolean.
     Condition(Node),
-    /// It is to be compared, unless it is a flag.
+    /// It must be compared, unless it is a flag.
     Operand(Box<Operand>),
 }
 
@@ -476,7 +476,7 @@ impl<'t> ExpressionParser<'t> {
         self.joined("and", Self::single, Node::All)
     }
 
-    /// Conditions with a word between them; or the only part, whatever it is.
+    /// Parses conditions with a word between them; or the only part, of whatever kind.
     fn joined(
         &mut self,
         word: &str,
@@ -519,7 +519,7 @@ impl<'t> ExpressionParser<'t> {
                 self.slip().is_none_or(|(slip, _)| slip.len() <= sign.len())
             });
         let Some((sign, operator)) = operator else {
-            // What is true or false may be followed by another word for `and`.
+            // A boolean may be followed by another language's word for `and`.
             let is_number = matches!(&left.part, ParsedPart::Operand(operand) if operand.units() != Units::NONE);
             return match self.slip() {
                 Some(_) if is_number => Err(self.unexpected("a comparison", JOINED)),
@@ -550,7 +550,7 @@ impl<'t> ExpressionParser<'t> {
         self.chain(PRODUCTS, Self::factor)
     }
 
-    /// Operands with signs between them; or the only part, whatever it is.
+    /// Parses operands with signs between them; or the only part, of whatever kind.
     fn chain(
         &mut self,
         signs: [(&str, Sign); 2],
@@ -724,7 +724,7 @@ impl<'t> ExpressionParser<'t> {
             })
     }
 
-    /// The rest of a name in quotes, in which a backslash stands before quotes and backslashes.
+    /// Parses the rest of a name in quotes, where a backslash escapes quotes and backslashes.
     fn quoted(&mut self, start: usize) -> Result<String, SyntaxError> {
         let mut name = String::new();
         let mut letters = self.rest().char_indices();
@@ -753,7 +753,7 @@ impl<'t> ExpressionParser<'t> {
         self.run(char::is_whitespace);
     }
 
-    /// The letters from here on that are of a kind, which are left behind.
+    /// Consumes and returns the letters of a kind from here on.
     fn run(&mut self, kind: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let end = rest.find(|c| !kind(c)).unwrap_or(rest.len());
@@ -787,7 +787,7 @@ impl<'t> ExpressionParser<'t> {
         found
     }
 
-    /// A sign of another language that stands here, and what is written instead.
+    /// Returns the operator of another language at this position, and the one to use here.
     fn slip(&self) -> Option<(&'static str, &'static str)> {
         SLIPS
             .into_iter()
@@ -818,7 +818,7 @@ struct Comparand<'t> {
 }
 
 impl<'t> Parsed<'t> {
-    /// What is not compared must be true or false.
+    /// Returns it as a condition; an operand without a comparison must be a boolean.
     fn condition(self) -> Result<Node, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
@@ -850,7 +850,7 @@ impl<'t> Parsed<'t> {
         }
     }
 
-    /// What is compared or computed with must be a number.
+    /// Returns it as a side of a comparison or computation, which must be a number.
     fn side(self) -> Result<Comparand<'t>, SyntaxError> {
         let Self { at, text, part } = self;
         match part {
@@ -866,9 +866,9 @@ impl<'t> Parsed<'t> {
     }
 }
 
-/// Two sides that do not count the same.
+/// Returns the error for two sides with different units.
 fn mismatch(left: &Comparand<'_>, right: &Comparand<'_>) -> SyntaxError {
-    // Rather the literal is wrong than the field.
+    // The literal is more likely wrong than the field.
     let (other, wrong) = if left.operand.is_literal() && !right.operand.is_literal() {
         (right, left)
     } else {
@@ -899,7 +899,7 @@ fn mismatch(left: &Comparand<'_>, right: &Comparand<'_>) -> SyntaxError {
     error(wrong.at, message, units_hint(units.or(wrong_units)))
 }
 
-/// A sum, product or quotient that means nothing.
+/// Returns the error for a sum, product or quotient without a meaning.
 fn unfit(before: &str, units: Units, sign: Sign, next: &Comparand<'_>) -> SyntaxError {
     let how = match sign {
         Sign::Plus => "and cannot be added to",
@@ -913,7 +913,7 @@ fn unfit(before: &str, units: Units, sign: Sign, next: &Comparand<'_>) -> Syntax
     error(next.at, message, units_hint(units.or(next_units)))
 }
 
-/// Which fields have this unit, a percentage or a duration.
+/// Returns a hint on the fields with this unit, a percentage or a duration.
 fn units_hint(units: Units) -> String {
     if units.and(Units::of(Unit::Percent)) != Units::NONE
         && units.and(Units::of(Unit::Duration)) == Units::NONE
@@ -931,7 +931,7 @@ fn units_hint(units: Units) -> String {
     )
 }
 
-/// A field that a metric or run does not have.
+/// Returns the error for a field that a metric or run does not have.
 fn unknown_part(
     at: usize,
     part: &str,
@@ -963,13 +963,13 @@ fn fields_hint() -> String {
     )
 }
 
-/// Names of fields; what follows may be an operator.
+/// Whether a letter may be part of a field name; an operator may follow.
 fn is_of_name(letter: char) -> bool {
     letter.is_alphanumeric() || "_.".contains(letter)
 }
 
-/// Names of metrics may have more than that, and go without quotes as long as no comparison can be
-/// meant.
+/// Whether a letter may be part of a metric's name: more letters may, and names need no quotes as long as
+/// they cannot be read as a comparison.
 fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || "_-./:".contains(letter)
 }
@@ -1013,7 +1013,7 @@ impl fmt::Display for Operand {
         match self {
             Self::Field(field) => write!(f, "{field}"),
             Self::Number(Number { text, .. }) | Self::Duration { text, .. } => f.write_str(text),
-            // A sign before a literal is its own.
+            // A sign before a literal belongs to the literal.
             Self::Negative(inner) => match **inner {
                 Self::Field(_) | Self::Negative(_) => write!(f, "-{inner}"),
                 _ => write!(f, "-({inner})"),

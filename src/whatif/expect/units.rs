@@ -1,7 +1,7 @@
-//! What the numbers of expectations count, and what follows for sums and products. A literal may be
-//! read in several ways, such as `10m`; the rest of the comparison decides which is meant.
+//! The units of the numbers in expectations, and those of their sums and products. A literal may be read in
+//! several ways, such as `10m`; the rest of the comparison decides which one is meant.
 
-/// How two numbers are combined.
+/// An arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sign {
     /// `+`
@@ -14,7 +14,7 @@ pub enum Sign {
     Over,
 }
 
-/// What a number counts.
+/// The unit of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Replicas, times that something happened, an amount.
@@ -25,11 +25,11 @@ pub(super) enum Unit {
     Duration,
 }
 
-/// The first that fits is meant, so `10m` is a quantity unless it has to be a duration.
+/// The first that fits is used, so `10m` is a quantity unless it has to be a duration.
 const ALL: [Unit; 3] = [Unit::Number, Unit::Percent, Unit::Duration];
 
 impl Unit {
-    /// What a sum, product or quotient counts; none if there is no such thing.
+    /// Returns the unit of a sum, product or quotient; `None` if there is no such thing.
     fn combined(self, sign: Sign, other: Self) -> Option<Self> {
         match (sign, self, other) {
             (Sign::Plus | Sign::Minus, one, other) => (one == other).then_some(one),
@@ -42,7 +42,7 @@ impl Unit {
     }
 }
 
-/// What a number may count.
+/// The possible units of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Units(u8);
 
@@ -70,18 +70,19 @@ impl Units {
             .filter(move |unit| self.and(Self::of(*unit)) != Self::NONE)
     }
 
-    /// The one that is meant.
+    /// Returns the unit that is meant.
     pub(super) fn first(self) -> Option<Unit> {
         self.all().next()
     }
 
-    /// What a sum, product or quotient may count.
+    /// Returns the possible units of a sum, product or quotient.
     pub(super) fn combined(self, sign: Sign, other: Self) -> Self {
         let of = |unit| Self::of(unit).only_if(self.leading_to(unit, sign, other).is_some());
         ALL.into_iter().map(of).fold(Self::NONE, Self::or)
     }
 
-    /// What the two sides count, so that together they count this. Rather a factor is a number.
+    /// Returns the units of the two operands whose combination has the wanted unit. A factor is preferably a
+    /// number.
     pub(super) fn leading_to(self, wanted: Unit, sign: Sign, other: Self) -> Option<(Unit, Unit)> {
         let mut pairs = other
             .all()
@@ -89,7 +90,7 @@ impl Units {
         pairs.find(|(one, other)| one.combined(sign, *other) == Some(wanted))
     }
 
-    /// What it is called in messages.
+    /// Returns its name in messages.
     pub(super) fn name(self) -> &'static str {
         match self.first() {
             Some(Unit::Percent) => "a percentage",

@@ -1,6 +1,5 @@
-//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them is
-//! the HPA, which is its target, and what is left over. A ScaledObject counts as the HPA that KEDA
-//! makes of it.
+//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which one is the HPA,
+//! which one its target, and what is left over. A ScaledObject counts as the HPA that KEDA creates from it.
 
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::metadata::Metadata;
@@ -24,31 +23,31 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 
-/// What is read in place of a file that is called `-`.
+/// The source that is read if the file name is `-`.
 const STANDARD_INPUT: &str = "standard input";
 
 /// Manifests of the HPA, or of its target.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// What they are called: a file, a directory, or standard input.
+    /// The name of their source: a file, a directory, or standard input.
     origin: String,
-    /// How its unknown fields were treated.
+    /// How unknown fields were treated.
     pub(super) validate: Validate,
     hpas: Vec<Manifest>,
     workloads: Vec<WorkloadManifest>,
-    /// All else, in words.
+    /// All other objects, described.
     others: Vec<String>,
-    /// What was not read where they are, and what it does not take.
+    /// Manifests that were not read although they are there, and fields that the candidate does not use.
     pub(super) skipped: Vec<Note>,
     /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
     /// have, and those of other candidates.
     pub(super) asked: Vec<MetricSpec>,
 }
 
-/// The manifest of an HPA, or of a ScaledObject that KEDA makes one of.
+/// The manifest of an HPA, or of a ScaledObject from which KEDA creates one.
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
-    /// What it is, as `Kind/name`.
+    /// The object, as `Kind/name`.
     pub(super) reference: String,
     /// The file.
     pub(super) origin: String,
@@ -58,7 +57,7 @@ pub(super) struct Manifest {
     name: String,
     namespace: Option<String>,
     target: Option<CrossVersionObjectReference>,
-    /// The HPA, or why it cannot be assumed.
+    /// The HPA, or the error why it cannot be assumed.
     object: Result<HpaObject, Error>,
     /// The metrics of its ScaledObject whose names only KEDA knows.
     open: Vec<OpenMetric>,
@@ -68,24 +67,24 @@ pub(super) struct Manifest {
     scaled_object: Option<(String, bool)>,
 }
 
-/// What the manifests have for an HPA and its target.
+/// The manifests for an HPA and its target.
 pub(super) struct Chosen<'c> {
-    /// The manifest of the HPA; none where only the target's is there.
+    /// The manifest of the HPA; `None` if there is only the target's.
     pub(super) hpa: Option<&'c Manifest>,
-    /// Those of other HPAs for the same target.
+    /// The manifests of other HPAs for the same target.
     pub(super) rivals: Vec<&'c Manifest>,
     /// The manifest of the target.
     pub(super) workload: Option<&'c WorkloadManifest>,
-    /// What else there is, in words.
+    /// Descriptions of all other objects.
     pub(super) ignored: Vec<String>,
 }
 
 impl Candidate {
-    /// Takes what can be an HPA or its target from objects that were read.
+    /// Takes possible HPAs and targets from objects that were read.
     ///
     /// # Errors
     ///
-    /// There is nothing of the kind, or the only manifest that can be meant cannot be assumed.
+    /// There is no such manifest, or the only one that can be meant cannot be assumed.
     pub fn find(
         objects: &Objects,
         options: &Options,
@@ -136,7 +135,7 @@ impl Candidate {
         })
     }
 
-    /// The metrics that it may need answers to.
+    /// Returns the metrics whose answers it may need.
     pub fn metrics(&self) -> &[MetricSpec] {
         &self.asked
     }
@@ -158,7 +157,7 @@ impl Candidate {
             .collect()
     }
 
-    /// The same among others, for all of which these metrics were looked up.
+    /// Returns the same candidate as one of several, for all of which these metrics were looked up.
     #[must_use]
     pub fn among(self, asked: &[MetricSpec]) -> Self {
         Self {
@@ -167,12 +166,12 @@ impl Candidate {
         }
     }
 
-    /// What it is called: a file, a directory, or standard input.
+    /// The name of its source: a file, a directory, or standard input.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The flag that gives it, with its value as a word of a shell.
+    /// Returns the flag that gives it, with its value quoted for a shell.
     pub(super) fn flag(&self) -> (&'static str, String) {
         let path = if self.origin == STANDARD_INPUT {
             "-"
@@ -182,19 +181,19 @@ impl Candidate {
         ("--hpa", shell_word(path))
     }
 
-    /// The file of the manifest of an HPA, and the line at which its document begins; none on
-    /// standard input, or where only its target's is there.
+    /// Returns the file with the manifest of an HPA, and the line at which its document begins; `None` on
+    /// standard input, or if there is only the target's manifest.
     pub fn place(&self, hpa: &Hpa) -> Option<(&str, usize)> {
         let Manifest { origin, line, .. } = self.choose(hpa, &[]).ok()?.hpa?;
         (self.origin != STANDARD_INPUT).then_some((origin, *line))
     }
 
-    /// The manifests of an HPA and its target. A manifest of one of the `others` in the same namespace is about
-    /// that HPA.
+    /// Returns the manifests of an HPA and its target. A manifest of one of the `others` in the same namespace
+    /// belongs to that HPA.
     ///
     /// # Errors
     ///
-    /// Nothing does, or it is ambiguous what.
+    /// There is no manifest for it, or the choice is ambiguous.
     pub(super) fn choose(
         &self,
         hpa: &Hpa,
@@ -227,7 +226,7 @@ impl Candidate {
         let chosen = match (&of_hpa[..], &fitting[..], &self.hpas[..]) {
             ([one], ..) | ([], [one], _) => Some(*one),
             ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
-            // One of this name for another target contradicts, whatever else there is.
+            // A manifest with this name for another target is a contradiction, whatever other manifests there are.
             ([], [], _) => self
                 .hpas
                 .iter()
@@ -288,7 +287,7 @@ impl Candidate {
         Ok(workload)
     }
 
-    /// The manifests that are of no use here.
+    /// Returns the manifests that do not apply here.
     fn ignored(
         &self,
         taken: &[&Manifest],
@@ -322,8 +321,8 @@ impl Candidate {
             .collect()
     }
 
-    /// Returns the manifests of HPAs for other targets that select pods of the target, too, with the scales of their
-    /// targets, as far as these are known.
+    /// Returns the manifests of HPAs for other targets whose selectors also match pods of the target, with the
+    /// scales of their targets if these are known.
     pub(super) fn neighbours(
         &self,
         chosen: &Chosen<'_>,
@@ -355,7 +354,7 @@ impl Candidate {
         with_scale.collect()
     }
 
-    /// The error where nothing is about a target.
+    /// Returns the error for a candidate with no manifest for a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
         let hpas = self.hpas.iter().map(|it| match &it.target {
             Some(target) => {
@@ -396,7 +395,7 @@ fn placed(reference: String, namespace: &Option<String>) -> String {
 }
 
 impl Manifest {
-    /// All HPAs that some objects come to.
+    /// Returns all HPAs that some objects define.
     fn all(objects: &Objects, options: &Options, validate: Validate) -> Vec<Self> {
         let Objects {
             hpas,
@@ -478,12 +477,12 @@ impl Manifest {
         }
     }
 
-    /// The spec that replaces the running one, with the metrics that are named as there, and what is to be
-    /// said of those.
+    /// Returns the spec that replaces the running one, with metric names as in the running one, and notes on
+    /// those metrics.
     ///
     /// # Errors
     ///
-    /// The running one has no metric of a trigger that needs one.
+    /// The running HPA has no metric for a trigger that needs one.
     pub(super) fn spec(&self, running: &Hpa) -> Result<(HpaSpec, Vec<Note>), Error> {
         let object = self.object()?;
         let mut spec = object.spec.clone();
@@ -498,7 +497,7 @@ impl Manifest {
         Ok((spec, notes))
     }
 
-    /// Makes sure that the target has the container that the ScaledObject names, if its template is known.
+    /// Checks that the target has the container that the ScaledObject names, if its template is known.
     ///
     /// # Errors
     ///
@@ -509,7 +508,8 @@ impl Manifest {
             .map_err(|e| refused(e, &self.origin))
     }
 
-    /// What KEDA's webhook says of an HPA that the API server has, if it did not create it (`verifyHpas`).
+    /// Returns what KEDA's webhook says about an HPA that the API server has but KEDA did not create
+    /// (`verifyHpas`).
     pub(super) fn ownership(&self, hpa: &Hpa) -> Option<Note> {
         let (name, takes_over) = self.scaled_object.as_ref()?;
         let owner = hpa.scaled_object().map(|owner| &owner.name);
@@ -521,7 +521,7 @@ impl Manifest {
         Some(Note::new(
             match (owner, hpa.accepts_scaled_objects, is_same) {
                 (Some(owner), ..) if owner == name => return None,
-                // `verifyScaledObjects` refuses it whatever the annotations say.
+                // `verifyScaledObjects` rejects it, regardless of the annotations.
                 (Some(owner), ..) => format!(
                     "KEDA's webhook refuses it while ScaledObject/{owner}, whose HorizontalPodAutoscaler is {}, scales \
                  the target: delete ScaledObject/{owner} first",
@@ -558,12 +558,13 @@ impl Manifest {
     ///
     /// # Errors
     ///
-    /// The manifest cannot be read, or has fields that there are not.
+    /// The manifest cannot be read, or has unknown fields.
     pub(super) fn object(&self) -> Result<&HpaObject, Error> {
         self.object.as_ref().map_err(Clone::clone)
     }
 
-    /// Makes sure that the API server would take the metadata, in a namespace. KEDA makes those of its HPAs.
+    /// Checks that the API server would accept the metadata in a namespace. The HPAs of KEDA have metadata made
+    /// by KEDA.
     pub(super) fn check_metadata(&self, namespace: &str) -> Result<(), Error> {
         let metadata = self.object()?.metadata.clone();
         let causes = validate::of_metadata(&ObjectMeta {
@@ -585,7 +586,7 @@ impl Manifest {
         Err(Error::usage(format!("{}: {invalid}", self.origin)).hint(hint))
     }
 
-    /// Makes sure that the API server would take the spec.
+    /// Checks that the API server would accept the spec.
     pub(super) fn check_spec(&self, rules: AdmissionRules) -> Result<(), Error> {
         let mut object = self.object()?.clone();
         set_on_read(&mut object.spec);
@@ -612,7 +613,7 @@ impl Manifest {
         error.hint(rejected("manifest", &self.unknown()))
     }
 
-    /// The unknown fields that it has, in words.
+    /// Returns its unknown fields as text.
     pub(super) fn unknown(&self) -> Vec<String> {
         let notes = self.object.iter().flat_map(|object| &object.notes);
         let unknown = notes.filter_map(|note| match &note.subject {
@@ -622,7 +623,7 @@ impl Manifest {
         unknown.collect()
     }
 
-    /// The HPA as the API server would have it in a namespace.
+    /// Returns the HPA as the API server would store it in a namespace.
     ///
     /// # Errors
     ///
@@ -643,7 +644,8 @@ impl Manifest {
     }
 }
 
-/// The error for an HPA of KEDA that the API server would reject, with the fields of its ScaledObject.
+/// Returns the error for an HPA of KEDA that the API server would reject, with the fields of its
+/// ScaledObject.
 pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
     let mut causes: Vec<String> = Vec::new();
     for Cause { field, message } in &invalid.causes {
@@ -656,13 +658,13 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
         .hint("the API server would reject the HPA that KEDA makes of it")
 }
 
-/// Adds the HPAs that KEDA makes of ScaledObjects, and returns what is to be said of those that `options` mean: if they
-/// mean no HPA of the objects, the ones of the ScaledObjects that they mean; and of manifests also the others, which
-/// may scale the same target. `options` mean the same HPA afterwards.
+/// Adds the HPAs that KEDA creates from ScaledObjects, and returns notes on those that `options` select: if
+/// they select no HPA of the objects, the HPAs of the ScaledObjects that they select; and if the input is
+/// manifests, also the others, which may scale the same target. `options` select the same HPA afterwards.
 ///
 /// # Errors
 ///
-/// The API server or KEDA would refuse the ScaledObject that is meant, or only KEDA knows one of its metrics.
+/// The API server or KEDA would reject the selected ScaledObject, or only KEDA knows one of its metrics.
 pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<Vec<Note>, Error> {
     let mut notes = Vec::new();
     let mut meant = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
@@ -698,7 +700,7 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         if !is_meant && (!uid.is_empty() || has_own) {
             continue;
         }
-        // An API server has dropped what it does not know.
+        // An API server has dropped the fields that it does not know.
         let validate = if uid.is_empty() {
             options.validate
         } else {
@@ -726,7 +728,7 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
     Ok(notes)
 }
 
-/// Returns the HPA that KEDA makes of a ScaledObject of the input, with what is to be said of it.
+/// Returns the HPA that KEDA creates from a ScaledObject of the input, with notes on it.
 fn hpa_of_keda(
     objects: &Objects,
     whole: &Undecoded,
@@ -749,7 +751,7 @@ fn hpa_of_keda(
     match OpenMetric::fill(&open, &mut spec, None, own) {
         Ok(of_metrics) => notes.extend(of_metrics),
         Err(e) if is_meant => return Err(refused(e, origin)),
-        // Of another HPA only what it selects matters.
+        // Only the selection of another HPA matters.
         Err(_) => {}
     }
     let scaled = &spec.scale_target_ref;
@@ -791,7 +793,7 @@ fn hpa_of_keda(
     ))
 }
 
-/// Makes sure that a spec scales the target that was observed.
+/// Checks that a spec scales the target that was observed.
 pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
     let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
     if own.is_same(other) {

@@ -1,5 +1,5 @@
-//! What differs between two specs, field by field, both as the API server leaves them: a default that one
-//! of them states is no difference.
+//! The differences between two specs, field by field, each as the API server stores it: a default that one of
+//! them states is no difference.
 
 use serde_json::Value as Json;
 
@@ -15,13 +15,13 @@ pub(super) enum PathStep {
     Place(usize),
 }
 
-/// A field that differs, with its place in the second spec; empty where that lacks it.
+/// A field that differs, with its place in the second spec; empty if that lacks it.
 pub(super) struct Difference {
     pub(super) path: Vec<PathStep>,
     pub(super) own: Override,
 }
 
-/// What is said of a field or a metric that one of two specs does not have.
+/// The text for a field or metric that one of the two specs does not have.
 const NONE: &str = "none";
 
 /// The fields of a spec in the order in which they are reported.
@@ -66,7 +66,8 @@ pub(super) fn differences(
     Ok(differences)
 }
 
-/// All fields but metrics. A behavior that only one of the two has is compared with the defaults.
+/// Returns the differences of all fields but metrics. A behavior that only one of the two has is compared
+/// with the defaults.
 fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Error> {
     let (before, after) = (leaves_of(running)?, leaves_of(candidate)?);
     let filled = (
@@ -93,7 +94,7 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
     Ok(differences.collect())
 }
 
-/// The same with a behavior, and with all defaults.
+/// Returns the spec with a behavior, and with all defaults.
 fn with_defaults(spec: &HpaSpec) -> HpaSpec {
     let mut filled = spec.clone();
     filled.behavior.get_or_insert_default();
@@ -101,10 +102,10 @@ fn with_defaults(spec: &HpaSpec) -> HpaSpec {
     filled
 }
 
-/// A field that has no fields, with its value in words.
+/// A field without subfields, with its value as text.
 type Leaf = (Vec<PathStep>, String);
 
-/// The leaves of a spec apart from its metrics.
+/// Returns the leaves of a spec without its metrics.
 fn leaves_of(spec: &HpaSpec) -> Result<Vec<Leaf>, Error> {
     let mut json = to_json(spec)?;
     json.as_object_mut().map(|fields| fields.remove("metrics"));
@@ -175,7 +176,7 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
             continue;
         }
         let [now, before] = [Some(metric), metric_before].map(|it| it.and_then(MetricSpec::target));
-        // The value alone does not tell an average from a total.
+        // The value alone does not show whether it is an average or a total.
         let whole = [now, before].map(|it| it.map(|it| it.value.is_some()));
         let typed = matches!(whole, [Some(now), Some(before)] if now != before);
         let own = Override::new(
@@ -198,7 +199,7 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
     differences
 }
 
-/// A target, with its type where that is asked for.
+/// Returns the target, with its type if `typed`.
 fn text(target: Option<&MetricTarget>, typed: bool) -> Reported {
     match target {
         None => Reported::Text(NONE.to_owned()),
@@ -220,7 +221,7 @@ pub(super) fn reported(target: &MetricTarget) -> Reported {
     }
 }
 
-/// A metric without its target: what is asked for.
+/// Returns the metric without its target.
 pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
     let mut source = metric.clone();
     if let Some(target) = source.target_mut() {
@@ -236,7 +237,7 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
     source
 }
 
-/// Where the target of a metric stands.
+/// Returns the path of a metric's target.
 pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [PathStep; 4] {
     let name = |text: &str| PathStep::Name(text.to_owned());
     let mut source = metric.type_.clone();
@@ -249,7 +250,7 @@ pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [PathStep; 4] {
     ]
 }
 
-/// Whether one path leads to the other, or both to the same.
+/// Whether one path leads to the other, or both are the same.
 pub(super) fn overlap(one: &[PathStep], other: &[PathStep]) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }

@@ -1,5 +1,5 @@
-//! A metric that says something else than was observed. What each pod requests comes out of the
-//! engine's own trace, so that the shares taken here are those that it finds.
+//! Gives a metric another value than the observed one. The requests of each pod come from the engine's own
+//! trace, so that shares are taken of the requests that the engine finds.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -19,17 +19,16 @@ use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// Gives a metric another value than the observed one. `index` is its place in the spec, and `decision`
-/// the decision for the snapshot as it is.
+/// Sets a metric to another value than the observed one. `index` is its place in the spec, and `decision` is
+/// the decision for the unchanged snapshot.
 ///
-/// A share is applied to each pod's own request, so that the total is the one that was asked for, up to
-/// rounding to milli-units. An amount is what every pod uses, or the whole value of a metric that is not per
-/// pod. Pods without a value stay without one, unless no pod has any: then all that run get one,
-/// measured now.
+/// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
+/// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
+/// without a value stay without one, unless no pod has any: then all running pods get one, measured now.
 ///
 /// # Errors
 ///
-/// The metric has no such value, or the pods that it is about are not known.
+/// The metric has no such value, or its pods are not known.
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
@@ -47,7 +46,7 @@ pub fn set_metric(
     }
 }
 
-/// Makes a metric that is one value for all pods say something else.
+/// Sets a metric that has one value for all pods to another value.
 ///
 /// # Errors
 ///
@@ -60,7 +59,7 @@ pub(in crate::whatif) fn set_total(
     Metric::of(snapshot, index)?.set_total(snapshot, value)
 }
 
-/// Makes a metric say something else of one pod, which need not have had a value.
+/// Sets a metric of one pod to another value; the pod need not have had one.
 ///
 /// # Errors
 ///
@@ -116,24 +115,24 @@ pub fn set_pod(
     Ok(())
 }
 
-/// A metric that is set over and over again, in the unit of its target: whole percents of the
-/// requests, else milli-units. It does what [`set_metric`] does, but looks at the pods only once.
+/// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
+/// milli-units. The result is that of [`set_metric`], but the pods are evaluated only once.
 pub struct Dial<'s> {
     observed: &'s Snapshot,
     metric: Metric,
-    /// What a percentage is taken of; none for amounts.
+    /// The values that a percentage is taken of; `None` for amounts.
     parts: Option<Vec<PodPart>>,
     /// Whether no pod had a value.
     filled: bool,
-    /// Other places of the spec that ask for the same.
+    /// The other places in the spec of the same metric.
     also: Vec<usize>,
-    /// How much further its values reach than those of the metric at its place.
+    /// The factor by which its values reach further than those of the metric at its place.
     reach: i64,
     changed: Snapshot,
 }
 
 impl<'s> Dial<'s> {
-    /// Looks at a metric of a snapshot, of which `decision` is the pass.
+    /// Creates a dial for a metric of a snapshot; `decision` is the pass on that snapshot.
     ///
     /// # Errors
     ///
@@ -181,7 +180,7 @@ impl<'s> Dial<'s> {
         })
     }
 
-    /// The usage of a container in all pods, under the metric of whole pods at a place.
+    /// Creates a dial for the usage of a container in all pods, under the metric of whole pods at a place.
     ///
     /// # Errors
     ///
@@ -229,13 +228,13 @@ impl<'s> Dial<'s> {
         })
     }
 
-    /// How much further its values reach than those of the metric at its place: a container that requests
-    /// little has to use more of that to change the share of its pod as much.
+    /// The factor by which its values reach further than those of the metric at its place: a container with a
+    /// small request must use a larger share of it to change the share of its pod as much.
     pub fn reach(&self) -> i64 {
         self.reach
     }
 
-    /// Whether it is set in percents of the requests.
+    /// Whether its values are percents of the requests.
     pub fn is_percent(&self) -> bool {
         self.parts.is_some()
     }
@@ -273,7 +272,7 @@ impl<'s> Dial<'s> {
             ..
         } = self;
         if matches!(metric.source, SampleSource::Resource { .. }) && !*filled {
-            // Each container keeps its part of what was observed.
+            // Each container keeps its share of the observed usage.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
                 for (to, from) in to.containers.iter_mut().zip(&from.containers) {
                     for ((_, to), (_, from)) in to.usage.iter_mut().zip(&from.usage) {
@@ -419,7 +418,7 @@ impl Metric {
         }
     }
 
-    /// What a share or factor is taken of, for each value that there is.
+    /// Returns the request or value that a share or factor is applied to, for each known sample.
     fn parts(
         &self,
         snapshot: &Snapshot,
@@ -460,7 +459,7 @@ impl Metric {
         ratio: Ratio,
         parts: &[PodPart],
     ) -> Result<(), Error> {
-        // What counts comes out whole by itself: the rest takes none of its rounding.
+        // The pods that count add up to a whole value by themselves: the others take none of their rounding.
         let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
         let mut assumed = parts
             .iter()
@@ -476,7 +475,8 @@ impl Metric {
         Ok(())
     }
 
-    /// Whether the controller compares it with a share of the requests: the fields decide.
+    /// Whether the controller compares it with a share of the requests, which depends on the fields of its
+    /// target.
     fn is_utilization(&self, snapshot: &Snapshot) -> bool {
         matches!(self.source, SampleSource::Resource { .. })
             && snapshot.hpa.spec.metrics[self.index]
@@ -486,8 +486,8 @@ impl Metric {
                 })
     }
 
-    /// Why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if it can,
-    /// or if what they use matters.
+    /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
+    /// it can, or if the usage matters.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
         if !self.is_utilization(snapshot) {
             return None;
@@ -500,8 +500,8 @@ impl Metric {
         }
     }
 
-    /// The step that says what each pod requests and how it counts: from the decision, or else from a
-    /// pass that is run for this purpose.
+    /// Returns the step with the request and the group of each pod: from the decision, or else from a pass that
+    /// is run for this purpose.
     fn step<'d>(
         &self,
         snapshot: &Snapshot,
@@ -572,7 +572,7 @@ impl Metric {
             .hint(self.without_request())
     }
 
-    /// Says what to give where a percentage cannot be used.
+    /// Returns the hint for a metric that does not accept a percentage.
     fn without_request(&self) -> String {
         format!("an amount such as {} needs no request", self.amount())
     }
@@ -585,7 +585,7 @@ impl Metric {
         }
     }
 
-    /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
+    /// Returns the error for a metric none of whose pods can be given a value; `was` is the answer that was read.
     fn no_pods(&self, snapshot: &Snapshot, selector: &Selector, was: &MetricAnswer) -> Error {
         let pods = snapshot
             .pods
@@ -637,19 +637,19 @@ impl Metric {
     }
 }
 
-/// What a pod's value is a share or multiple of.
+/// The base of a pod's share or multiple.
 #[derive(Debug, Clone, Copy)]
 enum PodPart {
-    /// Of this, and it counts.
+    /// Of this value, and it counts.
     OfCounted(i64),
-    /// Of this, but it does not count.
+    /// Of this value, but it does not count.
     OfRest(i64),
-    /// Of nothing: it stays as it was observed.
+    /// Of nothing: it stays as observed.
     Stays(i64),
 }
 
 impl PodPart {
-    /// What it is a share or multiple of.
+    /// Its base.
     fn whole(&self) -> i128 {
         let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;
         i128::from(*whole).abs()
@@ -689,8 +689,7 @@ impl Spread {
     }
 }
 
-/// Runs a change with the decision of the snapshot as it is: the one that is known, or one made for
-/// it.
+/// Runs a change with the decision for the unchanged snapshot: the known one, or one that is made here.
 pub(super) fn with_decision(
     snapshot: &mut Snapshot,
     known: Option<&Decision>,
@@ -712,8 +711,8 @@ pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usi
     source(one).shares_usage(&source(other))
 }
 
-/// Looks at the usage of a container as a metric of its own would that has the target of `whole`, the
-/// metric of the pods that is based on it. What is measured of the container is measured of its pods.
+/// Temporarily adds a ContainerResource metric for `container` with the target of the Resource metric at
+/// `whole`. A measurement of the container becomes one of its pods.
 pub(in crate::whatif) fn in_container<T>(
     snapshot: &mut Snapshot,
     whole: usize,
@@ -746,7 +745,7 @@ pub(in crate::whatif) fn in_container<T>(
     seen
 }
 
-/// What a metric says of a pod.
+/// Returns the value of a metric for a pod.
 pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<Reported> {
     let spec = &snapshot.hpa.spec.metrics[index];
     let samples = samples(snapshot, index, &SampleSource::of(&snapshot.hpa, spec));
@@ -760,8 +759,8 @@ pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Optio
     Some(Reported::Amount(Quantity::from_milli(value, format)))
 }
 
-/// A pass that looks at one metric only, compared with the requests where that can be, whatever else
-/// the HPA and its target are like.
+/// Runs a pass with one metric only, compared with the requests if it is a resource, whatever else is in the
+/// HPA and its target.
 pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     let mut probe = snapshot.clone();
     let of_resource = snapshot.hpa.spec.metrics[index].is_resource();

@@ -1,6 +1,6 @@
-//! Replaces what was observed with what is assumed. A snapshot goes in, and the snapshot of a different
-//! cluster comes out; the engine decides what follows from it. First the HPA changes, then what the pods
-//! request, then the pods, then what the metrics say about them.
+//! Replaces observed values with assumed ones. A snapshot goes in, and the snapshot of a different cluster
+//! comes out; the engine decides what follows from it. The HPA changes first, then the requests of the pods,
+//! then the pods, then their metric values.
 
 mod candidate;
 mod difference;
@@ -50,33 +50,32 @@ use crate::snapshot::surroundings::Replacement;
 use pods::known_selector;
 use values::Values;
 
-/// One thing that is assumed to be different.
+/// One difference from the observed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Override {
-    /// What it is about.
+    /// The item that is overridden.
     pub item: String,
-    /// What is assumed of it.
+    /// The assumed value.
     pub assumed: String,
-    /// What it comes to, where that is not what is assumed in these words: of a metric, what the
-    /// status reports then.
+    /// The resulting metric value as the status would show it; `None` if it equals `assumed`.
     pub result: Option<Reported>,
-    /// What was observed; none where nothing was.
+    /// The observed value; `None` if there was none.
     pub observed: Option<Reported>,
-    /// Whether something could have been observed: not of what only happens in the assumption.
+    /// Whether something could have been observed; false for something that happens only in the assumption.
     #[serde(skip)]
     pub is_observable: bool,
     /// The metric by its place in the spec, with the value as it was typed.
     #[serde(skip)]
     metric: Option<(usize, String)>,
-    /// The metric whose values it is about.
+    /// The metric whose values it sets.
     #[serde(skip)]
     id: Option<MetricId>,
-    /// The pods that it is about, where it is about single ones.
+    /// The pods that it applies to, if it names single pods.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
 }
 
-/// What was observed of something, or what an assumption comes to. Serialized as it is displayed: exactly.
+/// An observed value, or the result of an assumption. It is serialized exactly as it is displayed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reported {
     /// An amount of a metric.
@@ -86,7 +85,7 @@ pub enum Reported {
 }
 
 impl Reported {
-    /// As people read it.
+    /// Returns it in readable form.
     pub fn plain(&self) -> String {
         match self {
             Self::Amount(amount) => numbers::quantity(amount),
@@ -128,7 +127,7 @@ impl Override {
         }
     }
 
-    /// The same of what only happens in the assumption, or replaces more than one value.
+    /// Creates an override that happens only in the assumption, or replaces more than one value.
     pub(super) fn event(item: impl Into<String>, assumed: impl Into<String>) -> Self {
         Self {
             is_observable: false,
@@ -136,7 +135,7 @@ impl Override {
         }
     }
 
-    /// What was observed, as people read it; none of what only happens in the assumption.
+    /// Returns the observed value in readable form; `None` for something that happens only in the assumption.
     pub fn observed(&self) -> Option<String> {
         match &self.observed {
             Some(observed) => Some(observed.plain()),
@@ -144,7 +143,7 @@ impl Override {
         }
     }
 
-    /// That it is about a metric, for which this was typed.
+    /// Marks it as an override of a metric, for which `typed` was given.
     pub(super) fn of_metric(self, place: usize, typed: &str) -> Self {
         Self {
             metric: Some((place, typed.to_owned())),
@@ -152,7 +151,8 @@ impl Override {
         }
     }
 
-    /// That it is about the values of a metric, which may be one of a container that the spec does not have.
+    /// Marks it as an override of a metric's values; the metric may be one of a container that the spec does not
+    /// have.
     pub(super) fn of(self, id: MetricId) -> Self {
         Self {
             id: Some(id),
@@ -160,12 +160,12 @@ impl Override {
         }
     }
 
-    /// Whether it is about the values of a metric.
+    /// Whether it sets the values of a metric.
     pub(super) fn sets(&self, id: &MetricId) -> bool {
         self.id.as_ref() == Some(id)
     }
 
-    /// Adds what it comes to in the pass over what is assumed.
+    /// Adds the result from the pass on the assumed state.
     pub fn came_to(&mut self, decision: &Decision) {
         if let Some((place, typed)) = &self.metric {
             self.result =
@@ -173,7 +173,7 @@ impl Override {
         }
     }
 
-    /// Whether it is about the metric at a place in the spec.
+    /// Whether it belongs to the metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
         self.metric.as_ref().is_some_and(|(own, _)| *own == place)
     }
@@ -187,7 +187,7 @@ impl Override {
 }
 
 impl Assumptions {
-    /// The input as it would be, and each difference. `decision` is the decision for the input as
+    /// Returns the input with the assumptions, and each difference. `decision` is the decision for the input as
     /// observed.
     ///
     /// # Errors
@@ -238,7 +238,7 @@ impl Assumptions {
         values.check_whole(snapshot)?;
         values.share(snapshot);
         let metrics = &snapshot.hpa.spec.metrics;
-        // A value of whole pods is also that of the container.
+        // A value of whole pods also applies to the container.
         let whole: Vec<usize> = self
             .metrics
             .iter()
@@ -253,7 +253,7 @@ impl Assumptions {
             input
                 .notes
                 .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
-            // Nor was anything observed but what the manifest states.
+            // Nothing was observed but the contents of the manifest.
             for own in &mut overrides {
                 own.is_observable &= own.observed.is_some();
             }
@@ -271,7 +271,7 @@ impl Assumptions {
             input.observed_replicas = replicas(&was);
         }
         input.is_assumed |= input.snapshot != was;
-        // What the samples leave open is known only of the pass as it was.
+        // What the samples leave open is known only for the original pass.
         if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
             (past.proposal, past.recorded, past.outcome) = (None, None, None);
             past.decided = false;
@@ -282,8 +282,8 @@ impl Assumptions {
     }
 }
 
-/// Leaves the pods as they were that a StatefulSet does not replace, because their ordinals are below its partition.
-/// The pods are the same in both snapshots, and in the same order. Returns how many these are.
+/// Restores the pods that a StatefulSet does not replace, because their ordinals are below its partition. The
+/// pods are the same in both snapshots, and in the same order. Returns their number.
 fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
     let Ok(selector) = known_selector(was) else {
         return 0;
@@ -314,7 +314,7 @@ fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
     left
 }
 
-/// What a metric said, as the status reports it.
+/// Returns the value of a metric, as the status reports it.
 pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     let step = decision.metric(index)?;
     let MetricResult::Proposal(proposal) = &step.result else {
@@ -332,13 +332,13 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     value.cloned().map(Reported::Amount)
 }
 
-/// A pass over a changed snapshot, for what it says about the pods, which does not depend on the
-/// controller's history.
+/// Runs a pass on a changed snapshot, for its data about the pods, which does not depend on the controller's
+/// history.
 pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
 }
 
-/// A value that was typed, in words.
+/// Returns the text for a value that was typed.
 pub(super) fn words(value: &AssumedValue, text: &str) -> String {
     match value {
         AssumedValue::Share(_) => format!("{text} of the request"),

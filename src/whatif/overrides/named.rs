@@ -1,4 +1,4 @@
-//! A metric as it is named on the command line, and where the spec has it.
+//! A metric as named on the command line, and its places in the spec.
 
 use super::pods::of_target;
 use super::requests::has_container;
@@ -7,10 +7,10 @@ use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{METRIC_SOURCE_TYPES, MetricId, MetricSource, MetricSpec};
 
-/// Which metric is meant.
+/// A reference to a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedMetric {
-    /// The type, where it tells the metric from another one of its name.
+    /// The type, if it distinguishes the metric from another one of its name.
     pub(super) type_: Option<&'static str>,
     pub(in crate::whatif) name: String,
     pub(in crate::whatif) container: Option<String>,
@@ -20,13 +20,13 @@ pub struct NamedMetric {
     pub(super) selector: Option<String>,
     /// The name together with the selector, which may be a name that ends with braces.
     pub(super) braced: Option<String>,
-    /// Whether it is text of a file, which no error quotes.
+    /// Whether it is text from a file, which no error quotes.
     pub(super) is_unquoted: bool,
 }
 
-/// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`,
-/// `NAME on KIND/OBJECT=VALUE`, `TYPE/NAME=VALUE`.
-/// `typed` is the text with its flag, and `values` says which values there are.
+/// Splits a metric and its value: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`, `NAME on
+/// KIND/OBJECT=VALUE`, `TYPE/NAME=VALUE`. `typed` is the text with its flag, and `values` describes the
+/// possible values.
 pub(super) fn split<'t>(
     text: &'t str,
     typed: &str,
@@ -44,7 +44,7 @@ fn not_of_form(typed: &str, values: &str) -> Error {
     .hint(values)
 }
 
-/// A metric by name, with the type, container, object or selector where it has one.
+/// Parses a metric name, with the type, container, object or selector if it has one.
 fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetric, Error> {
     let of_container = text
         .split_once('=')
@@ -100,13 +100,13 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
     })
 }
 
-/// Where the values of a metric are.
+/// The places of a metric's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meant {
     /// Its places in the spec.
     pub places: Vec<usize>,
-    /// The container that it is about, if the HPA only looks at the usage of whole pods: the places are those
-    /// of the pods' metric.
+    /// The container, if the HPA only uses the usage of whole pods: the places are then those of the pods'
+    /// metric.
     pub container: Option<String>,
 }
 
@@ -122,8 +122,8 @@ impl Meant {
 }
 
 impl NamedMetric {
-    /// The place of the metric of whole pods that is based on the usage of a container without a metric of
-    /// its own.
+    /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
+    /// own.
     pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<usize> {
         let container = self.container.as_deref()?;
         let mut whole = None;
@@ -138,7 +138,7 @@ impl NamedMetric {
         whole
     }
 
-    /// Whether it is a resource of the pods or of a container in them.
+    /// Whether it is a resource of the pods or of one of their containers.
     pub(in crate::whatif) fn is_of_resource(&self, resource: &str) -> bool {
         self.name == resource
             && self
@@ -146,11 +146,11 @@ impl NamedMetric {
                 .is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
     }
 
-    /// Finds its values; `typed` is what names it.
+    /// Finds its values; `typed` is the text that names it.
     ///
     /// # Errors
     ///
-    /// There is no such metric or container, or it cannot be told which.
+    /// There is no such metric or container, or it is ambiguous.
     pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
         let whole = self.whole(&snapshot.hpa.spec.metrics);
         let Some((whole, container)) = whole.zip(self.container.as_deref()) else {
@@ -198,11 +198,11 @@ impl NamedMetric {
         })
     }
 
-    /// Its place in the spec; the first where the spec has it several times.
+    /// Returns its place in the spec; the first if the spec has it several times.
     ///
     /// # Errors
     ///
-    /// There is no such metric, or it cannot be told which.
+    /// There is no such metric, or it is ambiguous.
     pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
         let places = self.places(snapshot)?;
         places
@@ -233,7 +233,7 @@ impl NamedMetric {
                 .is_none_or(|own| spec.selector() == *own)
     }
 
-    /// The same among some metrics.
+    /// Returns the places among some metrics.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
         let is_braced = |spec: &MetricSpec| self.braced.as_deref() == Some(spec.name());
         let any_is_braced = metrics.iter().any(is_braced);
@@ -246,12 +246,12 @@ impl NamedMetric {
                 }
             })
             .collect();
-        // Without a container the pod as a whole is meant, where the HPA looks at it.
+        // Without a container, the pod as a whole is meant, if the HPA has a metric for it.
         let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));
         if self.container.is_none() && found.iter().any(of_pods) {
             found.retain(of_pods);
         }
-        // In the same way, without an object the metric that describes none.
+        // Likewise, without an object, the metric without a described object is meant.
         let of_none = |place: &usize| metrics[*place].described_object().is_none();
         if self.object.is_none() && found.iter().any(of_none) {
             found.retain(of_none);

@@ -1,4 +1,4 @@
-//! Other pods than there are: more, fewer, or the same ones in another state.
+//! Changes of the pods: more, fewer, or the same ones in another state.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -18,7 +18,7 @@ use crate::snapshot::surroundings::SupposedPods;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 use crate::whatif::MAX_PODS;
 
-/// What is assumed of the pods.
+/// The changes that are assumed for the pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
     pub(super) replicas: Option<ReplicasChange>,
@@ -27,16 +27,16 @@ pub(super) struct PodChanges {
     pub(super) pending: Vec<Which>,
 }
 
-/// What to do about an input whose pods are not known to be the target's, or that says that there are none.
+/// The hint for an input whose pods are not known to be the target's, or that states that there are no pods.
 pub(super) const WITHOUT_PODS: &str = "leave the pods out of the input: those of the target are then assumed, as many as --replicas or \
      the manifest of the target states";
 
-/// How many replicas there are.
+/// A change of the number of replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplicasChange {
     /// This many.
     To(i32),
-    /// This many more, or fewer where it is negative.
+    /// This many more, or fewer if negative.
     By(i32),
 }
 
@@ -106,7 +106,7 @@ impl ReplicasChange {
     }
 }
 
-/// Which pods are meant.
+/// A selection of pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
     /// This many.
@@ -172,7 +172,7 @@ impl PodChanges {
         replicas.is_none() && unready.is_empty() && missing.is_empty() && pending.is_empty()
     }
 
-    /// Changes the pods; with the state of those that were put in one.
+    /// Changes the pods, and returns the state of those that were put in one.
     pub(super) fn apply(
         &self,
         snapshot: &mut Snapshot,
@@ -235,7 +235,7 @@ impl PodChanges {
     }
 }
 
-/// Chooses pods for a state: the last by name, but first those whose state makes a difference.
+/// Chooses pods for a state: the last by name, but first those for which the state makes a difference.
 fn choose(
     count: usize,
     state: State,
@@ -274,7 +274,7 @@ fn choose(
     Ok(())
 }
 
-/// Makes sure that the target has a pod of a name.
+/// Checks that the target has a pod of this name.
 pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
     let pods = of_target(snapshot)?;
     if pods.iter().any(|pod| *pod.name == *name) {
@@ -300,7 +300,7 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
     Ok(pods)
 }
 
-/// What selects the pods of the target.
+/// Returns the selector of the target's pods.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
     selector(snapshot).map_err(|e| {
         let error = Error::usage(format!("the pods of the target are unknown: {e}"));
@@ -353,8 +353,8 @@ pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) 
     forget(snapshot, |pod| gone.contains(pod));
 }
 
-/// Makes some pods ready, and so for long. One that lacks a value of a metric gives way to one that uses
-/// the average of those that count, where there are any.
+/// Makes some pods ready, and as of long ago. A pod that lacks a value of a metric is replaced by one with
+/// the average usage of those that count, if there are any.
 pub(crate) fn make_ready(
     snapshot: &mut Snapshot,
     decision: &Decision,
@@ -366,7 +366,7 @@ pub(crate) fn make_ready(
         .flat_map(|step| &step.pods)
         .filter(|row| row.value.is_none())
         .filter_map(|row| snapshot.pods.get(row.pod as usize));
-    // A metric of a resource that fails for want of a pod's value has no rows.
+    // A resource metric that fails because a pod has no value has no rows.
     let failed: Vec<&MetricStep> = decision
         .metrics()
         .filter(|step| step.is_resource() && step.pods.is_empty())
@@ -399,7 +399,7 @@ pub(crate) fn make_ready(
     }
 }
 
-/// Makes some pods unready, and so since their start.
+/// Makes some pods unready, and as of their start.
 pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
     let Snapshot { pods, now, .. } = snapshot;
     pods.iter_mut()
@@ -407,8 +407,8 @@ pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> boo
         .for_each(|pod| be_unready(pod, *now));
 }
 
-/// Gives the target as many pods as it has replicas, unless they are more than can be assumed, or there is
-/// no pod to go by.
+/// Gives the target as many pods as it has replicas, unless they exceed the limit, or there is no pod to use
+/// as a model.
 pub(crate) fn complete(snapshot: &mut Snapshot, decision: &Decision, replicas: i32) {
     if usize::try_from(replicas).is_ok_and(|count| count <= MAX_PODS) {
         let _ = scale_to(snapshot, replicas, decision, &mut Vec::new());
@@ -424,9 +424,9 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
         .collect()
 }
 
-/// Makes a pod unready. The controller takes it for unready for good only if it never was ready.
+/// Makes a pod unready. The controller treats it as never ready only if it never was.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
-    // Of a pod that is assumed, nothing says when it started.
+    // The start of an assumed pod is not known.
     let since = pod
         .start_time
         .filter(|since| *since != Timestamp::UNIX_EPOCH)
@@ -438,7 +438,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
     });
 }
 
-/// Makes a pod ready, and so for long.
+/// Makes a pod ready, as of long ago.
 pub(super) fn be_ready(pod: &mut Pod) {
     pod.phase = Phase::Running;
     pod.start_time = Some(Timestamp::UNIX_EPOCH);
@@ -458,7 +458,7 @@ fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
     }
 }
 
-/// Gives the target this many replicas.
+/// Scales the target to this many replicas.
 fn scale_to(
     snapshot: &mut Snapshot,
     count: i32,
@@ -466,7 +466,7 @@ fn scale_to(
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
     let uncounted = uncounted(snapshot, decision);
-    // Pods that are on their way out are no one's replicas.
+    // Pods that are terminating are no one's replicas.
     let stays = |pod: &&Shared<Pod>| {
         pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
     };
@@ -477,7 +477,7 @@ fn scale_to(
         .collect();
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
-        // The last of the list go: first by name, and what does not count behind all that does.
+        // The last of the list go: by name, but pods that do not count come after all that do.
         pods.sort_by_key(|pod| uncounted.contains(&pod.name));
         let gone: Names<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));

@@ -1,5 +1,5 @@
-//! Other requests than the pods make: those that are typed, or those of a template. What the pods use
-//! stays as it is; what the controller makes of both is the engine's business.
+//! Other requests than those of the pods: typed ones, or those of a template. The usage of the pods stays as
+//! it is; what the controller makes of both is up to the engine.
 
 use std::collections::BTreeSet;
 
@@ -25,34 +25,33 @@ use crate::whatif::value::{AssumedValue, Ratio};
 /// A request that the pods of the target are given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewRequest {
-    /// The container, which may be one that starts a pod up; none for the pod as a whole
-    /// (`spec.resources`).
+    /// The container, which may be an init container; `None` for the pod as a whole (`spec.resources`).
     pub container: Option<Box<str>>,
     /// Whether the name of the container is made up, because nothing names one.
     pub is_nameless: bool,
-    /// What is requested.
+    /// The resource that is requested.
     pub resource: ResourceName,
-    /// What the request becomes.
+    /// The change of the request.
     pub to: RequestChange,
-    /// The same as it was typed, or as the amount in the template.
+    /// The request as it was typed, or as the amount in the template.
     pub text: String,
-    /// Whether it states cores without a unit, where thousandths are usual.
+    /// Whether it states cores without a unit where milli-cores are usual.
     pub lacks_unit: bool,
 }
 
-/// What a request becomes.
+/// A change of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RequestChange {
     /// An amount.
     To(Amount),
-    /// A multiple of what it is, where there is one.
+    /// A multiple of the current request, if there is one.
     Times(Ratio),
     /// No request.
     Gone,
 }
 
 impl NewRequest {
-    /// The requests of a pod that it is about, if the pod has such a container.
+    /// Returns the requests in a pod that it changes, if the pod has such a container.
     fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
         match &self.container {
             None => Some(&pod.requests),
@@ -67,7 +66,7 @@ impl NewRequest {
         self.requests(pod)?.get(&self.resource)
     }
 
-    /// What a pod requests then, if it is not what it requests now.
+    /// Returns the pod's new request, if it differs from the current one.
     fn new_request(&self, pod: &Pod) -> Result<Option<Option<Amount>>, Error> {
         let Some(requests) = self.requests(pod) else {
             return Ok(None);
@@ -104,15 +103,16 @@ impl NewRequest {
         )
     }
 
-    /// That a pod is to request so much more than it was observed to that a unit may have been forgotten, or
-    /// that no node may have it. Each pod comes after itself as it was observed.
+    /// Returns a note if a pod requests so much more than observed that a unit may have been forgotten, or that
+    /// no node may have room. Each pair is a pod as it was observed, and as it is assumed.
     fn far<'p>(
         &self,
         pods: impl Iterator<Item = (&'p Pod, &'p Pod)>,
     ) -> Result<Option<Note>, Error> {
-        /// How many times as much as before.
+        /// The factor by which a request is suspiciously far from the one before.
         const MANY: i64 = 100;
-        /// Where there was no request: 100 cores or a tebibyte, in milli-units.
+        /// The suspiciously high amounts for a pod that had no request: 100 cores in milli-units, or a tebibyte in
+        /// bytes.
         const MUCH: [i64; 2] = [100_000, 1 << 40];
         let quantity = |milli| Quantity::from_milli(milli, format_of(&self.resource));
         for (was, pod) in pods {
@@ -189,7 +189,7 @@ impl NewRequest {
         }
     }
 
-    /// What it is about, in words.
+    /// Returns its item as text.
     fn item(&self) -> String {
         let resource = &self.resource;
         match &self.container {
@@ -199,7 +199,7 @@ impl NewRequest {
         }
     }
 
-    /// What some pods request, if any does.
+    /// Returns the requests of some pods, if any pod has one.
     fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
         let requests: BTreeSet<i64> = pods
             .filter_map(|pod| self.request(pod))
@@ -215,12 +215,12 @@ impl NewRequest {
     }
 }
 
-/// Gives pods of the target other requests, and the templates that they are made of. `was` are the same pods as they
-/// were observed, and `makes` says of which of them a request becomes theirs.
+/// Gives pods of the target, and the templates that they are made from, other requests. `was` are the same
+/// pods as observed, and `makes` tells which pods get which request.
 ///
 /// # Errors
 ///
-/// It is not known which pods the target has, or a request would be larger than any can be.
+/// The target's pods are not known, or a request would be larger than any can be.
 pub(super) fn set_requests(
     input: &mut Input,
     was: &[Shared<Pod>],
@@ -241,7 +241,7 @@ pub(super) fn set_requests(
     let mut any = false;
     for request in new {
         let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(request, pod);
-        // What is typed goes before a template.
+        // A typed request takes precedence over a template.
         overrides.retain(|it| it.item != request.item());
         let pairs = was
             .iter()
@@ -290,7 +290,7 @@ pub(super) fn replace_first(target: String, notes: &mut Vec<Note>) {
     }
 }
 
-/// Says what has to happen before the answer holds.
+/// Returns the text for what has to happen before the answer applies.
 pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
     let first = match how {
         Replacement::Rolling => {
@@ -335,11 +335,11 @@ pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
     format!("{first}; the new ones are assumed to use what the observed ones do")
 }
 
-/// Changes the requests as they were typed.
+/// Changes the requests as typed.
 ///
 /// # Errors
 ///
-/// The pods have no such container, it is not known which is meant, or something is set twice.
+/// The pods have no such container, the container is ambiguous, or something is set twice.
 pub(super) fn set_typed(
     input: &mut Input,
     was: &[Shared<Pod>],
@@ -407,14 +407,14 @@ pub(super) struct TypedRequest {
     to: RequestChange,
     /// The value.
     text: String,
-    /// The flag with all that was typed for it.
+    /// The flag with its full text.
     flag: String,
 }
 
 /// The forms that the value of a request has.
 const FORMS: &str = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
 
-/// The forms of the whole.
+/// The forms of a request with its resource and container.
 const EXAMPLES: &str = "such as cpu=250m, or app=cpu=250m for one container";
 
 impl TypedRequest {
@@ -486,8 +486,8 @@ impl TypedRequest {
         }
     }
 
-    /// What the pods are given. Without a container, a change is one of every request, and an amount that
-    /// of the pod as a whole if that is what the controller counts.
+    /// Returns the new requests of the pods. Without a container, a change applies to every request, and an
+    /// amount to the pod as a whole if the controller counts that.
     fn of_pods(
         &self,
         snapshot: &Snapshot,
@@ -564,7 +564,7 @@ impl TypedRequest {
     }
 }
 
-/// The containers of some pods, without those that only start them up unless `starting`.
+/// Returns the containers of some pods, without init containers unless `starting`.
 fn containers<'p>(pods: &[&'p Shared<Pod>], starting: bool) -> impl Iterator<Item = &'p Container> {
     pods.iter().flat_map(move |pod| pod.running(starting))
 }
@@ -573,8 +573,8 @@ fn names<'p>(containers: impl Iterator<Item = &'p Container>) -> BTreeSet<&'p st
     containers.map(|own| &*own.name).collect()
 }
 
-/// Makes sure that some pod has a container of a name, which may be one that only starts it up if
-/// `starting`. `typed` is what names it.
+/// Checks that some pod has a container of this name, which may be an init container if `starting`. `typed`
+/// is the text that names it.
 pub(super) fn has_container(
     pods: &[&Shared<Pod>],
     name: &str,

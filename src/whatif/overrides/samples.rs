@@ -1,5 +1,5 @@
-//! The values of a metric, pod by pod, wherever a snapshot holds them: in the answer of the resource
-//! metrics API, which all resources share, or in that to the metric alone.
+//! The values of a metric, pod by pod, wherever a snapshot holds them: in the answer of the resource metrics
+//! API, which all resources share, or in the answer to that metric alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 
-/// What a metric is read from.
+/// The source of a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::whatif) enum SampleSource {
     /// The usage of each pod, or of one of its containers.
@@ -23,11 +23,11 @@ pub(in crate::whatif) enum SampleSource {
     },
     /// A value for each pod.
     Pods,
-    /// A value for an object, which is asked for in these words.
+    /// A value for an object; the text is the request for it.
     Object(String),
     /// Values whose sum counts.
     External(String),
-    /// Nothing that is known.
+    /// Nothing known.
     None,
 }
 
@@ -66,7 +66,7 @@ impl SampleSource {
         }
     }
 
-    /// What a server says that cannot answer.
+    /// Returns the message of a server that cannot answer.
     pub(in crate::whatif) fn failure(&self) -> String {
         let asked = match self {
             Self::Resource { .. } => "pods.metrics.k8s.io".to_owned(),
@@ -101,7 +101,7 @@ pub(in crate::whatif) fn samples(
     }
 }
 
-/// Changes the value of each pod that has one; none takes it away.
+/// Changes the value of each pod that has one; `None` removes it.
 pub(super) fn change(
     snapshot: &mut Snapshot,
     index: usize,
@@ -127,7 +127,7 @@ pub(super) fn change(
     }
 }
 
-/// Gives those of some pods that have no value one, measured now, which is set afterwards.
+/// Gives those pods that have no value one, measured now; it is set afterwards.
 pub(super) fn fill(
     snapshot: &mut Snapshot,
     index: usize,
@@ -169,7 +169,7 @@ pub(super) fn fill(
                         item.containers.push(usage);
                     }
                 }
-                // What is set for the whole pod is split as this is: by the requests, as nothing was measured.
+                // A value for the whole pod is split in this proportion: by requests, as nothing was measured.
                 for usage in &mut item.containers {
                     if usage.get(name).is_none()
                         && container.as_deref().is_none_or(|only| only == &*usage.name)
@@ -218,7 +218,7 @@ pub(super) fn unmeasured(pod: &Pod, namespace: &str, now: Timestamp) -> PodMetri
     }
 }
 
-/// The selector of the target's pods, or why it is unknown.
+/// Returns the selector of the target's pods, or the reason why it is unknown.
 pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
     match snapshot.selector() {
         Ok(selector) if selector.as_str().is_empty() => {
@@ -235,7 +235,7 @@ pub(super) fn is_running(pod: &Pod) -> bool {
     pod.phase == Phase::Running && pod.deletion_timestamp.is_none()
 }
 
-/// Changes what a pod or its container uses. Of a pod, each container keeps its part.
+/// Changes the usage of a pod or its container. If it is a pod, each container keeps its share.
 fn set_usage(
     pod: &mut PodMetrics,
     resource: &str,

@@ -1,5 +1,5 @@
-//! Changes the spec of the HPA: a bound, a target, a field, or all of it for a candidate. As in an update, the
-//! API server's code fills in defaults and may reject it.
+//! Changes the spec of the HPA: a bound, a target, a field, or all of it for a candidate. As in an update,
+//! the API server's code fills in defaults and may reject the spec.
 
 use std::fmt;
 
@@ -29,17 +29,17 @@ use crate::snapshot::note::Note;
 use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, UnreadCause};
 use crate::whatif::unit;
 
-/// The item of what is assumed with a manifest.
+/// The item of an override by a manifest.
 pub const MANIFEST: &str = "HPA";
 
 /// The flag that sets a field.
 const SET: &str = "--set ";
 
-/// What is assumed of the spec.
+/// The changes that are assumed for the spec.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SpecChanges {
     pub(super) candidate: Option<Candidate>,
-    /// Whether the pods stay those of the running template, whatever the candidate's makes of them.
+    /// Whether the pods stay those of the running template, whatever the candidate's template would make of them.
     pub(super) keeps_template: bool,
     fields: Vec<Patch>,
     targets: Vec<(NamedMetric, TypedTarget)>,
@@ -54,7 +54,7 @@ struct TypedTarget {
     typed: String,
 }
 
-/// What a metric is compared with.
+/// A new target of a metric.
 #[derive(Debug, Clone)]
 enum NewTarget {
     /// A share of the request.
@@ -73,7 +73,7 @@ struct Patch {
     /// As it was typed.
     item: String,
     text: String,
-    /// What stands before it in messages: the flag, unless it is one of `--vary`.
+    /// The prefix in messages: the flag, or nothing for `--vary`.
     flag: &'static str,
 }
 
@@ -98,7 +98,7 @@ impl SpecChanges {
         Ok(changes)
     }
 
-    /// Adds `PATH=VALUE`, which messages call what it is with the flag before it.
+    /// Adds `PATH=VALUE`; messages call it by its text with the flag before it.
     pub(super) fn add_field(&mut self, text: &str, flag: &'static str) -> Result<(), Error> {
         let field = Patch::read(text, flag)?;
         let mut fields = self.fields.iter();
@@ -162,7 +162,7 @@ impl SpecChanges {
         };
         let place = overrides.len();
         let set = self.set(&before, &mut input.snapshot, overrides)?;
-        // What is set on top is said as it was typed.
+        // Fields that are set on top are reported as they were typed.
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
@@ -180,7 +180,7 @@ impl SpecChanges {
         Ok(())
     }
 
-    /// Sets the fields and targets that were typed; with their paths.
+    /// Sets the fields and targets that were typed, and returns their paths.
     fn set(
         &self,
         before: &HpaSpec,
@@ -209,7 +209,7 @@ impl SpecChanges {
         Ok(paths)
     }
 
-    /// Sets the target of a metric at its place; `taken` are the paths of those that are set.
+    /// Sets the target of a metric at its place; `taken` are the paths that are already set.
     fn set_target(
         &self,
         typed: &TypedTarget,
@@ -279,7 +279,7 @@ impl SpecChanges {
         }
         let changed: HpaSpec = crate::apimachinery::json::decode(&json.to_string())
             .map_err(|e| self.undecodable(&e.to_string()))?;
-        // What the spec does not have is lost on the way.
+        // Fields that the spec does not have are lost on the way.
         let kept = to_json(&changed)?;
         for field in &self.fields {
             let empty = matches!(&field.value, Json::Null)
@@ -297,7 +297,7 @@ impl SpecChanges {
         let error = Error::usage(format!(
             "{flag}the API server would reject the spec: {cause}"
         ));
-        // A word of a field that takes none is the likely cause.
+        // The likely cause is a string for a field that does not accept one.
         match self.fields.iter().find(|field| field.value.is_string()) {
             Some(field) => error.hint(format!(
                 "{} is text, because it is no JSON; a number has no unit (300), a list is like \
@@ -309,8 +309,8 @@ impl SpecChanges {
     }
 }
 
-/// Replaces the HPA with a candidate, and adds those of its manifests that scale the same target;
-/// with the fields that differ.
+/// Replaces the HPA with a candidate, adds those of its manifests that scale the same target, and returns the
+/// fields that differ.
 fn replace(
     candidate: &Candidate,
     chosen: &Chosen<'_>,
@@ -394,7 +394,7 @@ fn replace(
     Ok(differences)
 }
 
-/// Says whether a manifest is of another name or namespace than the HPA.
+/// Returns a note if a manifest has another name or namespace than the HPA.
 fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
     let metadata = &manifest.object()?.metadata;
     let namespace = match &*metadata.namespace {
@@ -403,7 +403,7 @@ fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
     };
     manifest.check_metadata(namespace)?;
     let name = match &*metadata.name {
-        // The API server adds to it.
+        // The API server adds a suffix.
         "" => format!("{}…", metadata.generate_name),
         own => own.to_owned(),
     };
@@ -564,7 +564,7 @@ impl NewTarget {
         target.ok_or_else(|| Error::usage(format!("{typed}: {text} is not a target")).hint(TARGETS))
     }
 
-    /// Sets the target of a metric, of the same type where the value leaves that open.
+    /// Sets the target of a metric, of the same type if the value does not determine it.
     fn set(&self, metric: &mut MetricSpec, label: &str) -> Result<(), Error> {
         let of_resource = metric.is_resource();
         let Some(target) = metric.target_mut() else {
@@ -651,7 +651,7 @@ impl Patch {
                 return Err(form("unexpected text after ]"));
             }
         }
-        // What is no JSON is text: a quantity, a word.
+        // A value that is not JSON is text: a quantity, a word.
         let json = serde_json::from_str(value).unwrap_or_else(|_| Json::String(value.to_owned()));
         Ok(Self {
             path: steps,
@@ -662,7 +662,7 @@ impl Patch {
         })
     }
 
-    /// Whether a spec may have it: some value stays there.
+    /// Whether a spec may have this field: some value for it survives decoding.
     fn is_of_spec(&self, spec: &Json) -> Result<bool, Error> {
         for probe in [
             json!(1),
@@ -687,7 +687,7 @@ impl Patch {
         Ok(false)
     }
 
-    /// That a spec has no such field, with the one that may be meant.
+    /// Returns the error for a field that the spec does not have, with the one that may be meant.
     fn unknown(&self, spec: &Json) -> Error {
         let mut typed = spec.clone();
         let meant = match self.set(&mut typed) {
@@ -721,7 +721,7 @@ impl Patch {
         spec.is_ok_and(|spec| spec.metrics.iter().any(is_it))
     }
 
-    /// Makes sure that a value that is an object or a list has no unknown fields inside.
+    /// Checks that a value that is an object or a list has no unknown fields inside.
     fn check_inside(&self, spec: &Json) -> Result<(), Error> {
         if !self.value.is_object() && !self.value.is_array() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Pods of a target that the input lacks, as beside a manifest: ready, alike, as the template of the workload
-//! makes them, and as many as are typed or as the workload states.
+//! Pods of a target that the input lacks, as with a manifest: ready, alike, as the workload's template makes
+//! them, and as many as are typed or as the workload states.
 
 use std::collections::BTreeSet;
 
@@ -24,21 +24,21 @@ use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::AssumedValue;
 
-/// The label of pods of which not even the workload is known.
+/// The label of pods whose workload is not known either.
 const LABEL: &str = "assumed-target=true";
-/// The container of such pods, where nothing names one.
+/// The name of the container in such pods, if nothing names one.
 const CONTAINER: &str = "container";
 
-/// What else is known of the values of metrics, and of the pods.
+/// The other known values of metrics, and facts about the pods.
 #[derive(Debug, Clone)]
 pub struct KnownValues<'v> {
     /// Metrics of candidates.
     pub also: &'v [MetricSpec],
     /// The values of a run.
     pub trace: Option<&'v Trace>,
-    /// Whether a Prometheus is asked for values, which states amounts.
+    /// Whether a Prometheus is queried for values, which are amounts.
     pub is_asked: bool,
-    /// The manifests of all candidates: if the input lacks the target, they say what it is like.
+    /// The manifests of all candidates: if the input lacks the target, they describe it.
     pub candidates: Vec<&'v Candidate>,
 }
 
@@ -48,8 +48,8 @@ pub struct KnownValues<'v> {
 ///
 /// # Errors
 ///
-/// Nothing says how many there are, or what they request where an amount is compared with a share; or the API
-/// server would reject the target.
+/// The number of pods is not known, or not their requests while an amount is compared with a share; or the
+/// API server would reject the target.
 pub fn suppose_pods(
     input: &mut Input,
     assumptions: &Assumptions,
@@ -146,7 +146,7 @@ pub fn suppose_pods(
     Ok(())
 }
 
-/// The scale of a target, as far as it is known, and the selector of its pods; `None` if only the selector is unknown.
+/// Returns the known scale of a target, and the selector of its pods; `None` if only the selector is unknown.
 fn known_scale(
     snapshot: &Snapshot,
     workload: Option<&Workload>,
@@ -196,7 +196,7 @@ fn unknown_replicas(
     })
 }
 
-/// Puts pods into the input, and what follows from their number.
+/// Puts pods into the input, and adjusts everything that depends on their number.
 fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     let was = input.snapshot.clone();
     let Input {
@@ -222,7 +222,7 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     }
     snapshot.scale = Ok(scale);
     if supposed.count <= 0 {
-        // Then there is nothing to measure.
+        // Without pods, there is nothing to measure.
         for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics) {
             if answer.is_missing() && !spec.is_total() {
                 *answer = if spec.is_resource() {
@@ -241,7 +241,7 @@ fn place(input: &mut Input, pod: &Pod, scale: Scale, supposed: SupposedPods) {
     input.remark_anew(&was);
 }
 
-/// Answers metrics of a container that the pods do not have: whatever they use, none of it is the container's.
+/// Answers metrics of a container that the pods do not have: none of their usage is the container's.
 fn answer_for_no_container(snapshot: &mut Snapshot) {
     let Some(pod) = snapshot.pods.first() else {
         return;
@@ -263,7 +263,7 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
     }
 }
 
-/// Gives the target of pods that the input has the replicas that are typed, if it states none.
+/// Sets the replicas of a target whose pods the input has to the typed number, if the target states none.
 fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<(), Error> {
     let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
         return Ok(());
@@ -278,7 +278,7 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
 ///
 /// # Errors
 ///
-/// They differ in what the pods are like, so that it is unknown what runs now.
+/// The manifests disagree about the pods, so that the running ones are unknown.
 fn of_candidates<'v>(
     hpa: &Hpa,
     assumptions: &Assumptions,
@@ -336,8 +336,8 @@ fn unlabeled_pod(workload: &Workload) -> Option<Pod> {
     })
 }
 
-/// Adds to a hint that the manifest of a target says the same, if it does: the replicas and the pods of a custom
-/// resource may be anywhere in it.
+/// Adds to a hint that the target's manifest would supply the same, if it would: the replicas and the pods of
+/// a custom resource may be anywhere in it.
 fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
     if has_own_scale(target.group(), &target.kind) {
         format!("{hint}, or add the manifest of the target with another -f")
@@ -391,7 +391,7 @@ fn scale_with(replicas: i32, selector: ScaleSelector) -> Scale {
     }
 }
 
-/// Notes that the status of a workload has replicas that are not ready.
+/// Returns a note if the status of a workload has replicas that are not ready.
 fn some_not_ready(workload: &Workload) -> Option<Note> {
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
@@ -404,8 +404,8 @@ fn some_not_ready(workload: &Workload) -> Option<Note> {
     (ready < replicas).then(|| Note::new(text))
 }
 
-/// A pod of which nothing is known but the HPA: with the containers that metrics and flags name, and requests of
-/// what shares are given.
+/// Returns a pod for which only the HPA is known: with the containers that metrics and flags name, and with
+/// requests for the resources that are given as shares.
 fn bare(
     assumptions: &Assumptions,
     hpa: &Hpa,
@@ -476,7 +476,7 @@ fn bare(
     ))
 }
 
-/// What gives a resource an amount, if anything does.
+/// Returns the source of an amount of a resource, if there is one.
 fn amount_of(
     resource: &str,
     assumptions: &Assumptions,

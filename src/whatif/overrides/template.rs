@@ -1,6 +1,6 @@
-//! The pods as another template of their workload makes them: its requests, its containers and sidecars,
-//! and its labels. Only what differs from the running template changes: the rest of a pod may come from
-//! what admits pods, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
+//! The pods as another template of their workload makes them: its requests, its containers and sidecars, and
+//! its labels. Only differences from the running template apply: other parts of a pod may come from
+//! admission, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -26,10 +26,10 @@ use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 
-/// The item of what is assumed with a template.
+/// The item of an override by a template.
 pub const TEMPLATE: &str = "template";
 
-/// Which of the two lists of a pod a container is in.
+/// One of the two container lists of a pod.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ContainerList {
     Containers,
@@ -51,7 +51,7 @@ impl ContainerList {
         }
     }
 
-    /// What a container of it is called.
+    /// Returns the term for a container in this list.
     fn sort(self, container: &Container) -> &'static str {
         match self {
             Self::Containers => "container",
@@ -61,11 +61,11 @@ impl ContainerList {
     }
 }
 
-/// Makes the pods those of the manifest of their workload.
+/// Replaces the pods with those of their workload's manifest.
 ///
 /// # Errors
 ///
-/// The API server would reject it, or it is not known which pods the target has.
+/// The API server would reject it, or the target's pods are not known.
 pub(super) fn apply(
     input: &mut Input,
     manifest: &WorkloadManifest,
@@ -144,7 +144,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Makes sure that the manifest of a workload that runs keeps its selector.
+/// Checks that the manifest of a running workload keeps its selector.
 fn check_selector(
     input: &Input,
     manifest: &Workload,
@@ -165,7 +165,7 @@ fn check_selector(
     keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
 }
 
-/// Notes what is to be said of a manifest wherever it applies, and which replicas it states.
+/// Adds the notes on a manifest that apply in any case, and the replicas that it states.
 fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
     let mut notes = manifest.notes()?;
     let WorkloadManifest {
@@ -204,7 +204,7 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
     Ok(())
 }
 
-/// Changes the requests, and says which containers change; with notes.
+/// Changes the requests, and returns the containers that change, with notes.
 fn change(
     input: &mut Input,
     made: &[RevisionPods<'_>],
@@ -258,8 +258,8 @@ fn change(
     Ok(notes)
 }
 
-/// Whether the usage of a container matters to metrics, of which the values of some are stated otherwise, by their
-/// places.
+/// Whether the usage of a container matters to metrics; `is_stated` tells, by place, whether a metric's
+/// values are stated otherwise.
 pub(crate) fn matters(
     metrics: &[MetricSpec],
     container: &str,
@@ -273,7 +273,7 @@ pub(crate) fn matters(
         .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
 }
 
-/// Says that containers have no usage yet, and which flags state it.
+/// Returns the text that containers have no usage yet, and which flags state it.
 fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
     let first = containers.first().map_or("", |first| first);
     let flags: Vec<String> = ["cpu", "memory"]
@@ -297,7 +297,7 @@ fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
     )
 }
 
-/// Drops from the notes which containers have no usage those whose usage is stated, also by the columns of a
+/// Drops from the notes about containers without usage those whose usage is stated, also by the columns of a
 /// trace, or does not matter.
 pub(crate) fn drop_known(
     snapshot: &Snapshot,
@@ -320,9 +320,9 @@ pub(crate) fn drop_known(
     });
 }
 
-/// The pods that were made of one template, and what another one makes of them.
+/// The pods that were made from one template, and the changes that another one makes to them.
 struct RevisionPods<'p> {
-    /// The template that they were made of; `None` if it is unknown.
+    /// The template that they were made from; `None` if it is unknown.
     before: Option<Pod>,
     /// The pods by name, as they were observed.
     pods: BTreeMap<&'p str, &'p Pod>,
@@ -338,7 +338,7 @@ impl<'p> RevisionPods<'p> {
         };
         for pod in pods {
             let mut new = new_requests(pod, template, false);
-            // Of a container that was injected so far, the template now states the requests.
+            // The template now states the requests of a container that was previously injected.
             new.retain(|own| {
                 before.as_ref().is_none_or(|before| {
                     own.container
@@ -365,7 +365,7 @@ impl<'p> RevisionPods<'p> {
         }
     }
 
-    /// Whether a pod has another request than the template that it was made of: what has set it, such as a
+    /// Whether a pod has another request than the template that it was made from: whatever set it, such as a
     /// VerticalPodAutoscaler, will set it again.
     fn is_set_elsewhere(&self, new: &NewRequest, pod: &Pod) -> bool {
         let Some(stated) = self.before.as_ref().and_then(|before| new.request(before)) else {
@@ -375,7 +375,7 @@ impl<'p> RevisionPods<'p> {
             .is_some_and(|own| own.milli_value() != stated.milli_value())
     }
 
-    /// Whether a request becomes that of a pod.
+    /// Whether a pod gets a request.
     fn makes(&self, new: &NewRequest, pod: &Pod) -> bool {
         let is_same = |own: &NewRequest| {
             (&own.container, &own.resource, &own.to) == (&new.container, &new.resource, &new.to)
@@ -385,7 +385,7 @@ impl<'p> RevisionPods<'p> {
             && self.requests.iter().any(is_same)
     }
 
-    /// The requests that any of the pods is given, or all if there are none.
+    /// Returns the requests that any of the pods gets, or all if there are no pods.
     fn requests(&self) -> impl Iterator<Item = &NewRequest> {
         self.requests.iter().filter(|new| {
             let mut pods = self.pods.values();
@@ -393,7 +393,8 @@ impl<'p> RevisionPods<'p> {
         })
     }
 
-    /// The containers, `None` for the pod as a whole, and resources whose requests something else sets.
+    /// Returns the containers (`None` for the pod as a whole) and resources whose requests are set by something
+    /// else.
     fn set_elsewhere(&self) -> impl Iterator<Item = (Option<Box<str>>, ResourceName)> {
         let set = self.requests.iter().filter(|new| {
             let mut pods = self.pods.values();
@@ -402,8 +403,8 @@ impl<'p> RevisionPods<'p> {
         set.map(|new| (new.container.clone(), new.resource.clone()))
     }
 
-    /// Changes the pods otherwise, and takes the usage of containers that go with them. Whether there is anything
-    /// to change.
+    /// Makes the other changes to the pods, and removes the usage of containers that go away. Returns whether
+    /// there is anything to change.
     fn make(&self, snapshot: &mut Snapshot) -> bool {
         if self.changes.is_empty() || self.pods.is_empty() {
             return false;
@@ -433,7 +434,7 @@ impl<'p> RevisionPods<'p> {
     }
 }
 
-/// Returns the pods of the target by the template that they were made of: that of the target, or of an earlier
+/// Returns the pods of the target by the template that they were made from: the target's, that of an earlier
 /// revision whose ReplicaSet is known, or an unknown one.
 fn by_template<'p>(
     input: &Input,
@@ -461,7 +462,7 @@ fn by_template<'p>(
         let place = match pod.revision().filter(|_| !is_current(pod)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
-                // The template by_revision the target itself is that by_revision the current revision.
+                // The target's own template is that of the current revision.
                 let owner = pod
                     .owner
                     .as_deref()
@@ -477,7 +478,7 @@ fn by_template<'p>(
     made
 }
 
-/// Takes away the label that a ReplicaSet adds to its template.
+/// Removes the label that a ReplicaSet adds to its template.
 fn without_revision(mut pod: Pod) -> Pod {
     let labels = pod
         .labels
@@ -487,7 +488,7 @@ fn without_revision(mut pod: Pod) -> Pod {
     pod
 }
 
-/// What pods keep whose template is unknown, beside what is in another one.
+/// Returns a note on what pods with an unknown template keep in addition to what is in another one.
 fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
     let (mut kept, mut requests) = (Vec::<String>::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
@@ -517,8 +518,8 @@ fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]
     (!kept.is_empty()).then(|| Note::new(text))
 }
 
-/// Says who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
-/// not state them any more. The API server keeps what it applied if someone else owns it as well.
+/// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the
+/// manifest no longer states them. The API server keeps an applied value if someone else owns it as well.
 fn resets_replicas(running: &Metadata) -> Option<String> {
     let owners: Vec<&ManagedFieldsEntry> = running
         .managed_fields
@@ -539,19 +540,19 @@ fn resets_replicas(running: &Metadata) -> Option<String> {
         let manager = &it.manager;
         format!("and {manager} has stated them so far: applied, they are reset to 1")
     });
-    // Who scales takes the field from its owner, but not from what was applied last.
+    // A scaler takes over the field from its owner, but it stays in the last applied manifest.
     let is_applied = running.annotations.last_applied_states_replicas();
     let applied = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
     manager.or(is_applied.then(|| applied.to_owned()))
 }
 
-/// Whether the input says what the target is like that runs, rather than the candidate.
+/// Whether the input describes the running target, rather than the candidate.
 fn runs(input: &Input) -> bool {
     let supposed = input.surroundings.supposed.as_ref();
     supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget)
 }
 
-/// Makes sure that a manifest keeps the selector: workloads in `apps` cannot change theirs.
+/// Checks that a manifest keeps the selector: workloads in `apps` cannot change theirs.
 fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Result<(), Error> {
     let selector = manifest
         .selector
@@ -571,9 +572,9 @@ fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Resul
     ))
 }
 
-/// A pod as the API server makes it of a template: what has a limit and no request requests the limit, and a
-/// pod that has limits as a whole requests what its containers request together, or else those limits
-/// (`SetDefaults_Pod`, `defaultPodRequests`).
+/// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
+/// the limit, and a pod with pod-level limits requests the sum of its containers' requests, or else those
+/// limits (`SetDefaults_Pod`, `defaultPodRequests`).
 pub(super) fn as_pod(template: &Pod) -> Pod {
     let mut pod = template.clone();
     for Container {
@@ -616,8 +617,8 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p Container)> 
     containers(pod).find(|(_, container)| *container.name == *name)
 }
 
-/// The requests that a pod has and the same container of a template lacks, of the resources that metrics are
-/// about: container and resource.
+/// Returns the requests that a pod has and the same container of a template lacks, of the metrics' resources:
+/// container and resource.
 fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
     let resources: BTreeSet<&str> = metrics
         .iter()
@@ -637,8 +638,8 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(Stri
     kept.collect()
 }
 
-/// The requests of a template that a pod, or the template before it, does not have. What it leaves out
-/// goes only where `is_template` says that it was stated before.
+/// Returns the requests of a template that a pod, or the previous template, does not have. A request that the
+/// template leaves out is removed only if `is_template`, that is, if it was stated before.
 fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
     let pairs = containers(template).filter_map(|(_, container)| {
         let (_, before) = find(before, &container.name)?;
@@ -682,7 +683,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
     requests
 }
 
-/// What else a template changes of a pod.
+/// A change that a template makes to a pod's containers.
 #[derive(Debug, Clone, PartialEq)]
 enum ContainerChange {
     Add(ContainerList, Container),
@@ -699,8 +700,8 @@ enum ContainerChange {
     },
 }
 
-/// What else a template changes of a pod, or of the template before it: labels only where it keeps its
-/// pods, since the API server would reject it otherwise.
+/// Returns the other changes that a template makes to a pod or to the previous template: labels only if it
+/// keeps its pods, since the API server would otherwise reject it.
 fn changes(
     before: &Pod,
     template: &Pod,

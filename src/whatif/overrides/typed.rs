@@ -1,4 +1,4 @@
-//! What was typed after the flags of `predict`, read before anything is asked of a cluster.
+//! The values of the flags of `predict`, parsed before the cluster is queried.
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
@@ -14,40 +14,40 @@ use crate::snapshot::surroundings::Workload;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
-/// Everything that is assumed.
+/// All assumptions.
 #[derive(Debug, Clone, Default)]
 pub struct Assumptions {
     pub(super) spec: SpecChanges,
     pub(super) requests: Vec<TypedRequest>,
     pub(super) pods: PodChanges,
     pub(super) metrics: Vec<Assigned>,
-    /// The same for single pods, by name.
+    /// The values that are assumed for single pods, by name.
     pub(super) of_pods: Vec<(String, Assigned)>,
-    /// Metrics of a candidate that is played too: what is assumed of them is left out where the spec does
-    /// not have them.
+    /// Metrics of a candidate that is played too: assumptions about them are left out for a spec that does not
+    /// have them.
     pub(super) elsewhere: Vec<MetricSpec>,
-    /// The containers that only its pods have, alike.
+    /// The containers that only that candidate's pods have, treated likewise.
     pub(super) containers_elsewhere: Vec<Box<str>>,
-    /// The flags that say all this, except manifests, each with its value as a word of a shell.
+    /// The flags for all this, except manifests, each with its value quoted for a shell.
     flags: Vec<(&'static str, String)>,
 }
 
 /// The flags about the spec and the requests.
 const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--request"];
 
-/// A metric with the value that is assumed of it.
+/// A metric with its assumed value.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
     pub(super) wanted: NamedMetric,
     pub(super) value: AssumedValue,
     /// The value as it was typed.
     pub(super) text: String,
-    /// The flag with all that was typed for it.
+    /// The flag with its full text.
     pub(super) flag: String,
 }
 
 impl Assumptions {
-    /// Takes a manifest for the HPA's.
+    /// Replaces the HPA's manifest.
     pub fn replace_hpa(&mut self, candidate: Candidate) {
         self.spec.candidate = Some(candidate);
     }
@@ -56,7 +56,7 @@ impl Assumptions {
     ///
     /// # Errors
     ///
-    /// Those of the flag for it, which say the same in these words.
+    /// Those of the corresponding flag, in the same words.
     pub fn vary(&mut self, path: &str, value: &str) -> Result<(), Error> {
         let (flag, text) = if let Some(metric) = path.strip_prefix("target.") {
             let text = format!("{metric}={value}");
@@ -76,7 +76,7 @@ impl Assumptions {
         Ok(())
     }
 
-    /// Whether a value is assumed for every metric of the spec as it is.
+    /// Whether a value is assumed for every metric of the current spec.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
         let whole = |own: &&Assigned| own.wanted.container.is_none();
         let fixed: Vec<usize> = self
@@ -89,13 +89,13 @@ impl Assumptions {
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
     }
 
-    /// Returns the flags of a command that assumes the same.
+    /// Returns the flags of a command with the same assumptions.
     pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
         let manifest = self.candidate().into_iter().map(Candidate::flag);
         self.flags.iter().cloned().chain(manifest).collect()
     }
 
-    /// Whether nothing is assumed of pods, their requests and metrics.
+    /// Whether nothing is assumed about pods, their requests and metrics.
     pub(super) fn needs_no_pods(&self) -> bool {
         let Self {
             requests,
@@ -107,17 +107,17 @@ impl Assumptions {
         requests.is_empty() && pods.is_none() && metrics.is_empty() && of_pods.is_empty()
     }
 
-    /// What replaces the HPA, if anything does.
+    /// Returns the candidate that replaces the HPA, if there is one.
     pub fn candidate(&self) -> Option<&Candidate> {
         self.spec.candidate.as_ref()
     }
 
-    /// Whether the HPA is assumed to have another spec, or its target pods that request something else.
+    /// Whether another spec is assumed for the HPA, or other requests for the target's pods.
     pub fn has_candidate(&self) -> bool {
         !self.spec.is_none() || !self.requests.is_empty()
     }
 
-    /// The same with the spec and the requests as they are.
+    /// Returns the assumptions without those about the spec and the requests.
     #[must_use]
     pub fn without_candidate(&self) -> Self {
         let elsewhere = self
@@ -139,7 +139,7 @@ impl Assumptions {
         without.without_containers(self)
     }
 
-    /// The same with the pods that the target has now; none where no others are assumed.
+    /// Returns the assumptions with the target's current pods; `None` if no others are assumed.
     #[must_use]
     pub fn with_running_template(&self) -> Option<Self> {
         let is_other = !self.requests.is_empty()
@@ -158,7 +158,7 @@ impl Assumptions {
         })
     }
 
-    /// The same where the pods may lack the containers of another's candidate.
+    /// Returns the assumptions for pods that may lack the containers of another candidate.
     fn without_containers(self, other: &Self) -> Self {
         let containers_elsewhere = other.spec.candidate.as_ref().map(Candidate::containers);
         Self {
@@ -176,18 +176,19 @@ impl Assumptions {
             .map(|own| &own.object)
     }
 
-    /// The same from a number of replicas on, if there is one, unless another one is assumed.
+    /// Returns the assumptions with a number of replicas to start with, if there is one, unless they already
+    /// state one.
     #[must_use]
     pub fn starting_with(mut self, replicas: Option<i32>) -> Self {
         self.pods.replicas = self.pods.replicas.or(replicas.map(ReplicasChange::To));
         self
     }
 
-    /// Reads what was typed.
+    /// Parses the typed flags.
     ///
     /// # Errors
     ///
-    /// It is not of the form that the flag has.
+    /// A value does not have the form that its flag requires.
     pub fn read(typed: &Overrides) -> Result<Self, Error> {
         let Overrides {
             requests,
@@ -264,7 +265,7 @@ fn which(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
     list.iter().map(|text| Which::read(flag, text)).collect()
 }
 
-/// Returns what was typed, flag by flag, except manifests.
+/// Returns the flags with their typed values, except manifests.
 fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
     let replicas = typed.replicas.iter().cloned().collect();
     let [min, max] =
@@ -323,7 +324,7 @@ impl Assigned {
         })
     }
 
-    /// Makes sure that the value has a unit that the metric has.
+    /// Checks that the value has a unit that fits the metric.
     pub(super) fn check_unit(&self, spec: &MetricSpec) -> Result<(), Error> {
         let Self { text, flag, .. } = self;
         let before = flag.strip_suffix(&**text).unwrap_or(flag);
@@ -331,7 +332,7 @@ impl Assigned {
             .map_err(|why| Error::usage(format!("{flag}: {why}")))
     }
 
-    /// Whether it is about one of these containers, and no pod of the target has it.
+    /// Whether it applies to one of these containers, and no pod of the target has it.
     pub(super) fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
         let Some(own) = self.wanted.container.as_deref() else {
             return false;
@@ -343,13 +344,12 @@ impl Assigned {
             })
     }
 
-    /// Whether it is about one of these metrics.
+    /// Whether it applies to one of these metrics.
     pub(super) fn is_in(&self, metrics: &[MetricSpec]) -> bool {
         self.wanted.places_in(metrics).is_ok()
     }
 
-    /// The places in the spec of the metric that is meant: several where the spec has it several
-    /// times.
+    /// Returns the places of the metric in the spec: several if the spec has it several times.
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
         self.wanted.places(snapshot).map_err(|e| {
             let message = format!("{}: {}", self.flag, e.message);

@@ -1,5 +1,5 @@
-//! What is assumed of the values of metrics, one flag after the other: which metric or container each is
-//! about, and that no two are about the same usage.
+//! The assumed values of metrics, one flag after the other: the metric or container of each, and a check that
+//! no two set the same usage.
 
 use std::collections::BTreeSet;
 
@@ -15,32 +15,32 @@ use crate::snapshot::hpa::MetricId;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::AssumedValue;
 
-/// The values that are assumed, as they are set.
+/// The assumed values, as they are set.
 pub(super) struct Values<'d> {
     was: &'d Snapshot,
     decision: &'d Decision,
-    /// The decision of the snapshot as it is before any value is set, where that is known.
+    /// The decision for the snapshot before any value is set, if it is known.
     known: Option<&'d Decision>,
     taken: Vec<Taken>,
-    /// Pods that have a value of their own, with the metric.
+    /// The pods with individually set values, with the metric.
     of_pods: Vec<(String, MetricId)>,
-    /// Metrics of pods of which only the usage of a container was set, by place in the spec.
+    /// The places in the spec of Resource metrics for which only the usage of a container was set.
     wholes: Vec<usize>,
 }
 
-/// What has a value.
+/// A metric or container whose value is set.
 struct Taken {
     source: SampleSource,
     id: MetricId,
-    /// The flag with all that was typed for it.
+    /// The flag with its full text.
     flag: String,
     label: String,
     is_missing: bool,
 }
 
-/// A container that has no metric of its own, while the HPA looks at the usage of its pods.
+/// A container without a metric of its own, while the HPA uses the usage of its pods.
 struct ContainerPart<'t> {
-    /// The place of the metric of the pods in the spec.
+    /// The place in the spec of the pods' metric.
     whole: usize,
     container: &'t str,
 }
@@ -62,7 +62,7 @@ impl<'d> Values<'d> {
         }
     }
 
-    /// Sets the value of a metric, or of a container that has none of its own.
+    /// Sets the value of a metric, or of a container without a metric of its own.
     pub(super) fn set(
         &mut self,
         snapshot: &mut Snapshot,
@@ -113,7 +113,7 @@ impl<'d> Values<'d> {
         })
     }
 
-    /// Takes the metric at a place for this value alone; with its label.
+    /// Reserves the metric at a place for this value, and returns its label.
     fn take(
         &mut self,
         snapshot: &Snapshot,
@@ -151,7 +151,7 @@ impl<'d> Values<'d> {
         Ok(label)
     }
 
-    /// Sets the value of a metric for one pod, or of a container in it that has none of its own.
+    /// Sets the value of a metric, or of a container without a metric of its own, for one pod.
     pub(super) fn set_of_pod(
         &mut self,
         snapshot: &mut Snapshot,
@@ -234,8 +234,8 @@ impl<'d> Values<'d> {
         Ok(item.of_pods([pod.into()]))
     }
 
-    /// Lets the metrics that the input lacks read the usage that was set for others: of pods whose containers all
-    /// have one, and of the only container of pods.
+    /// Lets metrics that the input lacks use the usage that was set for others: in pods whose containers all have
+    /// one, and in pods with a single container.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
         let Ok(pods) = of_target(snapshot) else {
             return;
@@ -259,7 +259,7 @@ impl<'d> Values<'d> {
         }
     }
 
-    /// Makes sure that pods are measured of which the usage of a container was set.
+    /// Checks that the pods are measured for which the usage of a container was set.
     ///
     /// # Errors
     ///
@@ -300,7 +300,7 @@ impl<'t> ContainerPart<'t> {
     }
 }
 
-/// Gives a metric that the spec has several times the answer of its first place everywhere.
+/// Copies the answer at a metric's first place to all its other places, if the spec has it several times.
 fn copy_answer(snapshot: &mut Snapshot, places: &[usize]) {
     let answer = snapshot.metrics[places[0]].clone();
     for place in &places[1..] {
@@ -309,7 +309,7 @@ fn copy_answer(snapshot: &mut Snapshot, places: &[usize]) {
 }
 
 impl Assigned {
-    /// What is assumed, in words.
+    /// Returns the text for the assumed value.
     fn words(&self) -> String {
         words(&self.value, &self.text)
     }

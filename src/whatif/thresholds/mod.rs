@@ -1,6 +1,6 @@
-//! At which values of a metric the answer changes. The engine itself is asked, again and again, with
-//! that metric at another value and everything else as it is; no formula tells what it would say, only
-//! where it is asked first.
+//! The values of a metric at which the answer changes. The engine itself is run again and again, with that
+//! metric at another value and everything else unchanged; formulas only tell which values to try first, not
+//! the answer.
 
 mod search;
 
@@ -17,21 +17,21 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::{Probe, ValueSearch};
 
-/// What the values of one metric would change.
+/// The effect of the values of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thresholds {
-    /// What it is called to people.
+    /// The metric's display name.
     pub metric: String,
     /// Its place in the spec, counted from 0.
     pub index: usize,
-    /// How amounts of it are written.
+    /// The format of its amounts.
     #[serde(skip)]
     pub format: Format,
     /// Whether its target is per replica, while its value is not.
     #[serde(skip)]
     pub divided: bool,
-    /// What is known of it.
+    /// The result of the search.
     #[serde(flatten)]
     pub found: ThresholdValues,
 }
@@ -40,31 +40,30 @@ pub struct Thresholds {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ThresholdValues {
-    /// They were found.
+    /// The values were found.
     Changes(Box<Changes>),
     /// No value can be put in its place, or none would change anything.
     Nothing {
-        /// Why.
+        /// The reason.
         error: String,
     },
 }
 
-/// The values at which something changes, in the unit.
+/// The values at which the answer changes, in the unit.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Changes {
-    /// What the values count.
+    /// The unit of the values.
     pub unit: MetricUnit,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
-    /// The highest value that was tried; none changes anything beyond that is not near the ends
-    /// of all numbers.
+    /// The highest value that was tried; none beyond it changes anything, except near the limits of the integers.
     pub up_to: i64,
-    /// The values that the metric itself takes for on target; none where no value is.
+    /// The values that the metric itself treats as on target; `None` if there are none.
     pub tolerance: Option<Span>,
-    /// From 0 on, what each value makes of the replicas.
+    /// The effect of each value on the replicas, from 0 on.
     pub bands: Vec<Band>,
-    /// From 0 on, what the metric itself asks for at each value, whatever becomes of it.
+    /// The metric's own proposal at each value, from 0 on, whatever the pass makes of it.
     pub asks: Vec<Asks>,
     /// The highest values with the lower bound.
     pub min: Reached,
@@ -74,20 +73,20 @@ pub struct Changes {
     pub lowest: RangeEnd,
     /// The pass at the highest value that was tried.
     pub highest: RangeEnd,
-    /// Replicas over values, where they were asked for.
+    /// The replicas at each value, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
 }
 
-/// What values of a metric count.
+/// The unit of a metric's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum MetricUnit {
-    /// Whole percents of what the pods request, as the controller compares them.
+    /// Whole percents of the pods' requests, as the controller compares them.
     Percent,
     /// Milli-units of each pod.
     MilliPerPod,
-    /// Milli-units in all.
+    /// Milli-units in total.
     Milli,
 }
 
@@ -106,13 +105,13 @@ pub struct Band {
     /// The values.
     #[serde(flatten)]
     pub span: Span,
-    /// What they do.
+    /// The effect of these values.
     pub effect: Effect,
-    /// Whether they do it whatever is unknown, such as what the controller remembers.
+    /// Whether they have the effect regardless of unknowns such as the controller's history.
     pub certain: bool,
 }
 
-/// What becomes of the replicas.
+/// The effect on the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Effect {
@@ -124,13 +123,13 @@ pub enum Effect {
     Adds,
 }
 
-/// Values at which the metric asks for the same kind of change.
+/// Values with the same kind of proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Asks {
     /// The values.
     #[serde(flatten)]
     pub span: Span,
-    /// What it asks for.
+    /// Its proposal.
     pub asks: Ask,
 }
 
@@ -148,14 +147,14 @@ pub enum Ask {
     More,
 }
 
-/// Where a bound is reached.
+/// The values at which a bound is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Reached {
     /// The bound.
     pub replicas: i32,
-    /// The value at which the metric asks for it or for what is beyond; none where it never does.
+    /// The value at which the metric proposes the bound or a number beyond it; `None` if it never does.
     pub proposed: Option<i64>,
-    /// The value at which the pass ends there; none where it never does.
+    /// The value at which the pass ends there; `None` if it never does.
     pub met: Option<i64>,
 }
 
@@ -163,39 +162,39 @@ pub struct Reached {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RangeEnd {
-    /// What the metric asks for; none where it cannot be evaluated.
+    /// The replicas that the metric proposes; `None` if it cannot be evaluated.
     pub proposal: Option<i32>,
     /// The replicas after the pass.
     pub replicas: i32,
-    /// Where the pass changes nothing, the time of the pass that does, if the metric stays there; none
-    /// where none does.
+    /// If the pass changes nothing, the time of the pass that does, provided that the metric stays there; `None`
+    /// if no pass does.
     #[serde(serialize_with = "crate::apimachinery::json::optional_time::serialize")]
     pub changes_at: Option<Timestamp>,
-    /// What keeps the pass from following the metric within the bounds, in order.
+    /// The reasons why the pass does not follow the metric within the bounds, in order.
     pub held_by: Vec<HeldBy>,
 }
 
-/// What keeps a pass from following a metric.
+/// A reason why a pass does not follow a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "rule", rename_all = "camelCase")]
 pub enum HeldBy {
-    /// Another metric asks for more.
+    /// Another metric proposes more.
     Metric {
-        /// What it is called to people.
+        /// The metric's display name.
         metric: String,
-        /// What it asks for.
+        /// Its proposal.
         replicas: i32,
     },
     /// Metrics failed, and without them nothing is removed.
     FailedMetrics,
-    /// What was recommended before.
+    /// Earlier recommendations within the stabilization window.
     Stabilization {
-        /// What it leaves.
+        /// The replicas that it leaves.
         replicas: i32,
     },
     /// The limit of what one pass may change.
     Rate {
-        /// What it leaves.
+        /// The replicas that it leaves.
         replicas: i32,
     },
     /// The scale cannot be written.
@@ -209,28 +208,28 @@ pub struct Curve {
     /// The values that it covers.
     #[serde(flatten)]
     pub span: Span,
-    /// The places at which anything changes; where there are very many, only some of them.
+    /// The places at which anything changes; if there are very many, only some of them.
     pub steps: Vec<CurvePoint>,
 }
 
-/// From one value on.
+/// The state from one value on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CurvePoint {
     /// The value.
     pub from: i64,
-    /// What the metric asks for, whatever is above the upper bound as one more than that; none where
-    /// it cannot be evaluated.
+    /// The replicas that the metric proposes, at most one more than the upper bound; `None` if it cannot be
+    /// evaluated.
     pub proposal: Option<i32>,
     /// The replicas after the pass.
     pub replicas: i32,
 }
 
-/// Searches the thresholds of each metric; `curve` is the place of the one whose curve is wanted.
-/// The list is empty where the pass does not look at metrics, whatever they say. Where the memory is
-/// not certain, the answers are those with the likely one, and each band says whether that matters.
+/// Searches the thresholds of each metric; `curve` is the place of the one whose curve is requested. The list
+/// is empty if the pass does not evaluate metrics, whatever their values. If the history is uncertain, the
+/// likeliest is used, and each band says whether it matters.
 ///
-/// Each value that is tried takes a pass over all metrics, so that many metrics are not all searched: those after
-/// the first hundred say so, except that of the curve.
+/// Each tried value takes a pass over all metrics, so only the first hundred metrics are searched, and that
+/// of the curve; the others say so.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let Pass {
         input, decision, ..
@@ -256,11 +255,12 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     searched.collect()
 }
 
-/// As many metrics as are searched, so that the time grows with the number of metrics and not with its square.
+/// The number of metrics that are searched, so that the time grows with the number of metrics and not with
+/// its square.
 pub(crate) const SEARCHED: usize = 100;
 
-/// Searches the thresholds of the usage of a container, with their curve, if the HPA only looks at whole
-/// pods: at the metric at this place. None where the pass does not look at metrics.
+/// Searches the thresholds of a container's usage, with their curve, if the HPA only uses whole pods, with
+/// the metric at this place. `None` if the pass does not evaluate metrics.
 pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresholds> {
     let Pass {
         input, decision, ..
@@ -282,7 +282,7 @@ pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresh
     }))
 }
 
-/// The value of a container, under the metric of whole pods at a place.
+/// Returns the value of a container, under the metric of whole pods at a place.
 fn container_value(
     snapshot: &Snapshot,
     whole: usize,
@@ -316,35 +316,35 @@ impl Thresholds {
     }
 }
 
-/// Where the proposal of one metric changes, everything else as it is.
+/// The values at which the proposal of one metric changes, with everything else unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Borders {
     /// How the values are counted.
     pub scale: UnitScale,
     /// The value in this pass, if it has one.
     pub now: Option<i64>,
-    /// The values that the metric itself takes for on target.
+    /// The values that the metric itself treats as on target.
     pub tolerance: Option<Span>,
-    /// The highest value at which it proposes fewer replicas than there are, if it does so at all lower ones.
+    /// The highest value at which it proposes fewer replicas than there are, if it also does at all lower ones.
     pub fewer: Option<i64>,
-    /// The lowest value at which it proposes more, if it does so at all higher ones.
+    /// The lowest value at which it proposes more, if it also does at all higher ones.
     pub more: Option<i64>,
 }
 
-/// How the values of a metric are counted.
+/// The scale on which the values of a metric are counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct UnitScale {
-    /// What they count.
+    /// The unit of the values.
     pub unit: MetricUnit,
-    /// How amounts are written.
+    /// The format of amounts.
     pub format: Format,
     /// Whether the target is per replica, while the value is not.
     pub divided: bool,
 }
 
 impl Borders {
-    /// Searches them for the metric at a place in the spec; none where no value can be put in its place, or where one
-    /// value for all pods leads to another answer than the values that they have.
+    /// Searches them for the metric at a place in the spec; `None` if no value can be substituted, or if one
+    /// value for all pods leads to another answer than their actual values.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
         let asked = pass
@@ -357,7 +357,7 @@ impl Borders {
         {
             return None;
         }
-        // What comes back beyond the tolerance has no one border.
+        // A proposal that returns beyond the tolerance has no single border.
         let asks = search.asks();
         let is_single = |ask| asks.iter().filter(|it| it.asks == ask).count() == 1;
         Some(Self {
@@ -459,7 +459,7 @@ fn changes(
     })
 }
 
-/// The amount that a metric is compared with; none for a percentage.
+/// Returns the target amount of a metric; `None` for a percentage.
 fn quantity(spec: &MetricSpec) -> Option<&Quantity> {
     let target = spec.target()?;
     if spec.is_total() && !spec.is_divided() {
@@ -482,7 +482,7 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
     }
 }
 
-/// What the status says of a metric, in the unit.
+/// Returns the value of a metric in the status, in the unit.
 fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
     let MetricResult::Proposal(proposal) = &step.result else {
         return None;
@@ -496,7 +496,7 @@ fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
     quantity.map(Quantity::milli_value)
 }
 
-/// What keeps the pass from following a metric within the bounds.
+/// Returns the reasons why the pass does not follow a metric within the bounds.
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;

@@ -1,8 +1,8 @@
-//! The search over the values of one metric. They fall in three classes: too low, on target, too high.
-//! The controller may jump at the borders of these, and against the direction of the value when some
-//! pods do not count, but within a class more of a metric never means fewer replicas. So two values of
-//! a class between which something that only grows is the same enclose no other; what is found is
-//! checked against that.
+//! The search over the values of one metric. They fall into three classes: too low, on target, too high. At
+//! the borders of these, the controller's answer may jump, and against the direction of the value if some
+//! pods do not count, but within a class a higher value never means fewer replicas. So if two values of a
+//! class agree in something that only grows, all values between them agree as well; the results are checked
+//! against that.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -30,28 +30,28 @@ pub(super) struct ValueSearch<'s> {
     counted: i64,
     /// The highest value tried.
     end: i64,
-    /// What was seen, by value.
+    /// The results so far, by value.
     seen: BTreeMap<i64, Probe>,
 }
 
-/// What a pass says at a value.
+/// The result of a pass at a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// Of every metric, for several may be read from what this one is.
+    /// The class of every metric, as several may read the same values as this one.
     classes: Vec<Class>,
-    /// Whether the metric counts as on target, also with what is assumed of pods without a value.
+    /// Whether the metric counts as on target, also with the values that are assumed for pods without one.
     pub(super) tolerated: bool,
     pub(super) proposal: Option<i32>,
     pub(super) replicas: i32,
 }
 
-/// How a value stands to the target.
+/// The position of a value relative to the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Class {
     Low,
     OnTarget,
     High,
-    /// It cannot be told: the metric failed.
+    /// Unknown: the metric failed.
     Failed,
 }
 
@@ -69,7 +69,7 @@ impl Class {
     }
 }
 
-/// All that the thresholds tell apart.
+/// Everything that the thresholds distinguish.
 #[derive(PartialEq, Eq)]
 struct Key {
     classes: Vec<Class>,
@@ -79,11 +79,11 @@ struct Key {
     meets: [Ordering; 2],
 }
 
-/// How many steps of a curve are searched for; of more counts, only some.
+/// How many steps of a curve are searched for; if there are more, only some are.
 const STEPS: i32 = 1000;
 
-/// Of many pods fewer, for each pass goes through all of them: this many pods in all steps, though not fewer
-/// steps than can be told apart in a chart.
+/// Each pass goes through all pods, so many pods get fewer steps: this many pods in all steps, though no
+/// fewer steps than can be distinguished in a chart.
 const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
 
@@ -116,7 +116,7 @@ impl<'s> ValueSearch<'s> {
         }
     }
 
-    /// Finds every value at which something changes that the thresholds tell apart.
+    /// Finds every value at which something changes that the thresholds distinguish.
     pub(super) fn run(&mut self, now: Option<i64>) -> Result<(), String> {
         let guess = self.begin(self.max, now)?;
         let mut places = Vec::from(self.borders_of_tolerance(guess));
@@ -129,7 +129,7 @@ impl<'s> ValueSearch<'s> {
         self.check()
     }
 
-    /// Finds only the values at which the metric itself asks for something else than there is.
+    /// Finds only the values at which the direction of the metric's own proposal changes.
     pub(super) fn run_for_asks(&mut self) -> Result<(), String> {
         let guess = self.begin(self.current, None)?;
         let [low, high] = self.borders_of_tolerance(guess);
@@ -145,8 +145,8 @@ impl<'s> ValueSearch<'s> {
         self.check()
     }
 
-    /// Looks at nothing, at the target, which is probably where it returns, and as far up as the metric
-    /// asks for no more than this many replicas.
+    /// Probes zero, the target, which is probably where the proposal returns, and upward as long as the metric
+    /// proposes no more than this many replicas.
     fn begin(&mut self, most: i32, now: Option<i64>) -> Result<i64, String> {
         let guess = self.target();
         let nothing = self.look(0)?;
@@ -165,7 +165,7 @@ impl<'s> ValueSearch<'s> {
         Ok(guess)
     }
 
-    /// Where the tolerance ends, probably.
+    /// Returns the probable ends of the tolerance.
     fn borders_of_tolerance(&self, target: i64) -> [i64; 2] {
         let Tolerances { down, up } = self.tolerances();
         [1.0 - down, 1.0 + up].map(|share| (target as f64 * share) as i64)
@@ -175,12 +175,12 @@ impl<'s> ValueSearch<'s> {
         self.snapshot.controller.tolerances(&self.snapshot.hpa.spec)
     }
 
-    /// Replicas over values, at each value where the metric asks for a new number.
+    /// Returns the replicas at each value where the metric proposes a new number.
     pub(super) fn curve(&mut self, now: Option<i64>) -> Result<Curve, String> {
         let guess = self.target();
         let beyond = self.lowest(&|seen| seen.proposal.is_some_and(|it| it > self.max));
         let wanted = beyond.unwrap_or(0).max(guess);
-        // What is far away would leave no room for what changes.
+        // A value far away would leave no room for the changes.
         let near = now.filter(|now| *now / 2 <= wanted);
         let to = near
             .unwrap_or(0)
@@ -196,7 +196,7 @@ impl<'s> ValueSearch<'s> {
         places.retain(|place| *place <= to);
         places.push(to);
         self.ask_at(&places)?;
-        // Whatever is beyond the upper bound comes to the same.
+        // All proposals beyond the upper bound are equivalent.
         let beyond = self.max.saturating_add(1);
         let proposal = |seen: &Probe| seen.proposal.map(|proposal| proposal.min(beyond));
         let counts = |seen: &Probe| {
@@ -257,7 +257,7 @@ impl<'s> ValueSearch<'s> {
             .map(|(value, _)| *value)
     }
 
-    /// What each value does.
+    /// Returns the effect of each value.
     pub(super) fn bands(&mut self) -> Result<Vec<Band>, String> {
         let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         let open = self.remembered.is_open() || unread;
@@ -283,8 +283,8 @@ impl<'s> ValueSearch<'s> {
                     });
                 }
             }
-            // Within a class, no bound of what is unknown gives fewer replicas for more of the
-            // metric either: the ends of bands and classes tell of all between them.
+            // Within a class, no bound of an unknown gives fewer replicas for a higher value either: the ends of bands
+            // and classes represent all values between them.
             let inner = place > 0
                 && [place - 1, place + 1].into_iter().all(|next| {
                     places.get(next).is_some_and(|(_, other)| {
@@ -301,7 +301,7 @@ impl<'s> ValueSearch<'s> {
         Ok(bands)
     }
 
-    /// What the metric asks for at each value.
+    /// Returns the direction that the metric proposes at each value.
     pub(super) fn asks(&self) -> Vec<Asks> {
         let mut all: Vec<Asks> = Vec::new();
         for (value, seen) in &self.seen {
@@ -325,7 +325,7 @@ impl<'s> ValueSearch<'s> {
         all
     }
 
-    /// What the metric asks for at a value, compared with the current replicas.
+    /// Returns how the metric's proposal at a value compares with the current replicas.
     pub(super) fn asks_at(&mut self, value: i64) -> Result<Option<Ordering>, String> {
         let seen = self.look(value)?;
         Ok(seen.proposal.map(|proposal| proposal.cmp(&self.current)))
@@ -351,7 +351,7 @@ impl<'s> ValueSearch<'s> {
         })
     }
 
-    /// When a later pass changes the replicas, if the metric stays at a value.
+    /// Returns when a later pass changes the replicas, if the metric stays at a value.
     fn changes_at(&mut self, value: i64, decision: &Decision) -> Result<Option<Timestamp>, String> {
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
         let upcoming = Outlook::new(snapshot, self.remembered, decision).upcoming;
@@ -367,7 +367,7 @@ impl<'s> ValueSearch<'s> {
         Ok(range.is_none_or(|range| same(range.min) && same(range.max)))
     }
 
-    /// Where the metric is on target, probably.
+    /// Returns the value at which the metric is probably on target.
     fn target(&self) -> i64 {
         let spec = &self.snapshot.hpa.spec.metrics[self.index];
         let Some(target) = spec.target() else {
@@ -395,17 +395,17 @@ impl<'s> ValueSearch<'s> {
         value.clamp(1, self.dial.end().max(1))
     }
 
-    /// The value that asks for a count, probably.
+    /// Returns the value at which the metric probably proposes a count.
     fn guess_for(&self, target: i64, count: i64) -> i64 {
         let counted = i128::from(self.counted.max(1));
         let value = i128::from(target) * i128::from(count.max(0)) / counted;
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Looks for a value at which the metric asks for more than this many replicas, or for more than any. It
-    /// stops where the controller's integers probably do not hold what would be asked for.
+    /// Searches for a value at which the metric proposes more than this many replicas, if there is one. It stops
+    /// where the controller's integers probably overflow.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
-        // The metric is silent up to the end of its tolerance.
+        // The metric proposes no change up to the end of its tolerance.
         let tolerated = self.tolerances().up.min(f64::from(i32::MAX)) as i64;
         let times = i64::from(self.max)
             .saturating_add(2)
@@ -449,7 +449,7 @@ impl<'s> ValueSearch<'s> {
         Ok(())
     }
 
-    /// Halves every gap between values that are not the same.
+    /// Halves every gap between values with different results.
     fn refine<K: PartialEq>(
         &mut self,
         to: i64,
@@ -469,7 +469,7 @@ impl<'s> ValueSearch<'s> {
         Ok(())
     }
 
-    /// Whether what was seen is as orderly as the search assumes.
+    /// Checks that the results are as orderly as the search assumes.
     fn check(&self) -> Result<(), String> {
         let mut pairs = self.seen.values().zip(self.seen.values().skip(1));
         let is_orderly = pairs.all(|(last, seen)| {

@@ -1,5 +1,5 @@
-//! A run, pass by pass: what the controller decides goes into the cluster of the next pass, and what it
-//! remembers and writes goes with it.
+//! A run, pass by pass: the controller's decision goes into the cluster of the next pass, and so do its
+//! history and its writes.
 
 use jiff::SignedDuration;
 
@@ -20,11 +20,11 @@ pub struct Course<'p> {
     /// The replicas before the pass.
     before: i32,
     after_first: SignedDuration,
-    /// How many passes there were before.
+    /// The number of passes before.
     passes: i64,
     /// The next of the player's settings.
     next_setting: usize,
-    /// The next of its changes to 0 and from it.
+    /// The index of the next time when someone else scales to 0 or back.
     next_sleep: usize,
     /// The changes under the present load.
     changes: Vec<(i32, i32)>,
@@ -33,16 +33,16 @@ pub struct Course<'p> {
 }
 
 impl Player {
-    /// The passes over a snapshot, at the first of them. None where the scale cannot be read.
+    /// Starts the passes on a snapshot, at the first of them. `None` if the scale cannot be read.
     pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
         Course::new(self, snapshot, first)
     }
 
-    /// Plays what follows on the first pass over a snapshot. Nothing where the scale cannot be read.
+    /// Plays the passes that follow the first one on a snapshot. `None` if the scale cannot be read.
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// The run needs more pods than can be played.
     pub fn play(&self, snapshot: &Snapshot, first: &Decision) -> Result<Option<Timeline>, Error> {
         let Some(mut course) = self.start(snapshot, first.clone()) else {
             return Ok(None);
@@ -81,22 +81,22 @@ impl<'p> Course<'p> {
         Some(course)
     }
 
-    /// What the pass decided, with every step.
+    /// The decision of the pass, with every step.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// What the pass ran on.
+    /// The snapshot that the pass ran on.
     pub fn snapshot(&self) -> &Snapshot {
         &self.world.snapshot
     }
 
-    /// How long after the first pass it is.
+    /// The time since the first pass.
     pub fn after_first(&self) -> SignedDuration {
         self.after_first
     }
 
-    /// How many pods are about to become ready.
+    /// The number of pods that are about to become ready.
     pub(super) fn starting(&self) -> usize {
         self.world.starting()
     }
@@ -107,7 +107,7 @@ impl<'p> Course<'p> {
     }
 
     /// Whether nothing is left that could change the replicas while the load stays as it is. Known once
-    /// [`Course::go_on`] has said that it is over.
+    /// [`Course::go_on`] has returned `false`.
     pub fn is_settled(&self) -> bool {
         self.is_settled
     }
@@ -121,7 +121,7 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// What came of a rollout, if one has begun.
+    /// The result of a rollout, if one has begun.
     pub(super) fn rolled(&self) -> Option<Rolled> {
         self.world.rolled()
     }
@@ -139,7 +139,7 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// What the pass made of the replicas, and why; it may have kept them.
+    /// Returns the change of the replicas by the pass, with its reason; the pass may have kept them.
     pub fn change(&self) -> PassChange {
         PassChange::of(&self.decision, self.world.snapshot.now, self.before)
     }
@@ -154,11 +154,11 @@ impl<'p> Course<'p> {
         self.decision.replicas_after().unwrap_or(self.before)
     }
 
-    /// Goes to the next pass. False where it is over: it stays at the last one.
+    /// Goes to the next pass. Returns false if the run is over: it stays at the last one.
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// The run needs more pods than can be played.
     pub fn go_on(&mut self) -> Result<bool, Error> {
         let Player {
             settings,
@@ -171,7 +171,7 @@ impl<'p> Course<'p> {
             .after_first
             .saturating_add(self.world.snapshot.controller.sync_period);
         let is_over = self.is_over(next);
-        // With a load that stays, nothing comes after a rest.
+        // With a constant load, nothing comes after a rest.
         let is_steady = self.next_setting == settings.len() && self.next_sleep == sleeps.len();
         if (is_over || is_steady)
             && self.before == replicas
@@ -184,8 +184,7 @@ impl<'p> Course<'p> {
             return Ok(false);
         }
         self.world.reveal();
-        // What the controller writes while a metric is unread is not known; the status before it
-        // stays.
+        // The status that the controller writes while a metric is unread is not known; the previous one stays.
         if let Some(status) = self.decision.outcome.status.take() {
             self.world.snapshot.hpa.status = status;
         }
@@ -210,7 +209,7 @@ impl<'p> Course<'p> {
             self.next_setting += 1;
             self.changes.clear();
         }
-        // As long as pods are replaced, what changes may lead to more.
+        // While pods are being replaced, a change may lead to more.
         if self.world.is_rolling() {
             self.changes.clear();
             self.last_change = next;
@@ -232,9 +231,9 @@ impl<'p> Course<'p> {
         }
     }
 
-    /// Whether the next pass is not played. The end of a trace is followed by what it leads to, such
-    /// as the scale-down once a window has passed: the run ends when nothing has changed for long enough
-    /// that nothing is waited for.
+    /// Whether the next pass is not played. The end of a trace is followed by its consequences, such as the
+    /// scale-down once a window has passed: the run ends when nothing has changed for so long that nothing is
+    /// pending.
     fn is_over(&self, next: SignedDuration) -> bool {
         let Player {
             plan, span, wait, ..

@@ -1,5 +1,5 @@
-//! The load that the pods share: what they use together, resource by resource and metric by metric.
-//! As pods join, each has less of it. Nothing upstream corresponds to it.
+//! The load that the pods share: their total usage, resource by resource and metric by metric. As pods join,
+//! each has less of it. Nothing upstream corresponds to it.
 
 use std::collections::BTreeSet;
 
@@ -8,21 +8,21 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// What all pods use together.
+/// The total usage of all pods.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TotalUsage {
     /// By container and resource.
     usage: Vec<(Box<str>, ResourceName, Total)>,
-    /// By place of the metric in the spec; none where it is not per pod, or not known.
+    /// By place of the metric in the spec; `None` if it is not per pod, or not known.
     values: Vec<Option<Total>>,
 }
 
-/// What all pods use together of something, in milli-units.
+/// A total over all pods, in milli-units.
 #[derive(Debug, Clone, Copy)]
 enum Total {
-    /// The sum of what the API says of each pod, which is rounded up already.
+    /// The sum of the values that the API reports for the pods, which are already rounded up.
     Observed(i128),
-    /// An amount that a trace states, of which each pod's share is rounded up as `MilliValue` rounds it.
+    /// An amount from a trace; each pod's share of it is rounded up as `MilliValue` rounds it.
     Stated(i128),
 }
 
@@ -81,8 +81,8 @@ impl TotalUsage {
         }
     }
 
-    /// Sets what all pods use of a resource, or one container in all of them; the containers keep
-    /// their proportions. False where nothing is known of it.
+    /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
+    /// proportions. Returns false if nothing is known of it.
     pub(super) fn set_usage(&mut self, name: &str, container: Option<&str>, total: i128) -> bool {
         let mut own: Vec<&mut Total> = self
             .usage
@@ -106,7 +106,7 @@ impl TotalUsage {
         !own.is_empty()
     }
 
-    /// Adds what all pods are going to use in a container that none of them has yet.
+    /// Adds the future total usage of a container that no pod has yet.
     pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Option<i128>) {
         let known = self
             .usage
@@ -118,7 +118,7 @@ impl TotalUsage {
         }
     }
 
-    /// Sets what all pods say of a metric together; false where it is not known to be per pod.
+    /// Sets the total of a metric over all pods; returns false if the metric is not known to be per pod.
     pub(super) fn set_values(&mut self, place: usize, total: i128) -> bool {
         let value = self.values.get_mut(place).filter(|value| value.is_some());
         value
@@ -156,8 +156,8 @@ impl TotalUsage {
     }
 }
 
-/// What all pods use together: those that share the load and are not measured get the average usage of
-/// the measured ones. `None` if no pod that shares the load is measured.
+/// Returns the total over all pods: those that share the load and are not measured get the average of the
+/// measured ones. `None` if no pod that shares the load is measured.
 pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
     workload: &TargetPods,
@@ -177,7 +177,7 @@ pub(super) fn together<'v>(
     (measured > 0).then(|| own - (-all).div_euclid(measured))
 }
 
-/// Spreads a total evenly over those that share it; those with a usage of their own keep it. Only shares of an
+/// Spreads a total evenly over the pods that share it; those with their own usage keep it. Only shares of an
 /// observed total, whose values are whole already, add up to it.
 fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
     let own: i128 = values

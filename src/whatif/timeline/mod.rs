@@ -1,6 +1,6 @@
-//! Pass after pass: the engine over a cluster that changes over time. What the controller decides,
-//! remembers and writes is the engine's; here the clock moves, pods come and go, and the load is shared
-//! among those that are ready.
+//! Pass after pass: the engine on a cluster that changes over time. The controller's decisions, history and
+//! writes are the engine's; here the clock moves, pods come and go, and the load is shared among those that
+//! are ready.
 
 mod course;
 mod load;
@@ -37,16 +37,16 @@ pub use trace::{LoadFacts, Trace, read_csv};
 /// As many passes as are played; with the usual sync period, twelve weeks.
 pub const MAX_PASSES: i64 = 500_000;
 
-/// How long a pod is in the cluster when it gets further.
+/// The times that a new pod takes to join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JoinTimes {
-    /// When it is ready.
+    /// The time from its creation until it is ready.
     pub ready: SignedDuration,
-    /// When it has metrics.
+    /// The time from its creation until it has metrics.
     pub measured: SignedDuration,
 }
 
-/// What a load may be about in one of several runs.
+/// One of several runs over the same load, with the metrics and containers that the load may name.
 #[derive(Debug, Clone)]
 pub struct OtherRun {
     /// The spec of the HPA.
@@ -66,34 +66,34 @@ impl OtherRun {
     }
 }
 
-/// What is to be played.
+/// The options of a timeline.
 #[derive(Debug, Clone)]
 pub struct TimelineOptions {
-    /// How long; without it, to the end of the trace and on until the replicas settle.
+    /// The time to play; `None` to play to the end of the trace and on until the replicas settle.
     pub span: Option<SignedDuration>,
-    /// The load, which several runs share; without one, it stays as it is.
+    /// The load, which several runs share; `None` if it stays as it is.
     pub trace: Option<Arc<Trace>>,
     /// All runs over the same load, which may have different metrics and containers; first the one of the HPA
     /// as it is.
     pub others: Vec<OtherRun>,
-    /// How pods join.
+    /// The times that new pods take to join.
     pub times: JoinTimes,
 }
 
-/// What happened, pass by pass.
+/// The passes of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Timeline {
     /// The time of the first pass.
     pub start: Timestamp,
     /// The time between two passes.
     pub period: SignedDuration,
-    /// How long was played.
+    /// The time that was played.
     pub span: SignedDuration,
     /// The end of the trace of the load, where there is one.
     pub trace: Option<TraceEnd>,
-    /// How pods join.
+    /// The times that new pods take to join.
     pub times: JoinTimes,
-    /// How many pods are about to become ready at the first pass.
+    /// The number of pods that are about to become ready at the first pass.
     pub starting: usize,
     /// The pods that are assumed to stay as they are.
     pub stays: Vec<Stays>,
@@ -107,23 +107,23 @@ pub struct Timeline {
     pub is_settled: bool,
     /// The counts between which it oscillates at the end, if it does.
     pub swing: Option<(i32, i32)>,
-    /// What came of a rollout, if one began.
+    /// The result of a rollout, if one began.
     pub rolled: Option<Rolled>,
 }
 
-/// What came of a rollout.
+/// The result of a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rolled {
-    /// How many pods there were to replace when it began.
+    /// The number of pods to replace when it began.
     pub pods: usize,
-    /// How long after the first pass all pods were new and ready; none if they never were.
+    /// The time from the first pass until all pods were new and ready; `None` if they never were.
     pub done: Option<SignedDuration>,
 }
 
 /// The end of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceEnd {
-    /// How long after the first pass, negative where it is before.
+    /// The time since the first pass; negative before it.
     pub after: SignedDuration,
     /// The last value of each column, which holds from then on.
     pub last: Vec<LastValue>,
@@ -146,11 +146,11 @@ pub struct LastValue {
 pub struct Stays {
     /// Its name.
     pub pod: Box<str>,
-    /// Why it does not count as the others do.
+    /// The reason why it does not count as the others do.
     pub lacks: PodLack,
 }
 
-/// What a pod lacks, and is assumed never to get.
+/// Something that a pod lacks and is assumed never to get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PodLack {
@@ -169,15 +169,15 @@ pub enum PodLack {
 pub struct Point {
     /// The replicas after it.
     pub replicas: i32,
-    /// What the metrics asked for; none where they did not decide.
+    /// The replicas that the metrics proposed; `None` if they did not decide.
     pub proposal: Option<i32>,
     /// The pods that were ready before it.
     pub ready: usize,
-    /// Whether it decided at all; else it left the replicas alone for want of metrics.
+    /// Whether it decided at all; otherwise it left the replicas alone because metrics were missing.
     pub is_answered: bool,
 }
 
-/// What a pass made of the replicas.
+/// The change of the replicas by a pass.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PassChange {
     /// Its time.
@@ -186,13 +186,13 @@ pub struct PassChange {
     pub from: i32,
     /// The replicas after.
     pub to: i32,
-    /// What the metrics asked for; none where they did not decide.
+    /// The replicas that the metrics proposed; `None` if they did not decide.
     pub proposal: Option<i32>,
-    /// Which metric did.
+    /// The place of the metric that decided.
     pub by: Option<usize>,
-    /// What that metric said, as the status reports it.
+    /// The value of that metric, as the status reports it.
     pub value: Option<Reported>,
-    /// How that was within the tolerance of its target, if it was.
+    /// How that value was within the tolerance of its target, if it was.
     pub tolerated: Option<Tolerated>,
     /// The steps that made something else of it, in order.
     pub limits: Vec<Step>,
@@ -231,7 +231,7 @@ impl PassChange {
             let proposal = decision.metric(by).and_then(MetricStep::proposal);
             change.tolerated = proposal.and_then(|it| match it.because {
                 Because::WithinTolerance => Some(Tolerated::Measured),
-                // Where nothing had to be filled in, the two ratios are one.
+                // If nothing had to be filled in, the two ratios are the same.
                 Because::FilledWithinTolerance => {
                     let is_measured = it.filled.is_none_or(|filled| filled.ratio == it.ratio);
                     Some(if is_measured {

@@ -1,5 +1,5 @@
-//! A load of another time, mostly of the past: the observed state is used as the state at its start. What
-//! the cluster was like then is known only from the trace.
+//! A load of another time, mostly of the past: the observed state is used as the state at its start. The
+//! state of the cluster at that time is known only from the trace.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,8 +14,8 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// Moves an input to the start of a load of another time; its controller has just started. False if the
-/// load is about the time at which the state was read.
+/// Moves an input to the start of a load of another time, where its controller has just started. Returns
+/// false if the load covers the time at which the state was read.
 pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bool {
     let read = input.snapshot.now;
     let reach = wait(times, &input.snapshot);
@@ -23,7 +23,7 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
         return false;
     };
     move_to(&mut input.snapshot, start);
-    // What the API shows of the controller's past belongs to another time.
+    // What the API shows of the controller's history belongs to another time.
     input.stated_memory = Some(Memory::default());
     input.evidence = Evidence::default();
     input.clock_doubt = None;
@@ -39,11 +39,11 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     true
 }
 
-/// How old a sample is at a pass: metrics-server reads every 15 s.
+/// The age of a sample at a pass: metrics-server reads every 15 s.
 const AGE: SignedDuration = SignedDuration::from_secs(7);
 
-/// Moves everything in a snapshot to another time, so that it is as long ago as when the samples were taken. How old the
-/// state was when it was used, or whether it states its time at all, belongs to another time.
+/// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The
+/// age of the state at the time of use, and whether it states its time at all, belong to another time.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
     let read = newest_sample(snapshot).map_or(snapshot.now, |newest| newest.plus(AGE));
     let by = time.duration_since(read);

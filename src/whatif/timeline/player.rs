@@ -1,5 +1,5 @@
-//! Gets ready to play: how long, with what load, and what the load means for this HPA. The passes
-//! themselves are those of a [`Course`].
+//! Prepares a run: how long, with what load, and what the load means for this HPA. The passes themselves are
+//! those of a [`Course`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,28 +19,28 @@ use crate::whatif::overrides::{
 };
 use crate::whatif::value::AssumedValue;
 
-/// A timeline that is about to be played.
+/// A timeline that is ready to be played.
 #[derive(Debug)]
 pub struct Player {
     pub(super) plan: TimelineOptions,
     pub(super) trace: Option<TraceEnd>,
-    /// How long is played, or at least where the plan does not say.
+    /// The time to play; a minimum if the plan does not state it.
     pub(super) span: SignedDuration,
     /// The longest time between a change and the next one that it leads to.
     pub(super) wait: SignedDuration,
     pub(super) held: HashSet<Box<str>>,
-    /// Where the values of each metric of the trace are.
+    /// The places of the values of each metric of the trace.
     pub(super) places: Vec<Meant>,
     pub(super) settings: Vec<LoadSetting>,
-    /// When someone else scales to 0 and from it, with the replicas from then on: the controller does neither
-    /// with a `minReplicas` above 0.
+    /// The times when someone else scales to 0 and back, with the replicas from then on: the controller does
+    /// neither with a `minReplicas` above 0.
     pub(super) sleeps: Vec<(SignedDuration, i32)>,
     pub(super) rollout: Option<Rollout>,
 }
 
 impl Player {
-    /// Gets ready to play what follows on a snapshot, which is given the load that the trace has at its
-    /// time. `overrides` are what was assumed of it; the pods that they name stay as they are.
+    /// Prepares the passes that follow on a snapshot, which gets the load that the trace has at its time.
+    /// `overrides` are the assumptions about it; the pods that they name stay as they are.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Player {
         Self::beside(plan, snapshot, None, overrides)
     }
 
-    /// The same for a run whose pods become those of `changed`, which is given the load of containers that only
+    /// Like `new`, for a run whose pods become those of `changed`, which gets the load of containers that only
     /// these have.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Player {
         Ok(player)
     }
 
-    /// Whether the trace has a column for a container, or for all that metrics read of it.
+    /// Whether the trace has a column for a container, or for everything that metrics use of it.
     pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
         let whole = self.places.iter().filter(|meant| meant.container.is_none());
         let is_stated = |place| whole.clone().any(|meant| meant.places.contains(&place));
@@ -141,8 +141,7 @@ impl Player {
             || !matters(metrics, container, is_stated)
     }
 
-    /// Finds out what a trace means for a snapshot, and gives it the load that the trace has at its
-    /// time, if it has one.
+    /// Resolves a trace for a snapshot, and applies the load that the trace has at its time, if it has one.
     fn load(
         &mut self,
         trace: &Arc<Trace>,
@@ -174,7 +173,7 @@ impl Player {
             self.settings
                 .extend(world.setting(stated, trace, meant, &mut requests)?);
         }
-        // Of several values that a metric has had by then, the latest.
+        // If a metric has had several values by then, the latest applies.
         let mut latest: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
         for value in stated.iter().filter(|own| !own.after.is_positive()) {
             latest[value.column] = Some(value);
@@ -234,7 +233,7 @@ impl Player {
         Ok(())
     }
 
-    /// Whether the load is about the metric at a place in the spec.
+    /// Whether the load sets the metric at a place in the spec.
     pub fn has(&self, place: usize) -> bool {
         self.places
             .iter()
@@ -242,14 +241,14 @@ impl Player {
             .any(|own| *own == place)
     }
 
-    /// How many passes the load lasts: those before the end of the trace or of the time that is played.
-    /// Later ones are played to see where it settles.
+    /// Returns how many passes the load covers: those before the end of the trace or of the time to play. Later
+    /// ones are played to see where the replicas settle.
     pub fn passes_of_load(&self, period: SignedDuration) -> usize {
         let passes = -(-self.span.as_nanos()).div_euclid(period.as_nanos().max(1));
         usize::try_from(passes).unwrap_or(usize::MAX)
     }
 
-    /// Has a rollout begin. False where the run ends before.
+    /// Makes a rollout begin. Returns false if the run ends before.
     pub fn roll_out(&mut self, rollout: Rollout, period: SignedDuration) -> bool {
         let nanos = rollout.after.as_nanos();
         let is_played = match self.plan.span {
@@ -266,7 +265,7 @@ impl Player {
     }
 }
 
-/// How long it may take until a change leads to another: a window or rate limit, or pods that join.
+/// Returns how long it may take until a change leads to another: a window or rate limit, or pods that join.
 pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
     let Snapshot {
         hpa, controller, ..
@@ -281,7 +280,7 @@ pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
         .saturating_add(controller.sync_period)
 }
 
-/// What a value of a trace means, in words.
+/// Returns the meaning of a trace value as text.
 fn meaning(stated: &TraceValue<'_>, snapshot: &Snapshot, place: usize) -> String {
     let TraceValue { value, text, .. } = stated;
     let spec = &snapshot.hpa.spec.metrics[place];

@@ -1,35 +1,35 @@
-//! What a cluster did while a load was recorded: the replicas, the pods that counted, and what changed
-//! in addition to the load. A run is checked against it; it decides nothing.
+//! What a cluster did while a load was recorded: the replicas, the counted pods, and the changes other than
+//! the load. A run is checked against it; it decides nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::samples::Sample;
 
-/// What a cluster did, by time: since the first pass once that is known.
+/// The record of a cluster, by time: since the first pass once that is known.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
     pub(super) replicas: Vec<Sample<i32>>,
     pub(super) ready: Vec<Sample<i32>>,
     pub(super) marks: Vec<(SignedDuration, String)>,
-    /// When it ends.
+    /// Its end.
     pub(super) end: SignedDuration,
-    /// How long a new pod took to become ready, if that was measured pod by pod.
+    /// The time that a new pod took to become ready, if that was measured pod by pod.
     pub(super) measured: Option<SignedDuration>,
-    /// The usual distance between two samples of the replicas, if they come regularly.
+    /// The usual interval between two samples of the replicas, if they are regular.
     pub(super) step: Option<SignedDuration>,
 }
 
-/// Something other than the load that changed.
+/// A change of something other than the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
-    /// When.
+    /// The time.
     pub time: Timestamp,
-    /// What, in the words of the trace.
+    /// The text of the trace.
     pub text: String,
 }
 
 impl Record {
-    /// The same with other times.
+    /// Returns the record with its times converted.
     pub(super) fn after(mut self, of: impl Fn(SignedDuration) -> SignedDuration) -> Self {
         for sample in self.replicas.iter_mut().chain(&mut self.ready) {
             sample.time = of(sample.time);
@@ -41,7 +41,7 @@ impl Record {
         self
     }
 
-    /// Whether there is one of the replicas.
+    /// Whether the replicas were recorded.
     pub fn has_replicas(&self) -> bool {
         !self.replicas.is_empty()
     }
@@ -55,9 +55,9 @@ impl Record {
         }
     }
 
-    /// The replicas that there may have been at a time after the first pass, if they are known: those
-    /// of the sample before, and of the next one if samples come regularly, as the change between two
-    /// samples may have come at any time.
+    /// Returns the least and the most replicas that there may have been at a time after the first pass, if they
+    /// are known: those of the sample before, and of the next one if samples are regular, as the change between
+    /// two samples may have come at any time.
     pub fn replicas_around(&self, after: SignedDuration) -> Option<[i32; 2]> {
         let before = self.replicas_at(after)?;
         let next = self.replicas.partition_point(|sample| sample.time <= after);
@@ -68,8 +68,8 @@ impl Record {
         ])
     }
 
-    /// When the target goes to 0 replicas after the first pass and when it leaves 0, each with its replicas
-    /// from then on.
+    /// Returns the times after the first pass at which the target goes to 0 replicas and leaves 0, each with the
+    /// replicas from then on.
     pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
         let known: Vec<(SignedDuration, i32)> = self
             .replicas
@@ -85,13 +85,13 @@ impl Record {
             .collect()
     }
 
-    /// When something other than the load changed, after the first pass.
+    /// The times, after the first pass, at which something other than the load changed.
     pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
         self.marks.iter().map(|(time, _)| *time)
     }
 
-    /// How long a new pod took to become ready: as it was measured, or else the median over the times at
-    /// which the replicas rose and then stayed until as many were ready. None if that was never seen, or if
+    /// Returns how long a new pod took to become ready: as it was measured, or else the median over the times at
+    /// which the replicas rose and then stayed until as many were ready. `None` if that was never seen, or if
     /// samples are too far apart to show it.
     pub fn ready_after(&self) -> Option<SignedDuration> {
         if self.measured.is_some() {
@@ -112,7 +112,7 @@ impl Record {
                 let changes = later.find(|sample| sample.value != Some(count));
                 let until = changes.map_or(SignedDuration::MAX, |sample| sample.time);
                 let from = self.ready.partition_point(|sample| sample.time < since);
-                // Where as many were ready already, nothing became ready.
+                // If as many were ready already, nothing became ready.
                 let was = from
                     .checked_sub(1)
                     .and_then(|before| self.ready[before].value)?;
@@ -123,7 +123,7 @@ impl Record {
                     &self.ready[from + at],
                 );
                 let took = all.time.saturating_sub(since);
-                // Both happened between two samples; where these are far apart, it may have been at once.
+                // Both happened between two samples; if these are far apart, it may have been at once.
                 let is_shown = took >= all.time.saturating_sub(before.time).saturating_mul(2);
                 (was < count && is_shown).then_some(took)
             })

@@ -1,9 +1,9 @@
-//! Samples over time: how far apart they usually are, and where one is missing. A sample that is missing
-//! is not known: its value is neither 0 nor the one before.
+//! Samples over time: their usual interval, and the gaps. The value at a missing sample is not known: it is
+//! neither 0 nor the previous one.
 
 use jiff::SignedDuration;
 
-/// A value from a time on; none where it is not known from then on.
+/// A value from a time on; `None` if it is not known from then on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sample<T> {
     pub(super) time: SignedDuration,
@@ -25,15 +25,15 @@ impl<T> Sample<T> {
 /// The times without a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Gaps {
-    /// How many there are.
+    /// The number of gaps.
     pub count: usize,
-    /// How long they are together.
+    /// Their total length.
     pub total: SignedDuration,
 }
 
 impl Gaps {
-    /// The times between two others at which some of several metrics has no value; `is_missing` says which
-    /// values state that.
+    /// Returns the periods in which some of several metrics have no value; `is_missing` tells which values state
+    /// that.
     pub(super) fn of<'s, T: 's>(
         columns: impl Iterator<Item = &'s [Sample<T>]>,
         is_missing: impl Fn(&T) -> bool,
@@ -66,10 +66,10 @@ impl Gaps {
 /// The number of samples needed to tell that they are regular.
 const ENOUGH: usize = 10;
 
-/// The usual distance of samples, if they are regular: three quarters of the distances are within half
-/// of the median. Then a value holds for as long, and where the next sample is late, nothing is known
-/// from there until it comes, and so at the `start` and the `end` of the table. Others, such as those that
-/// someone typed, hold until the next one.
+/// Returns the usual interval of samples, if they are regular: three quarters of the intervals are within
+/// half of the median. Then a value holds for one interval, and if the next sample is late, nothing is known
+/// until it comes; the same applies to the `start` and the `end` of the table. Other samples, such as those
+/// that someone typed, hold until the next one.
 pub(super) fn regular<T>(
     samples: &mut Vec<Sample<T>>,
     start: SignedDuration,

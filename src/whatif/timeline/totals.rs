@@ -1,5 +1,5 @@
-//! What the passes of a run come to: how many replicas for how long, how long there were too few, and how
-//! often they changed. Passes are added one by one, so that a search need not keep them.
+//! The totals of a run's passes: how many replicas for how long, how long there were too few, and how often
+//! they changed. Passes are added one by one, so that a search need not keep them.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,37 +18,37 @@ pub struct Totals {
     start: Timestamp,
     /// The sync period.
     pub period: SignedDuration,
-    /// Passes beyond this number only show where it ends.
+    /// Passes beyond this number only show where the run ends.
     limit: usize,
     max: i32,
     /// The place of the next pass.
     next: usize,
-    /// How many passes they are.
+    /// The number of passes.
     pub passes: usize,
     /// The replicas after each pass, together.
     sum: i128,
-    /// How many the metrics decided.
+    /// The number of passes that the metrics decided.
     decided: usize,
     /// The lowest number of replicas.
     pub lowest: i32,
-    /// The highest, and when it was reached first.
+    /// The highest count, and the time when it was first reached.
     pub highest: Peak,
-    /// How many passes ended with `maxReplicas` or more.
+    /// The number of passes that ended with `maxReplicas` or more.
     at_max: usize,
-    /// How many proposed more than that.
+    /// The number of passes that proposed more than `maxReplicas`.
     above_max: usize,
-    /// Those that proposed more than there were ready pods.
+    /// The passes that proposed more than there were ready pods.
     short: PassStretches,
-    /// By how many ready pods those were short, together.
+    /// The total number of ready pods that were missing in those passes.
     shortfall: i128,
-    /// The same with those that had no answer, which may have been short of pods.
+    /// The same, including the passes without an answer, which may have been short of pods.
     possibly_short: PassStretches,
-    /// How often the replicas changed.
+    /// The number of changes of the replicas.
     pub rescales: usize,
-    /// How often against the change before, within ten minutes.
+    /// The number of changes against the direction of the one before, within ten minutes.
     pub reversals: usize,
     last_rescale: Option<(usize, bool)>,
-    /// How many passes had no answer.
+    /// The number of passes without an answer.
     unanswered: usize,
     /// Whether the last pass, under the load or after it, had an answer.
     ends_answered: bool,
@@ -71,9 +71,9 @@ pub struct Peak {
 /// A stretch of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// When it begins.
+    /// Its start.
     pub start: Timestamp,
-    /// How long it is.
+    /// Its length.
     pub length: SignedDuration,
 }
 
@@ -84,7 +84,7 @@ struct Passes {
     count: usize,
 }
 
-/// The passes of which something is so.
+/// The passes for which a condition holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct PassStretches {
     count: usize,
@@ -115,7 +115,7 @@ impl PassStretches {
     }
 }
 
-/// The places of the first passes of their kind.
+/// The first passes of their kind, by place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Firsts {
     lowest: usize,
@@ -147,7 +147,7 @@ impl Totals {
     ///
     /// # Errors
     ///
-    /// It comes to more pods than can be played.
+    /// The run needs more pods than can be played.
     pub(crate) fn of(course: &mut Course<'_>) -> Result<Self, Error> {
         let mut totals = Self::begin(course);
         loop {
@@ -160,7 +160,7 @@ impl Totals {
         }
     }
 
-    /// Adds how it ends: after a rest, all further passes are like the last one.
+    /// Adds the end of the run: after a rest, all further passes are like the last one.
     pub(super) fn end(&mut self, is_settled: bool, last: Point) {
         self.is_settled = is_settled;
         while is_settled && self.next < self.limit {
@@ -262,7 +262,7 @@ impl Totals {
         }
     }
 
-    /// Leaves out the next pass, of which nothing is known.
+    /// Skips the next pass, for which nothing is known.
     pub(crate) fn skip(&mut self) {
         self.short.current = None;
         self.possibly_short.current = None;
@@ -278,17 +278,17 @@ impl Totals {
             .saturating_mul(i32::try_from(passes).unwrap_or(i32::MAX))
     }
 
-    /// How long the passes are together.
+    /// The total time of the passes.
     pub fn span(&self) -> SignedDuration {
         self.length(self.passes)
     }
 
-    /// Replicas times passes.
+    /// Returns the product of replicas and passes.
     pub(crate) fn replica_passes(&self) -> i128 {
         self.sum
     }
 
-    /// Replicas times hours.
+    /// Returns the replica-hours.
     pub fn replica_hours(&self) -> f64 {
         self.sum as f64 * self.period.as_secs_f64() / 3600.0
     }
@@ -302,42 +302,43 @@ impl Totals {
         }
     }
 
-    /// How long there were `maxReplicas` or more.
+    /// The time with `maxReplicas` or more.
     pub fn at_max(&self) -> SignedDuration {
         self.length(self.at_max)
     }
 
-    /// How long more than `maxReplicas` were proposed.
+    /// The time in which more than `maxReplicas` were proposed.
     pub fn above_max(&self) -> SignedDuration {
         self.length(self.above_max)
     }
 
-    /// How long more were proposed than there were ready pods.
+    /// The time in which more replicas were proposed than there were ready pods.
     pub fn short(&self) -> SignedDuration {
         self.length(self.short.count)
     }
 
-    /// Pods times passes that were proposed and not ready.
+    /// Returns the proposed pods that were not ready, times passes.
     pub(crate) fn short_passes(&self) -> i128 {
         self.shortfall
     }
 
-    /// Pods times hours that were proposed and not ready.
+    /// Returns the proposed pods that were not ready, in pod-hours.
     pub fn shortfall(&self) -> f64 {
         self.shortfall as f64 * self.period.as_secs_f64() / 3600.0
     }
 
-    /// The longest stretch of that, the first of several.
+    /// Returns the longest stretch in which more were proposed than ready; the first one if several are equally
+    /// long.
     pub fn longest_short(&self) -> Option<Stretch> {
         self.longest(&self.short)
     }
 
-    /// How long it was at most, as a pass without an answer may have been short of pods.
+    /// The longest possible [`Totals::short`], as a pass without an answer may have been short of pods.
     pub(crate) fn short_at_most(&self) -> SignedDuration {
         self.length(self.possibly_short.count)
     }
 
-    /// The longest stretch that it was at most.
+    /// Returns the longest possible such stretch.
     pub(crate) fn longest_short_at_most(&self) -> Option<Stretch> {
         self.longest(&self.possibly_short)
     }
@@ -350,47 +351,47 @@ impl Totals {
         })
     }
 
-    /// How long passes had no answer for want of metrics.
+    /// The time of the passes without an answer because metrics were missing.
     pub fn unanswered(&self) -> SignedDuration {
         self.length(self.unanswered)
     }
 
-    /// How many passes had no answer.
+    /// The number of passes without an answer.
     pub(crate) fn unanswered_passes(&self) -> usize {
         self.unanswered
     }
 
-    /// How many passes the metrics decided.
+    /// The number of passes that the metrics decided.
     pub(crate) fn decided_passes(&self) -> usize {
         self.decided
     }
 
-    /// Whether the last pass had an answer, be it of the load or later.
+    /// Whether the last pass had an answer, under the load or later.
     pub(crate) fn ends_answered(&self) -> bool {
         self.ends_answered
     }
 
-    /// When the replicas were at their lowest for the first time.
+    /// The first time at which the replicas were at their lowest.
     pub(crate) fn first_lowest(&self) -> Timestamp {
         self.time(self.first.lowest)
     }
 
-    /// When there were `maxReplicas` or more for the first time.
+    /// The first time at which there were `maxReplicas` or more.
     pub(crate) fn first_at_max(&self) -> Option<Timestamp> {
         self.first.at_max.map(|place| self.time(place))
     }
 
-    /// When the replicas changed for the first time.
+    /// The time of the first change of the replicas.
     pub(crate) fn first_rescale(&self) -> Option<Timestamp> {
         self.first.rescale.map(|place| self.time(place))
     }
 
-    /// When a change first reversed the one before.
+    /// The first time at which a change reversed the one before.
     pub(crate) fn first_reversal(&self) -> Option<Timestamp> {
         self.first.reversal.map(|place| self.time(place))
     }
 
-    /// When a pass had no answer for the first time.
+    /// The time of the first pass without an answer.
     pub(crate) fn first_unanswered(&self) -> Option<Timestamp> {
         self.first.unanswered.map(|place| self.time(place))
     }

@@ -1,6 +1,6 @@
-//! A load over time, read from CSV: a column of times, one for each metric that changes, and what the
-//! cluster did meanwhile where that was recorded. What a value means for the pods is the business of
-//! [`super::load`]. Errors name the line and the column of a table and never quote it: it may be another file.
+//! A load over time, read from CSV: a column of times, one for each metric that changes, and the record of
+//! the cluster if there is one. The meaning of a value for the pods is the subject of [`super::load`]. Errors
+//! name the line and the column of a table and never quote it: it may be another file.
 
 use std::collections::HashSet;
 
@@ -25,7 +25,7 @@ use crate::whatif::value::{AssumedValue, FORMS};
 #[derive(Debug, Clone)]
 pub struct Trace {
     origin: TraceOrigin,
-    /// Whether times are those of the clock, counted from 1970, rather than since the first pass.
+    /// Whether times are clock times, counted from 1970, rather than since the first pass.
     is_absolute: bool,
     first: SignedDuration,
     last: SignedDuration,
@@ -37,7 +37,7 @@ pub struct Trace {
 #[derive(Debug, Clone)]
 struct MetricColumn {
     title: String,
-    /// What errors call it.
+    /// Its name in errors.
     name: String,
     wanted: NamedMetric,
     samples: Vec<Sample<Typed>>,
@@ -54,9 +54,9 @@ struct Typed {
 /// A value that a metric has from a time on.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TraceValue<'t> {
-    /// How long after the first pass; negative before it.
+    /// The time since the first pass; negative before it.
     pub(super) after: SignedDuration,
-    /// Which of the metrics of the trace, counted from 0.
+    /// The number of the trace's metric, counted from 0.
     pub(super) column: usize,
     pub(super) value: AssumedValue,
     /// As it was typed.
@@ -64,22 +64,22 @@ pub(super) struct TraceValue<'t> {
     line: u64,
 }
 
-/// What is known of a load as a whole.
+/// The facts about a load as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadFacts {
     /// Its metrics, as the trace heads them.
     pub metrics: Vec<String>,
     /// The usual time between two samples, if they are regular.
     pub step: Option<SignedDuration>,
-    /// Whether its times are those of the clock.
+    /// Whether its times are clock times.
     pub is_absolute: bool,
-    /// When it begins.
+    /// Its start.
     pub start: Timestamp,
-    /// When it ends.
+    /// Its end.
     pub end: Timestamp,
     /// The times at which some metric has no value.
     pub gaps: Gaps,
-    /// Changes of the spec, rollouts and the like, as the trace marks them.
+    /// Changes of the spec, rollouts and the like, as marked in the trace.
     pub marks: Vec<Mark>,
 }
 
@@ -88,7 +88,7 @@ const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the other
 const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
                      the clock (2026-11-21T06:00:00Z with T and Z, or seconds since 1970)";
 
-/// What a column holds, by its title.
+/// The content of a column, from its title.
 enum Title {
     Time,
     Replicas,
@@ -98,7 +98,7 @@ enum Title {
     Metric(usize),
 }
 
-/// Where something is in a load, for errors about it.
+/// A place in a load, for errors.
 struct TracePlace<'t> {
     origin: &'t TraceOrigin,
     line: u64,
@@ -113,7 +113,7 @@ impl TracePlace<'_> {
     }
 }
 
-/// Where a load is from. What a saved load says about it is text of a file, which no error quotes.
+/// The source of a load. A saved load's own account of it is text from a file, which no error quotes.
 #[derive(Debug, Clone)]
 enum TraceOrigin {
     /// A table that was read from this file, or other source, in this run.
@@ -130,7 +130,7 @@ impl TraceOrigin {
         }
     }
 
-    /// Words a place in it: a line of a table, whose first one has the headers.
+    /// Returns the text for a place in it: a line of a table, whose first one has the headers.
     fn at(&self, line: u64) -> String {
         let name = self.name();
         match (self, line) {
@@ -142,7 +142,7 @@ impl TraceOrigin {
 }
 
 impl Trace {
-    /// Reads a table in CSV; `origin` says where it is from.
+    /// Reads a table in CSV; `origin` names its source.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Trace {
         Self::of(&read_csv(bytes, origin)?)
     }
 
-    /// Takes a table for what it means.
+    /// Parses a table into a load.
     ///
     /// # Errors
     ///
@@ -244,28 +244,27 @@ impl Trace {
         })
     }
 
-    /// When it begins, if a run has to begin then and not at `now`: it ends before, or its start is
-    /// further away than one pass can influence another. Nearer to `now`, the controller's history at
-    /// that time counts.
+    /// Returns its start, if a run has to begin then and not at `now`: it ends before, or its start is further
+    /// away than one pass can influence another. Nearer to `now`, the controller's history at that time counts.
     pub fn begins_elsewhere(&self, now: Timestamp, reach: SignedDuration) -> Option<Timestamp> {
         let has_ended = !self.after(self.last, now).is_positive();
         let is_elsewhere = self.after(self.first, now).abs() > reach;
         (self.is_absolute && (has_ended || is_elsewhere)).then(|| self.moment(self.first, now))
     }
 
-    /// Whether it was recorded rather than made up, for a first pass at `start`: it has the replicas
-    /// that there were, or has begun by then.
+    /// Whether it was recorded rather than made up, for a first pass at `start`: it contains the replicas, or has
+    /// begun by then.
     pub fn is_recorded(&self, start: Timestamp) -> bool {
         let has_begun = self.is_absolute && !self.after(self.first, start).is_positive();
         has_begun || !self.record.replicas.is_empty()
     }
 
-    /// What the cluster did meanwhile, for a first pass at `start`.
+    /// Returns the record of the cluster, for a first pass at `start`.
     pub fn record(&self, start: Timestamp) -> Record {
         self.record.clone().after(|time| self.after(time, start))
     }
 
-    /// What is known of it as a whole, for a first pass at `start` and for the part that is played.
+    /// Returns the facts about it as a whole, for a first pass at `start` and for the part that is played.
     pub fn facts(&self, start: Timestamp, played: SignedDuration) -> LoadFacts {
         let marks = self.record.marks.iter().map(|(time, text)| Mark {
             time: self.moment(*time, start),
@@ -290,7 +289,7 @@ impl Trace {
         }
     }
 
-    /// The first column that gives a resource an amount, and not a share, in words.
+    /// Returns, as text, the first column that gives a resource an amount, and not a share.
     pub(in crate::whatif) fn amount_of(&self, resource: &str) -> Option<String> {
         let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, AssumedValue::Amount(_)));
         let mut columns = self
@@ -301,14 +300,14 @@ impl Trace {
         Some(format!("{} of {}", column.name, self.origin.name()))
     }
 
-    /// Where it is from and what time it covers, for errors about its length.
+    /// Returns its source and the time that it covers, for errors about its length.
     pub(super) fn extent(&self, start: Timestamp) -> String {
         let [first, last] =
             [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
         format!("{} is of {first} to {last}", self.origin.name())
     }
 
-    /// How long after a first pass at `start` a time is; negative before it.
+    /// Returns the time since a first pass at `start`; negative before it.
     fn after(&self, time: SignedDuration, start: Timestamp) -> SignedDuration {
         if self.is_absolute {
             time.saturating_sub(start.duration_since(Timestamp::UNIX_EPOCH))
@@ -321,7 +320,7 @@ impl Trace {
         start.plus(self.after(time, start))
     }
 
-    /// Where it ends, for a first pass at `now`.
+    /// Returns its end, for a first pass at `now`.
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
         let last = self.metrics.iter().filter_map(|column| {
             let typed = column.samples.last()?.value.as_ref();
@@ -339,13 +338,13 @@ impl Trace {
         }
     }
 
-    /// Where the values of each of its metrics are, also those of containers that only the pods of `changed`
-    /// have; nowhere where only another run has it.
+    /// Returns the places of the values of each of its metrics, also of those of containers that only the pods of
+    /// `changed` have; none for a metric that only another run has.
     ///
     /// # Errors
     ///
-    /// Two columns are about the same metric, or neither the HPA nor one of `others`, which are played over
-    /// the same load, has it.
+    /// Two columns set the same metric, or neither the HPA nor one of `others`, which are played over the same
+    /// load, has it.
     pub(super) fn places(
         &self,
         snapshot: &Snapshot,
@@ -405,9 +404,9 @@ impl Trace {
         Ok(places)
     }
 
-    /// Makes sure that a recorded load has a column for each metric that `is_given` does not name:
-    /// without one, the replicas of that time follow from less than what the HPA saw. `as_it_is` is the
-    /// spec of the HPA, where others are played too.
+    /// Checks that a recorded load has a column for each metric that `is_given` does not name: without one, the
+    /// replicas of that time follow from less than what the HPA saw. `as_it_is` is the spec of the unchanged HPA,
+    /// if others are played too.
     ///
     /// # Errors
     ///
@@ -454,7 +453,7 @@ impl Trace {
         .hint(hint))
     }
 
-    /// What it states, for a first pass at `start`, by time.
+    /// Returns its values, for a first pass at `start`, by time.
     pub(super) fn stated(&self, start: Timestamp) -> Vec<TraceValue<'_>> {
         let columns = self.metrics.iter().enumerate();
         let mut stated: Vec<TraceValue<'_>> = columns
@@ -476,13 +475,13 @@ impl Trace {
         stated
     }
 
-    /// Where a value is, for errors about it.
+    /// Returns the place of a value, for errors.
     pub(super) fn place(&self, stated: &TraceValue<'_>) -> String {
         let TraceValue { column, line, .. } = stated;
         format!("{}: {}", self.origin.at(*line), self.metrics[*column].name)
     }
 
-    /// An error about a value, with where that is.
+    /// Returns an error about a value, with its place.
     pub(super) fn within(&self, stated: &TraceValue<'_>, e: Error) -> Error {
         Error {
             message: format!("{}: {}", self.place(stated), e.message),
@@ -490,7 +489,7 @@ impl Trace {
         }
     }
 
-    /// Makes sure that a value has a unit that the metric has.
+    /// Checks that a value has a unit that fits the metric.
     pub(super) fn check_unit(
         &self,
         metrics: &[MetricSpec],
@@ -525,7 +524,7 @@ impl MetricColumn {
                     .hint(format!("a value is {FORMS}"))
             }
         })?;
-        // In one column, they are a slip of whoever joined two sources.
+        // Two kinds of values in one column are a mistake in joining two sources.
         if let Some(is_percentage) = is_share(&value) {
             let mut before = self.samples.iter().filter_map(|sample| {
                 let typed = sample.value.as_ref()?;
@@ -546,7 +545,7 @@ impl MetricColumn {
     }
 }
 
-/// Whether it is a percentage or an amount; none for what is either.
+/// Whether it is a percentage rather than an amount; `None` for a value that fits both.
 fn is_share(value: &AssumedValue) -> Option<bool> {
     match value {
         AssumedValue::Share(_) => Some(true),
@@ -555,9 +554,9 @@ fn is_share(value: &AssumedValue) -> Option<bool> {
     }
 }
 
-/// What the columns hold, and those of metrics. In a trace a title names a metric as a flag does, in a load from
-/// Prometheus as the HPA does.
-/// Errors name a column by its number: its title is text of a file that may be no table at all.
+/// Returns the contents of the columns, and the columns of metrics. In a trace a title names a metric as a
+/// flag does, in a load from Prometheus as the HPA does. Errors name a column by its number: its title is
+/// text of a file that may be no table at all.
 fn titles(
     header: &[String],
     is_trace: bool,
@@ -620,7 +619,7 @@ fn titles(
     Ok((titles, metrics))
 }
 
-/// Reads a table in CSV; `origin` says where it is from.
+/// Reads a table in CSV; `origin` names its source.
 ///
 /// # Errors
 ///
@@ -676,7 +675,8 @@ fn read_record(
     })
 }
 
-/// The line of a row. To the reader, the rest of a newline before it and empty lines are parts of the row.
+/// Returns the line of a row. The reader counts the rest of a newline before a row, and empty lines, as parts
+/// of the row.
 fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
     let rest = bytes.get(usize::try_from(position.byte()).unwrap_or(usize::MAX)..);
     let breaks = rest
@@ -686,13 +686,13 @@ fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
     position.line() + breaks.filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Reads a time, and whether it is one of the clock.
+/// Reads a time, and whether it is a clock time.
 fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
     if text.is_empty() {
         return Err("the time is missing".to_owned());
     }
     match (parse_duration(text), text.parse::<Timestamp>()) {
-        // What Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
+        // The format that Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
         (Ok(duration), _) if is_number(text) && duration >= EPOCH => Ok((duration, true)),
         (Ok(duration), _) => Ok((duration, false)),
         (Err(why @ NoDuration::Negative), _) => Err(format!("the time {why}")),

@@ -21,7 +21,7 @@ use crate::whatif::overrides::{
 };
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// Makes a metric say something else, or a container use something else under the metric of its pods.
+/// Sets the value of a metric, or of a container under the metric of its pods.
 fn set_in(
     snapshot: &mut Snapshot,
     place: usize,
@@ -39,9 +39,9 @@ fn set_in(
 #[derive(Debug)]
 pub(super) struct LoadSetting {
     pub(super) after: SignedDuration,
-    /// Which of the metrics of the trace, counted from 0.
+    /// The number of the trace's metric, counted from 0.
     pub(super) column: usize,
-    /// In all, in milli-units; none where the metric cannot be read.
+    /// The total, in milli-units; `None` if the metric cannot be read.
     pub(super) total: Option<i64>,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     workload: TargetPods,
     load: TotalUsage,
-    /// The metrics that cannot be read, by place, or of which the usage of a container is missing.
+    /// The metrics that cannot be read, by place, with the container if only its usage is missing.
     missing: BTreeSet<(usize, Option<String>)>,
-    /// What they would say.
+    /// The answers that they would have.
     aside: Vec<(usize, MetricAnswer)>,
-    /// What pods would use if none of it were missing.
+    /// The usage of the pods if none of it were missing.
     usage_aside: Option<Vec<Shared<PodMetrics>>>,
-    /// Whether the pods or the load are other ones than when it was last shared.
+    /// Whether the pods or the load have changed since it was last shared.
     is_stale: bool,
 }
 
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// What a metric is read from, or what a container adds to it.
+    /// Returns the source of a metric, or of a container's part in it.
     fn source(&self, place: usize, container: Option<&str>) -> SampleSource {
         let spec = &self.snapshot.hpa.spec.metrics[place];
         match container {
@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    /// What a value of the trace comes to in all; nothing for a metric that the spec does not have. `requests`
-    /// holds what is known of what the pods request, by column.
+    /// Returns the total for a value of the trace; `None` for a metric that the spec does not have. `requests`
+    /// holds the known total requests of the pods, by column.
     pub(super) fn setting(
         &self,
         stated: &TraceValue<'_>,
@@ -129,7 +129,7 @@ impl World {
                         *requests.entry(column).or_insert(whole)
                     }
                 };
-                // As a share that is assumed of each pod rounds.
+                // The same rounding as for a share that is assumed of each pod.
                 if ratio.is_whole_percent() {
                     ratio.of(whole)
                 } else {
@@ -147,7 +147,7 @@ impl World {
         }))
     }
 
-    /// What a metric says in all.
+    /// Returns the total of a metric.
     fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
         match &self.snapshot.metrics[place] {
             MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
@@ -158,7 +158,7 @@ impl World {
         }
     }
 
-    /// What the pods request together, or a container of them.
+    /// Returns the total requests of the pods, or of one of their containers.
     fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
         let mut full = self.snapshot.clone();
         set_in(
@@ -181,7 +181,7 @@ impl World {
         )
     }
 
-    /// Has a metric say something else from now on.
+    /// Sets a metric to another value from now on.
     pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
         for &place in &meant.places {
@@ -210,7 +210,7 @@ impl World {
             if let SampleSource::Object(_) | SampleSource::External(_) = source {
                 set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
             } else if !self.set_total(place, &source, total) {
-                // Nothing was measured yet, which now begins.
+                // Nothing was measured so far; measurement now begins.
                 set_in(
                     &mut self.snapshot,
                     place,
@@ -226,7 +226,7 @@ impl World {
         Ok(())
     }
 
-    /// Whether there are pods with the container of a metric, if it is about one.
+    /// Whether there are pods with the container of a metric, if the metric has one.
     pub(super) fn has(&self, meant: &Meant) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
         let first = meant.places.first();
@@ -251,7 +251,7 @@ impl World {
         known
     }
 
-    /// How many pods are about to become ready.
+    /// The number of pods that are about to become ready.
     pub(super) fn starting(&self) -> usize {
         self.workload.starting()
     }
@@ -261,7 +261,7 @@ impl World {
         self.workload.stays(&self.snapshot)
     }
 
-    /// How many pods are ready.
+    /// Returns how many pods are ready.
     pub(super) fn ready(&self) -> usize {
         self.snapshot
             .pods
@@ -277,7 +277,7 @@ impl World {
         Ok(())
     }
 
-    /// Has a rollout begin some time after now.
+    /// Schedules a rollout some time after now.
     pub(super) fn expect(&mut self, rollout: &Rollout) {
         self.workload.expect(rollout, &self.snapshot);
         for (_, container, resource, _) in &rollout.added {
@@ -291,17 +291,17 @@ impl World {
         }
     }
 
-    /// Whether a rollout is to come, or not yet done.
+    /// Whether a rollout is pending or under way.
     pub(super) fn is_rolling(&self) -> bool {
         self.workload.is_rolling()
     }
 
-    /// What came of a rollout, if one has begun.
+    /// The result of a rollout, if one has begun.
     pub(super) fn rolled(&self) -> Option<Rolled> {
         self.workload.rolled()
     }
 
-    /// Lets time go on, from step to step of a rollout if there is one.
+    /// Advances the time, from step to step of a rollout if there is one.
     pub(super) fn advance(&mut self, now: Timestamp) {
         while let Some(step) = self.workload.next_step(self.snapshot.now, now) {
             self.move_to(step);
@@ -309,7 +309,7 @@ impl World {
         self.move_to(now);
     }
 
-    /// Brings everything to a time; what is measured is as old as it was.
+    /// Moves everything to a time; measurements keep their age.
     fn move_to(&mut self, now: Timestamp) {
         let passed = now.duration_since(self.snapshot.now);
         self.snapshot.now = now;
@@ -327,7 +327,7 @@ impl World {
         self.is_stale |= self.workload.roll(&mut self.snapshot);
     }
 
-    /// Shares the load, and lets fail what fails.
+    /// Shares the load, and makes the metrics fail that are missing.
     pub(super) fn settle(&mut self) {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
@@ -357,7 +357,7 @@ impl World {
         }
     }
 
-    /// Has every metric say again what it would.
+    /// Restores the answers of all metrics that were missing.
     pub(super) fn reveal(&mut self) {
         if let Some(usage) = self.usage_aside.take() {
             self.snapshot.pod_metrics = usage;
@@ -367,8 +367,7 @@ impl World {
         }
     }
 
-    /// Whether the next pass, and so every later one, finds what this one found, and nothing holds what
-    /// it asked for.
+    /// Whether the next pass, and so every later one, is the same as this one, and nothing holds its proposal.
     pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
         let spec = &self.snapshot.hpa.spec;
         let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));

@@ -1,6 +1,6 @@
-//! The pods of a workload over time. New ones are pending, run, become ready and are measured. To scale
-//! down, those are deleted that a ReplicaSet's controller would delete (`ActivePodsWithRanks`), or a
-//! StatefulSet's: those with the highest ordinals.
+//! The pods of a workload over time. New ones are pending, run, become ready and are measured. Scaling down
+//! deletes the pods that a ReplicaSet's controller would delete (`ActivePodsWithRanks`), or a StatefulSet's:
+//! those with the highest ordinals.
 
 mod rollout;
 
@@ -22,7 +22,7 @@ use crate::whatif::overrides::is_ready;
 use rollout::Rolling;
 pub use rollout::{Limit, Rollout, Strategy};
 
-/// How long a new pod is pending before its containers start.
+/// The time that a new pod is pending before its containers start.
 pub const PENDING: SignedDuration = SignedDuration::from_secs(3);
 
 /// The pods of the target.
@@ -35,17 +35,17 @@ pub(super) struct TargetPods {
     /// The parts of the pods in the answer of the resource metrics API, in its order.
     measured_roles: Vec<Role>,
     sharing: usize,
-    /// How many more pods there are than replicas are wanted.
+    /// The number of pods above the wanted replicas.
     surplus: usize,
     is_stateful: bool,
-    /// What new pods are like, and what is measured of them.
+    /// The model of new pods, and their measurements.
     model: Option<Shared<Pod>>,
     measured: MeasuredPod,
     made: u64,
     rolling: Option<Rolling>,
 }
 
-/// What is measured of a pod, and how old it is.
+/// The measurements of a pod, and their age.
 #[derive(Debug, Clone, Default)]
 struct MeasuredPod {
     usage: Option<Shared<PodMetrics>>,
@@ -56,39 +56,39 @@ struct MeasuredPod {
 
 #[derive(Debug, Clone, Copy)]
 struct Life {
-    /// What it uses was stated, and stays.
+    /// Whether its usage was stated, and stays.
     keeps_usage: bool,
     joining: Option<Joining>,
-    /// What it lacks, and is assumed never to get.
+    /// Something that it lacks and is assumed never to get.
     lacks: Option<PodLack>,
     role: Role,
-    /// Whether a rollout is to replace it.
+    /// Whether a rollout will replace it.
     is_outdated: bool,
 }
 
-/// When a pod gets further.
+/// The times at which a pod joins.
 #[derive(Debug, Clone, Copy)]
 struct Joining {
     runs: Timestamp,
-    /// None where it is, or will never be.
+    /// When it becomes ready; `None` if it is, or never will be.
     ready: Option<Timestamp>,
-    /// None where it is.
+    /// When it is first measured; `None` if it is already.
     measured: Option<Timestamp>,
 }
 
-/// What part of the load is a pod's.
+/// A pod's part of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A share of it: it is ready. The first, second and so on of those.
+    /// A share: it is ready. The number is its place among the pods that share.
     Shares(usize),
-    /// What it uses is its own.
+    /// Its usage is its own.
     Own,
-    /// It is on its way out, or not there.
+    /// None: it is terminating, or not there.
     None,
 }
 
 impl TargetPods {
-    /// The pods of a snapshot, which is left with those of the target.
+    /// Takes the pods of a snapshot, and removes those of other targets from it.
     pub(super) fn of(snapshot: &mut Snapshot, held: &HashSet<Box<str>>, times: JoinTimes) -> Self {
         let scale = snapshot.scale.as_ref().ok();
         let selector = scale.and_then(|scale| scale.selector.parsed().ok());
@@ -103,14 +103,14 @@ impl TargetPods {
         let lives = snapshot.pods.iter().map(|pod| {
             let is_held = held.contains(&pod.name);
             let is_measured = measured.contains(&*pod.name);
-            // Where nothing is measured at all, the metric says so.
+            // If nothing is measured at all, the metric itself reports that.
             let is_seen = is_measured || measured.is_empty();
             let (joining, lacks) = if is_held {
                 (None, None)
             } else {
                 Joining::of(pod, is_seen, snapshot, times)
             };
-            // One without metrics has its part of the load, of which nothing is seen.
+            // A pod without metrics has its part of the load, but none of it is visible.
             let keeps_usage = is_held && is_measured;
             Life {
                 keeps_usage,
@@ -128,7 +128,7 @@ impl TargetPods {
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
             is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
-            // Without a pod, those of a workload at zero are still to come; others are not in the input.
+            // Without a pod, those of a workload at zero are still to come; pods of others are not in the input.
             model: match replicas {
                 0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),
                 _ => model,
@@ -142,7 +142,7 @@ impl TargetPods {
         workload
     }
 
-    /// Takes what is measured of new pods from what is measured now.
+    /// Takes the measurements of new pods from the current ones.
     pub(super) fn learn(&mut self, snapshot: &Snapshot) {
         let best = |role| matches!(role, Role::Shares(_));
         let usage = snapshot.pod_metrics.iter();
@@ -162,30 +162,30 @@ impl TargetPods {
         };
     }
 
-    /// What part of the load is a pod's.
+    /// A pod's part of the load.
     pub(super) fn role(&self, pod: &str) -> Role {
         self.by_name
             .get(pod)
             .map_or(Role::None, |&place| self.lives[place].role)
     }
 
-    /// What part of the load is a pod's, in the order of the answer of the resource metrics API.
+    /// The pods' parts of the load, in the order of the answer of the resource metrics API.
     pub(super) fn measured_roles(&self) -> &[Role] {
         &self.measured_roles
     }
 
-    /// How many pods share the load.
+    /// The number of pods that share the load.
     pub(super) fn sharing(&self) -> usize {
         self.sharing
     }
 
-    /// How many pods that run, or are about to, become ready later.
+    /// Returns how many pods that run, or are about to, become ready later.
     pub(super) fn starting(&self) -> usize {
         let joining = self.lives.iter().filter_map(|life| life.joining);
         joining.filter(|joining| joining.ready.is_some()).count()
     }
 
-    /// The pods that stay as they are, as nothing says that they get what they lack.
+    /// Returns the pods that stay as they are, as nothing indicates that they get what they lack.
     pub(super) fn stays(&self, snapshot: &Snapshot) -> Vec<Stays> {
         let pods = snapshot.pods.iter().zip(&self.lives);
         let stays = pods.filter_map(|(pod, life)| {
@@ -197,12 +197,12 @@ impl TargetPods {
         stays.collect()
     }
 
-    /// Whether some pod is not yet all that it will be.
+    /// Whether some pod has not yet completed its start.
     pub(super) fn is_joining(&self) -> bool {
         self.lives.iter().any(|life| life.joining.is_some())
     }
 
-    /// Brings the pods to the snapshot's time; whether that changed any.
+    /// Moves the pods to the snapshot's time; returns whether that changed any.
     pub(super) fn advance(&mut self, snapshot: &mut Snapshot) -> bool {
         let now = snapshot.now;
         let gone: HashSet<usize> = (0..snapshot.pods.len())
@@ -254,11 +254,11 @@ impl TargetPods {
         changed
     }
 
-    /// Gives the target this many replicas, as its own controller would at once.
+    /// Scales the target to this many replicas, with the effects of its own controller at once.
     ///
     /// # Errors
     ///
-    /// They are more than can be played.
+    /// There are more of them than can be played.
     pub(super) fn scale_to(&mut self, snapshot: &mut Snapshot, count: i32) -> Result<bool, Error> {
         if let Ok(scale) = &mut snapshot.scale {
             (scale.spec_replicas, scale.status_replicas) = (count, count);
@@ -288,7 +288,7 @@ impl TargetPods {
         Ok(true)
     }
 
-    /// In the order in which pods go.
+    /// Returns a key that sorts pods in the order in which they are deleted.
     fn first_to_go<'p>(&self, pod: &'p Pod) -> impl Ord + use<'p> {
         let ordinal = if self.is_stateful {
             Pod::ordinal(&pod.name)
@@ -384,7 +384,7 @@ impl TargetPods {
             .retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
     }
 
-    /// Finds out again where each pod stands and what part it has.
+    /// Updates the state and the role of each pod.
     pub(super) fn index(&mut self, snapshot: &mut Snapshot) {
         self.by_name.clear();
         self.sharing = 0;
@@ -415,7 +415,7 @@ impl TargetPods {
 }
 
 impl Joining {
-    /// When a pod gets further that is created at a time.
+    /// Returns when a pod that is created at a given time joins.
     fn created(at: Timestamp, times: JoinTimes) -> Self {
         let ready = at.plus(times.ready);
         Self {
@@ -425,9 +425,9 @@ impl Joining {
         }
     }
 
-    /// When an existing pod gets further, and what it lacks for good. What should have happened by
-    /// now but has not takes as long again while the pod is starting, which is as long as the
-    /// controller allows for its initialization; later it is assumed never to happen.
+    /// Returns when an existing pod joins, and what it lacks for good. A step that should have happened by now
+    /// but has not takes as long again while the pod is starting, that is, for as long as the controller allows
+    /// for its initialization; later it is assumed never to happen.
     fn of(
         pod: &Pod,
         is_seen: bool,
@@ -484,7 +484,7 @@ impl Joining {
 }
 
 impl MeasuredPod {
-    /// Has those of some pods measured that are not yet.
+    /// Adds measurements of those pods that have none yet.
     fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
         let Snapshot {
             now,
@@ -525,7 +525,7 @@ impl MeasuredPod {
     }
 }
 
-/// Makes sure that this many pods of this many replicas can be played.
+/// Checks that this many pods of this many replicas can be played.
 fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     if pods <= MAX_PODS {
         return Ok(());
@@ -536,7 +536,7 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     .hint("lower --max, or shorten --for"))
 }
 
-/// The pod that new ones are like: of those that are ready, if any is, the newest.
+/// Returns the model for new pods: the newest ready pod, or the newest of all if none is ready.
 fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>> {
     pods.filter(|pod| is_active(pod))
         .max_by_key(|pod| (is_ready(pod), pod.start_time))
@@ -555,7 +555,7 @@ fn is_active(pod: &Pod) -> bool {
     pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
 }
 
-/// The pods of which anything is measured.
+/// Returns the pods that have any measurement.
 fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
     let values = snapshot.metrics.iter().flat_map(|answer| match answer {
         MetricAnswer::Pods(values) => values.as_slice(),
@@ -569,7 +569,7 @@ fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
         .collect()
 }
 
-/// A pod that a selector selects, of which nothing else is known.
+/// Returns a pod that a selector selects, with nothing else known.
 fn bare_pod(selector: &Selector) -> Option<Pod> {
     let labels = selector.example();
     selector.matches(&labels).then(|| Pod {

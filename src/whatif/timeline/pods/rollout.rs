@@ -1,6 +1,6 @@
-//! A rollout: pods make way for those of another template, as a Deployment's controller has it
-//! (`rolloutRolling`, `rolloutRecreate`) or a StatefulSet's. A pod that goes is gone at once, and one that
-//! is ready is available at once: there is no grace period and no `minReadySeconds`.
+//! A rollout: pods are replaced by those of another template, as a Deployment's controller does it
+//! (`rolloutRolling`, `rolloutRecreate`) or a StatefulSet's. A deleted pod is gone at once, and a ready one
+//! is available at once: there is no grace period and no `minReadySeconds`.
 
 use std::collections::HashSet;
 
@@ -19,34 +19,34 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{IntOrString, Replacement, UpdateStrategy};
 use crate::whatif::overrides::{Override, Reported, is_ready};
 
-/// The item of what is assumed of a rollout.
+/// The item of an override by a rollout.
 const ROLLOUT: &str = "rollout";
 
 /// A rollout that begins some time after the first pass.
 #[derive(Debug, Clone)]
 pub struct Rollout {
-    /// How long after.
+    /// The time of its start after the first pass.
     pub after: SignedDuration,
     strategy: Strategy,
-    /// What new pods are like.
+    /// The model of new pods.
     model: Shared<Pod>,
-    /// The pods that are as the new ones already.
+    /// The pods that are already like the new ones.
     same: HashSet<Box<str>>,
-    /// The containers that they do not have, but whose usage is measured in others.
+    /// The containers that the new pods do not have, but whose usage is measured in others.
     gone: Vec<Box<str>>,
-    /// What is assumed of containers that only they have: the pod that is to have one, the container, the
-    /// resource, and its usage.
+    /// The assumed usage of containers that only the new pods have: the pod that gets one, the container, the
+    /// resource, and the usage.
     pub(in super::super) added: Vec<(Box<str>, Box<str>, ResourceName, i64)>,
 }
 
-/// How pods are replaced.
+/// The way in which pods are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// Within limits: `RollingUpdate` of a Deployment.
     RollingUpdate {
         /// How many pods there may be above the replicas.
         max_surge: Limit,
-        /// How many of the replicas may not be ready.
+        /// How many of the replicas may be unready.
         max_unavailable: Limit,
     },
     /// All at once: `Recreate` of a Deployment.
@@ -54,11 +54,11 @@ pub enum Strategy {
     /// One after the other from the highest ordinal, each ready before the next: `RollingUpdate` of a
     /// StatefulSet.
     Ordinals {
-        /// How many of the first ones keep the old template.
+        /// The number of lowest ordinals that keep the old template.
         partition: u32,
     },
-    /// None: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or a
-    /// ReplicaSet.
+    /// None are replaced: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or
+    /// a ReplicaSet.
     Created,
 }
 
@@ -71,7 +71,7 @@ pub enum Limit {
     Percent(u32),
 }
 
-/// A rollout that is to come, under way or done.
+/// A rollout that is planned, under way or done.
 #[derive(Debug, Clone)]
 pub(super) struct Rolling {
     rollout: Rollout,
@@ -79,9 +79,9 @@ pub(super) struct Rolling {
     start: Timestamp,
     /// The pods to replace, once it has begun.
     pods: Option<usize>,
-    /// What pods of the old template are like, and the first ordinal that has the new one.
+    /// The model of pods with the old template, and the first ordinal with the new one.
     old: (Option<Shared<Pod>>, u64),
-    /// Since when all pods are new and ready.
+    /// The time since which all pods are new and ready.
     done: Option<Timestamp>,
 }
 
@@ -98,7 +98,7 @@ impl Limit {
         }
     }
 
-    /// What is stated, or the default; or why it is no limit.
+    /// Returns the stated limit, or the default; the error is the reason why it is no limit.
     fn stated(stated: Option<IntOrString>) -> Result<Self, String> {
         let Some(stated) = stated else {
             return Ok(Self::DEFAULT);
@@ -112,7 +112,7 @@ impl Limit {
         })
     }
 
-    /// How many that is (`GetScaledValueFromIntOrPercent`).
+    /// Returns the number of pods (`GetScaledValueFromIntOrPercent`).
     fn of(self, replicas: usize, rounds_up: bool) -> usize {
         match self {
             Self::Pods(pods) => pods as usize,
@@ -136,7 +136,7 @@ impl Limit {
 }
 
 impl Strategy {
-    /// How a target's pods are replaced if it states nothing, or nothing is known of it.
+    /// Returns how a target's pods are replaced if it states nothing, or nothing is known about it.
     pub fn default_of(target: &CrossVersionObjectReference) -> Self {
         if Self::is_stateful(target) {
             Self::Ordinals { partition: 0 }
@@ -153,12 +153,12 @@ impl Strategy {
         target.group() == "apps" && target.kind.eq_ignore_ascii_case("statefulset")
     }
 
-    /// How the target's pods are replaced; `None` if that is not known. `stated` is the strategy that the target
-    /// states, and `how` what else is known of it; `None` if the target is not known.
+    /// Returns how the target's pods are replaced; `None` if that is not known. `stated` is the strategy in the
+    /// target's spec, and `how` what else is known about it; `None` if the target is not known.
     ///
     /// # Errors
     ///
-    /// The API server would not take the strategy.
+    /// The API server would reject the strategy.
     pub fn of(
         target: &CrossVersionObjectReference,
         stated: Option<&UpdateStrategy>,
@@ -209,8 +209,9 @@ impl Strategy {
         }))
     }
 
-    /// Returns how many pods a StatefulSet with up to this many may replace at once, as it is written, if that is
-    /// more than one (`getStatefulSetMaxUnavailable`). It is not played, and only some versions' controllers do it.
+    /// Returns the number of pods that a StatefulSet with up to this many replicas may replace at once, as it is
+    /// written, if that is more than one (`getStatefulSetMaxUnavailable`). It is not played, and only some
+    /// versions' controllers do it.
     pub fn at_once(self, stated: Option<&UpdateStrategy>, replicas: i32) -> Option<String> {
         let limit = stated?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
         let limit = Limit::read(limit).filter(|_| matches!(self, Self::Ordinals { .. }))?;
@@ -253,8 +254,8 @@ fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, 
 }
 
 impl Rollout {
-    /// The rollout that turns the pods of one snapshot into those of another, in which the same pods are as
-    /// they will be. `None` if they are the same, or the target has no pods.
+    /// Returns the rollout that turns the pods of one snapshot into those of another, which has the same pods in
+    /// their new form. `None` if they are the same, or the target has no pods.
     pub fn between(
         running: &Snapshot,
         changed: &Snapshot,
@@ -303,13 +304,13 @@ impl Rollout {
         })
     }
 
-    /// Whether a pod is as the new ones are.
+    /// Whether a pod is already like the new ones.
     fn makes(&self, pod: &Pod) -> bool {
         self.same.contains(&pod.name)
             || self.model.requests_like(pod) && self.model.labels == pod.labels
     }
 
-    /// What is assumed with it.
+    /// Returns the override for it.
     pub fn own(&self) -> Override {
         let (at, how) = (numbers::duration(self.after), self.strategy.words());
         Override::event(ROLLOUT, format!("from {at} on, {how}"))
@@ -317,7 +318,7 @@ impl Rollout {
 }
 
 impl Rolled {
-    /// Adds what came of it to what is assumed.
+    /// Adds its result to the overrides.
     pub fn came_to(self, overrides: &mut [Override]) {
         let Self { pods, done } = self;
         let counted = if pods == 1 {
@@ -337,7 +338,7 @@ impl Rolled {
 }
 
 impl TargetPods {
-    /// Has a rollout begin some time after now.
+    /// Schedules a rollout some time after now.
     pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
         let (rollout, start) = (rollout.clone(), snapshot.now);
         self.rolling = Some(Rolling {
@@ -350,12 +351,12 @@ impl TargetPods {
         self.begin(snapshot);
     }
 
-    /// Whether a rollout is to come, or not yet done.
+    /// Whether a rollout is pending or under way.
     pub(in super::super) fn is_rolling(&self) -> bool {
         self.rolling.as_ref().is_some_and(|own| own.done.is_none())
     }
 
-    /// What came of a rollout, if one has begun.
+    /// The result of a rollout, if one has begun.
     pub(in super::super) fn rolled(&self) -> Option<Rolled> {
         let Rolling {
             start, pods, done, ..
@@ -366,7 +367,7 @@ impl TargetPods {
         })
     }
 
-    /// When a rollout next gets further, if that is no later than a time.
+    /// Returns the time of a rollout's next step, if that is no later than `until`.
     pub(in super::super) fn next_step(
         &self,
         now: Timestamp,
@@ -389,7 +390,7 @@ impl TargetPods {
         step.map(|step| step.max(now)).filter(|step| *step <= until)
     }
 
-    /// Whether a rolling update is under way that has pods to replace: what is scaled then is its matter.
+    /// Whether a rolling update is under way that has pods to replace: it then also handles scaling.
     pub(super) fn is_updating(&self, snapshot: &Snapshot) -> bool {
         let Some(Rolling {
             rollout,
@@ -403,7 +404,7 @@ impl TargetPods {
             && !self.outdated(snapshot, true).is_empty()
     }
 
-    /// The places of the pods that count as replicas and are to be replaced, or are not.
+    /// Returns the places of the pods that count as replicas and are outdated, or are not.
     fn outdated(&self, snapshot: &Snapshot, is_outdated: bool) -> Vec<usize> {
         let mut places = active(snapshot);
         places.retain(|&place| self.lives[place].is_outdated == is_outdated);
@@ -426,7 +427,7 @@ impl TargetPods {
         places
     }
 
-    /// What a pod of a name is like, if a rollout leaves it at the old template.
+    /// Returns the model for a pod of this name, if a rollout leaves it at the old template.
     pub(super) fn old_model(&self, name: &str) -> Option<&Shared<Pod>> {
         let (old, first) = &self.rolling.as_ref()?.old;
         old.as_ref()
@@ -509,11 +510,11 @@ impl TargetPods {
         changed
     }
 
-    /// A rolling update of a Deployment: new pods as long as there is room above the replicas, then old ones
-    /// go as long as enough are ready, the unready first (`NewRSNewReplicas`, `cleanupUnhealthyReplicas`,
-    /// `scaleDownOldReplicaSetsForRollingUpdate`). Where the HPA scales meanwhile, the controller keeps the
-    /// proportions of the ReplicaSets (`scale`); here what is added is new, and of what is too much the
-    /// unready go first, then the old.
+    /// A rolling update of a Deployment: new pods are created while there is room above the replicas, then old
+    /// ones are deleted while enough are ready, unready ones first (`NewRSNewReplicas`,
+    /// `cleanupUnhealthyReplicas`, `scaleDownOldReplicaSetsForRollingUpdate`). If the HPA scales meanwhile, the
+    /// controller keeps the proportions of the ReplicaSets (`scale`); here added pods are new, and of surplus
+    /// pods the unready go first, then the old.
     fn update(
         &mut self,
         snapshot: &mut Snapshot,
@@ -571,7 +572,7 @@ impl TargetPods {
         changed
     }
 
-    /// Of some pods, those that go first.
+    /// Returns the first of some pods to be deleted.
     fn first_of(&self, snapshot: &Snapshot, mut of: Vec<usize>, count: usize) -> HashSet<usize> {
         let key = |&place: &usize| {
             let (life, pod) = (&self.lives[place], &snapshot.pods[place]);
@@ -582,7 +583,7 @@ impl TargetPods {
         of.into_iter().collect()
     }
 
-    /// All old pods go, then the new ones come.
+    /// Deletes all old pods, then creates the new ones.
     fn recreate(&mut self, snapshot: &mut Snapshot, model: &Pod, replicas: usize) -> bool {
         let old: HashSet<usize> = self.outdated(snapshot, true).into_iter().collect();
         if old.is_empty() {
@@ -613,14 +614,14 @@ impl TargetPods {
         };
         let name = snapshot.pods[place].name.clone();
         self.remove(snapshot, &HashSet::from([place]));
-        // What was measured of the old pod goes with it.
+        // The measurements of the old pod go with it.
         self.index(snapshot);
         self.create(snapshot, model, name);
         self.index(snapshot);
         true
     }
 
-    /// Has a container of new pods measured that the old ones lack.
+    /// Makes a container measured in new pods that the old ones lack.
     pub(in super::super) fn expect_usage(&mut self, container: &str, resource: &ResourceName) {
         let Some(Rolling { rollout, .. }) = &mut self.rolling else {
             return;
@@ -636,7 +637,8 @@ impl TargetPods {
         }
     }
 
-    /// Has new pods use nothing in containers that they do not have, and measures those that only they have.
+    /// Removes the usage of new pods in containers that they do not have, and adds that of containers that only
+    /// they have.
     pub(super) fn measure_new(&self, snapshot: &mut Snapshot) {
         let Some(Rolling {
             rollout,

@@ -267,12 +267,12 @@ pub(crate) fn nearest_object<'k>(
     name: &str,
     known: impl Iterator<Item = &'k str>,
 ) -> Option<&'k str> {
-    let names: Vec<&str> = known.collect();
-    let names = || names.iter().copied();
-    let has_all = |known: &&str| has_words(name, known) || has_words(known, name);
-    only(names().filter(has_all))
-        .or_else(|| nearest(name, names()))
-        .or_else(|| only(names().filter(|known| shares_words(name, known))))
+    let all: Vec<&str> = known.collect();
+    let known = || all.iter().copied();
+    let has_all = |other: &&str| has_words(name, other) || has_words(other, name);
+    only(known().filter(has_all))
+        .or_else(|| nearest(name, known()))
+        .or_else(|| only(known().filter(|other| shares_words(name, other))))
 }
 
 /// Whether two names begin or end with the same words: all words of the shorter one, or all but one of both.

@@ -202,8 +202,8 @@ impl One<'_> {
                 page.expect(&[watch.judged(pass, &explanation, None)]);
                 markdown(&page)
             }
-            None | Some(Output::Wide) => {
-                let is_wide = args.output.is_some();
+            output @ (None | Some(Output::Wide)) => {
+                let is_wide = output == Some(Output::Wide);
                 let page = Page::new(&explanation, is_wide, terminal.symbols());
                 page::page(&page, &terminal.layout())
             }

@@ -345,8 +345,9 @@ impl<'a> ListCommand<'a> {
                     expected.as_ref(),
                 )
             }
-            None | Some(Output::Wide) => {
-                let overview = overview(cells, args.all_namespaces, args.output.is_some());
+            output @ (None | Some(Output::Wide)) => {
+                let is_wide = output == Some(Output::Wide);
+                let overview = overview(cells, args.all_namespaces, is_wide);
                 page::rows(&overview, &SPARE, &layout)
             }
         };

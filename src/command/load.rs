@@ -487,7 +487,8 @@ pub(super) fn stated(
 /// The number of `=` that are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
 
-/// Whether one of the two metrics is the usage of pods, and the other the usage of their containers.
+/// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
+/// same resource.
 fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
     spec.is_resource()
         && other.is_resource()

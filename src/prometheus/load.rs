@@ -149,35 +149,38 @@ struct Recording<'r> {
 }
 
 impl Recording<'_> {
-    fn of(&self, purpose: Purpose) -> Option<&Answered> {
+    /// Returns the answer to the question for a purpose; `None` if it was not asked.
+    fn answer(&self, purpose: Purpose) -> Option<&Answered> {
         self.answered
             .iter()
-            .find(|own| own.question.purpose == purpose)
+            .find(|answered| answered.question.purpose == purpose)
     }
 
     /// Returns the values for a purpose; empty if it was not queried.
     fn column(&self, purpose: Purpose) -> Result<Column, Error> {
-        self.of(purpose)
-            .map_or(Ok(Vec::new()), |own| single(own, self.grid))
+        self.answer(purpose)
+            .map_or(Ok(Vec::new()), |answered| single(answered, self.grid))
     }
 
     /// Returns the values of the queried metrics, as a metrics API would state them, with their names in `columns`.
     fn cells(&self, columns: &mut Vec<String>) -> Result<Vec<Vec<Option<String>>>, Error> {
         let mut cells = Vec::new();
         for (place, spec) in self.metrics.iter().enumerate() {
-            let Some(own) = self.of(Purpose::Metric(place)) else {
+            let Some(answered) = self.answer(Purpose::Metric(place)) else {
                 continue;
             };
             columns.push(spec.flag_name(self.metrics));
-            let values = single(own, self.grid)?;
+            let values = single(answered, self.grid)?;
             if values.iter().all(Option::is_none) {
-                return Err(no_samples(own, self.grid));
+                return Err(no_samples(answered, self.grid));
             }
             let mut column = vec![None; values.len()];
             for (row, value) in known(&values) {
                 column[row] = Some(amount(spec, *value).map_err(|why| {
-                    let (of, time) = (&own.question.of, self.grid.time(row));
-                    Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+                    let (about, time) = (&answered.question.of, self.grid.time(row));
+                    Error::failed(format!(
+                        "the query for {about} gives {value} at {time}: {why}"
+                    ))
                 })?);
             }
             cells.push(column);
@@ -224,19 +227,22 @@ impl Recording<'_> {
             let texts = values.map(|it| it.map(|it| it.to_string()));
             fields.push((field.to_owned(), texts.collect()));
         }
-        let Some(own) = self.of(Purpose::Targets) else {
+        let Some(answered) = self.answer(Purpose::Targets) else {
             return Ok(fields);
         };
         let mut types: BTreeMap<&str, Vec<(&str, Column)>> = BTreeMap::new();
-        for series in &own.answer.series {
+        for series in &answered.answer.series {
             let label = |name: &str| series.labels.get(name).unwrap_or_default();
-            let of_type = (label("metric_target_type"), values(series, own, self.grid)?);
+            let of_type = (
+                label("metric_target_type"),
+                values(series, answered, self.grid)?,
+            );
             types.entry(label("metric_name")).or_default().push(of_type);
         }
-        for (name, own) in types {
+        for (name, columns) in types {
             // A target of another type is another series.
             let texts = (0..self.grid.len()).map(|row| {
-                let (type_, value) = own
+                let (type_, value) = columns
                     .iter()
                     .find_map(|(type_, it)| Some((*type_, it[row]?)))?;
                 Some(match type_ {
@@ -252,8 +258,8 @@ impl Recording<'_> {
 
     /// Adds the measurements of the pods other than the load.
     fn measure(&self, load: &mut Load) -> Result<(), Error> {
-        if let Some(own) = self.of(Purpose::Unmeasured) {
-            let counts = single(own, own.grid)?;
+        if let Some(answered) = self.answer(Purpose::Unmeasured) {
+            let counts = single(answered, answered.grid)?;
             let lost = counts
                 .iter()
                 .flatten()
@@ -263,8 +269,8 @@ impl Recording<'_> {
             load.notes
                 .extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
         }
-        if let Some(own) = self.of(Purpose::Started)
-            && let Some((pods, took)) = started(&own.answer)
+        if let Some(answered) = self.answer(Purpose::Started)
+            && let Some((pods, took)) = started(&answered.answer)
         {
             load.ready_after = Some(GoDuration(took));
             load.notes.push(LoadNote::Started {
@@ -272,8 +278,8 @@ impl Recording<'_> {
                 took: GoDuration(took),
             });
         }
-        if let Some(own) = self.of(Purpose::Measured)
-            && let Some((pods, took)) = started(&own.answer)
+        if let Some(answered) = self.answer(Purpose::Measured)
+            && let Some((pods, took)) = started(&answered.answer)
         {
             load.metrics_after = Some(GoDuration(took.plus(API)));
             load.notes.push(LoadNote::Measured {
@@ -282,13 +288,16 @@ impl Recording<'_> {
             });
         }
         for (place, spec) in self.metrics.iter().enumerate() {
-            if let Some(own) = self.of(Purpose::Requests(place)) {
-                let values = single(own, own.grid)?;
+            if let Some(answered) = self.answer(Purpose::Requests(place)) {
+                let values = single(answered, answered.grid)?;
                 load.notes.extend(requests(spec, self.metrics, &values));
             }
         }
-        if let Some(own) = self.of(Purpose::Throttled) {
-            let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
+        if let Some(answered) = self.answer(Purpose::Throttled) {
+            let shares: Vec<f64> = single(answered, answered.grid)?
+                .into_iter()
+                .flatten()
+                .collect();
             let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
             load.notes
                 .extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));

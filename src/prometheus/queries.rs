@@ -531,18 +531,28 @@ impl LoadRequest<'_> {
 
     /// Returns the same series with a function applied to each.
     fn pods_as(&self, of: impl Fn(String) -> String) -> String {
+        match workload(&self.hpa.spec.scale_target_ref) {
+            WorkloadKind::Deployment => of(self.pods_of_replica_sets()),
+            WorkloadKind::Other => format!(
+                "({} or {})",
+                of(self.pods_of_target()),
+                of(self.pods_of_replica_sets())
+            ),
+            _ => of(self.pods_of_target()),
+        }
+    }
+
+    fn pods_of_target(&self) -> String {
         let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
-        let direct = of(self.of_pods(
+        self.of_pods(
             "kube_pod_owner",
             &[("owner_kind", kind), ("owner_name", name)],
-        ));
+        )
+    }
+
+    fn pods_of_replica_sets(&self) -> String {
         let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
-        let through = of(with(owned, "owner_name", &self.replica_sets()));
-        match workload(&self.hpa.spec.scale_target_ref) {
-            WorkloadKind::Deployment => through,
-            WorkloadKind::Other => format!("({direct} or {through})"),
-            _ => direct,
-        }
+        with(owned, "owner_name", &self.replica_sets())
     }
 
     /// Returns a regular expression for the ReplicaSets of the target. If there are many, their common prefix

@@ -73,33 +73,41 @@ impl WorkloadManifest {
     }
 
     fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
-        let mut manifest = Self {
-            notes: Ok(Vec::new()),
-            bare_cores: Vec::new(),
+        let place = format!("{}: {}", whole.origin, object.reference());
+        let parsed =
+            decode::<Json>(whole.json.expose()).map_err(|e| Error::usage(format!("{place}: {e}")));
+        let bare_cores = parsed.as_ref().map_or_else(
+            |_| Vec::new(),
+            |whole| bare_cores(&whole["spec"]["template"]["spec"]),
+        );
+        let notes = parsed.and_then(|whole| Self::judge(&object, &whole, &place, validate));
+        Self {
+            notes,
+            bare_cores,
             origin: whole.origin.clone(),
             object,
-        };
-        manifest.notes = manifest.judge(whole.json.expose(), validate);
-        manifest
+        }
     }
 
-    /// Returns the notes about the manifest, and records its bare cores if it gets that far.
-    fn judge(&mut self, json: &str, validate: Validate) -> Result<Vec<Note>, Error> {
-        let object = &self.object;
-        let place = format!("{}: {}", self.origin, object.reference());
-        let whole: Json = decode(json).map_err(|e| Error::usage(format!("{place}: {e}")))?;
-        let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
-        let mut notes = ignored(&unknown, &place, validate)?;
+    /// Returns the notes about a manifest, which errors call by its `place`.
+    fn judge(
+        object: &Workload,
+        whole: &Json,
+        place: &str,
+        validate: Validate,
+    ) -> Result<Vec<Note>, Error> {
+        let unknown = unknown_in_workload(whole, &object.group, &object.kind);
+        let mut notes = ignored(&unknown, place, validate)?;
         let served = match &*object.group {
             "argoproj.io" => "argoproj.io/v1alpha1",
             "apps" => "apps/v1",
             _ => "v1",
         };
         let stated = whole["apiVersion"].as_str().unwrap_or_default();
-        if stated != served && !is_admitted(&whole) {
+        if stated != served && !is_admitted(whole) {
             let hint = format!("write it in {served}");
             notes.push(not_served(
-                &place,
+                place,
                 &object.kind,
                 stated,
                 served,
@@ -107,12 +115,11 @@ impl WorkloadManifest {
                 validate,
             )?);
         }
-        self.bare_cores = bare_cores(&whole["spec"]["template"]["spec"]);
-        let causes = messages(&validate::workload(object, &whole));
+        let causes = validate::workload(object, whole);
         if causes.is_empty() {
             Ok(notes)
         } else {
-            Err(Error::usage(format!("{place}: {causes}")).hint(REJECTED))
+            Err(Error::usage(format!("{place}: {}", messages(&causes))).hint(REJECTED))
         }
     }
 

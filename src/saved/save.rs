@@ -504,7 +504,7 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
         answers.push(ApiAnswer {
             pod_metrics,
-            ..no_answer(snapshot, Api::Resource)
+            ..bare_answer(snapshot, Api::Resource)
         });
     }
     for (spec, answered) in answered(snapshot, also) {
@@ -529,13 +529,14 @@ fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<
             message: message.map(str::to_owned),
             denied,
             missing,
-            ..no_answer(snapshot, asked(spec).0)
+            ..bare_answer(snapshot, asked(spec).0)
         });
     }
     answers
 }
 
-fn no_answer(snapshot: &Snapshot, api: Api) -> ApiAnswer<'static> {
+/// Returns the frame of an answer of a metrics API, without a metric or values.
+fn bare_answer(snapshot: &Snapshot, api: Api) -> ApiAnswer<'static> {
     ApiAnswer {
         hpa: snapshot.hpa.key(),
         api,

@@ -54,12 +54,14 @@ impl CommandFlags {
     /// Returns the flags of `predict` with further assumptions. They replace assumptions about the same thing.
     pub fn with_assumed(&self, own: &str) -> String {
         let words: Vec<&str> = own.split(' ').collect();
-        let mut flags = vec![own.to_owned()];
-        flags.retain(|own| !own.is_empty());
+        let mut flags = Vec::new();
+        if !own.is_empty() {
+            flags.push(own.to_owned());
+        }
         for (flag, value) in &self.assumed {
             let is_replaced = words
                 .windows(2)
-                .any(|own| own[0] == *flag && subject(own[1]) == subject(value));
+                .any(|pair| pair[0] == *flag && subject(pair[1]) == subject(value));
             match &**value {
                 _ if is_replaced => {}
                 "" => flags.push((*flag).to_owned()),

@@ -657,8 +657,8 @@ mod wire {
                         args,
                         image,
                     } = wire;
-                    let named = image.unwrap_or_default();
-                    if let Some(settings) = ManagerSettings::of(&name, command, args, &named) {
+                    let image = image.as_deref().unwrap_or_default();
+                    if let Some(settings) = ManagerSettings::of(&name, command, args, image) {
                         manager = Some(Box::new(settings));
                     }
                     containers.push(super::Container {

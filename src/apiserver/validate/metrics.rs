@@ -61,30 +61,39 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
     }
 
     let at = |field| path.child(field);
-    let [object, external, pods, resource, container_resource] = [
-        object
-            .as_ref()
-            .map(|source| validate_object(source, rules, &at("object"))),
-        external
-            .as_ref()
-            .map(|source| validate_external(source, &at("external"))),
-        pods.as_ref()
-            .map(|source| validate_pods(source, &at("pods"))),
-        resource
-            .as_ref()
-            .map(|source| validate_resource(source, &at("resource"))),
-        container_resource
-            .as_ref()
-            .map(|source| validate_container_resource(source, &at("containerResource"))),
+    let sources = [
+        (
+            "object",
+            object
+                .as_ref()
+                .map(|source| validate_object(source, rules, &at("object"))),
+        ),
+        (
+            "external",
+            external
+                .as_ref()
+                .map(|source| validate_external(source, &at("external"))),
+        ),
+        (
+            "pods",
+            pods.as_ref()
+                .map(|source| validate_pods(source, &at("pods"))),
+        ),
+        (
+            "resource",
+            resource
+                .as_ref()
+                .map(|source| validate_resource(source, &at("resource"))),
+        ),
+        (
+            "containerResource",
+            container_resource
+                .as_ref()
+                .map(|source| validate_container_resource(source, &at("containerResource"))),
+        ),
     ];
     let mut present = Vec::new();
-    for (field, judged) in [
-        ("object", object),
-        ("external", external),
-        ("pods", pods),
-        ("resource", resource),
-        ("containerResource", container_resource),
-    ] {
+    for (field, judged) in sources {
         let Some(judged) = judged else { continue };
         // Upstream checks only the first source that is present, whatever the type.
         if present.is_empty() {

@@ -112,7 +112,7 @@ pub(crate) async fn run_within(
         _ => env.interactive,
     };
     policy.check(&exec.command, env)?;
-    let mut command = command(exec, cluster, interactive, env)?;
+    let mut command = plugin_command(exec, cluster, interactive, env)?;
     // In a separate process group, the plugin ends with its children, but cannot read from the terminal.
     #[cfg(unix)]
     let has_group = exec.interactive_mode == "Never" || !env.attended;
@@ -166,7 +166,7 @@ pub(crate) async fn run_within(
 }
 
 /// The command of a plugin, whose answer is read.
-fn command(
+fn plugin_command(
     exec: &Exec,
     cluster: &Cluster,
     interactive: bool,

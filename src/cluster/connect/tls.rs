@@ -98,14 +98,12 @@ impl Identity {
 
     /// Reads the kubeconfig's certificate and key; inline data takes precedence over a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
-        let certificate = read_part(&user.client_certificate_data, &user.client_certificate);
-        let key = read_part(user.client_key_data.expose(), &user.client_key);
+        let certificate = read_part(&user.client_certificate_data, &user.client_certificate)?;
+        let key = read_part(user.client_key_data.expose(), &user.client_key)?;
         match (certificate, key) {
-            (Some(Ok(certificate)), Some(Ok(key))) => {
-                Ok(Some(Self::new(certificate, Secret::new(key))))
-            }
+            (Some(certificate), Some(key)) => Ok(Some(Self::new(certificate, Secret::new(key)))),
             (None, None) => Ok(None),
-            _ => Err(Error::failed("unable to load the client certificate or key").hint(USER)),
+            _ => Err(unreadable_identity()),
         }
     }
 
@@ -132,14 +130,19 @@ impl Identity {
 }
 
 /// Reads a certificate or a key, if there is one.
-fn read_part(data: &str, path: &str) -> Option<Result<String, ()>> {
+fn read_part(data: &str, path: &str) -> Result<Option<String>, Error> {
     let data = compact(data);
     let bytes = match (data.is_empty(), path.is_empty()) {
-        (false, _) => STANDARD.decode(data).map_err(drop),
-        (true, false) => file::read_of_connection(path).map_err(drop),
-        (true, true) => return None,
+        (false, _) => STANDARD.decode(data).ok(),
+        (true, false) => file::read_of_connection(path).ok(),
+        (true, true) => return Ok(None),
     };
-    Some(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    let bytes = bytes.ok_or_else(unreadable_identity)?;
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn unreadable_identity() -> Error {
+    Error::failed("unable to load the client certificate or key").hint(USER)
 }
 
 /// Returns the certificate authorities to trust. Inline data takes precedence over a file; the default is

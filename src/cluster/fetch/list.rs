@@ -619,8 +619,8 @@ impl<'s> Neighbours<'s> {
                 Ok(hpa) => other(hpa, scale),
                 Err(failure) => Err(item.unreadable(failure)),
             };
-            if let Ok(Some(other)) = &known
-                && let Ok(selector) = other.scale.selector.parsed()
+            if let Ok(Some(neighbor)) = &known
+                && let Ok(selector) = neighbor.scale.selector.parsed()
             {
                 places.push(place);
                 selectors.push(selector.clone());

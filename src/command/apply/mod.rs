@@ -481,8 +481,10 @@ impl Agreed {
             .filter(|concern| !self.forced.contains(&concern.code))
             .map(|concern| &*concern.text)
             .collect();
-        let more = texts.join("; ");
-        (!more.is_empty()).then(|| format!("more would be forced now than was shown: {more}"))
+        (!texts.is_empty()).then(|| {
+            let more = texts.join("; ");
+            format!("more would be forced now than was shown: {more}")
+        })
     }
 }
 

@@ -123,8 +123,8 @@ fn text(
         Some(PredictOutput::Yaml) => structured::yaml(prediction),
         Some(PredictOutput::Markdown) => Ok(as_markdown(prediction, terminal)),
         Some(PredictOutput::Svg) => drawn(prediction, curve).map(|chart| svg(&chart)),
-        None | Some(PredictOutput::Wide) => {
-            let is_wide = scenario.args.output.is_some();
+        output @ (None | Some(PredictOutput::Wide)) => {
+            let is_wide = output == Some(PredictOutput::Wide);
             let page = Page::of_prediction(prediction, is_wide, terminal.symbols());
             Ok(page::page(&page, &terminal.layout()))
         }

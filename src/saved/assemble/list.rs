@@ -111,9 +111,9 @@ pub fn assemble_all(
 
 /// Checks that no two HPAs, sorted by namespace and name, have the same namespace and name.
 fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
-    let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
+    let groups = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
     let mut repeated = Vec::new();
-    for same in same.filter(|same| same.len() > 1) {
+    for same in groups.filter(|group| group.len() > 1) {
         let places = same
             .iter()
             .map(|(_, object)| format!("{}:{}", object.origin, object.line));

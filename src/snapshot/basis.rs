@@ -1,15 +1,18 @@
 //! The basis of an answer besides the objects: its assumptions, and the sources of everything else, with the
 //! words for them.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::control_plane::{ManagerFact, Unshown, manager};
+use super::hpa::HpaSpec;
+use super::past::{Past, PastField, PastPart};
 use super::right::MissingRight;
 use super::surroundings::{SupposedPods, SupposedTemplate};
 use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Quantity;
-use crate::numbers::{self, format_of, list};
+use crate::numbers::{self, duration, format_of, list};
 use crate::version::Version;
 
 /// One item that the answer is based on.
@@ -244,5 +247,144 @@ impl SupposedTemplate {
                 }
             }
         }
+    }
+}
+
+impl Past {
+    /// Words what a past pass is based on besides the history.
+    pub(crate) fn basis(&self) -> Vec<BasisView> {
+        let Past {
+            source,
+            read,
+            scrape,
+            lacks,
+            kept,
+            ..
+        } = self;
+        let read = format!("as read at {}", SecondsTime(*read));
+        let lacks = |part| lacks.contains(&part);
+        let mut views = vec![BasisView::new(
+            "history",
+            "samples of the pods and the HPA",
+            source,
+        )];
+        let mut add =
+            |item, value: &str, source: &str| views.push(BasisView::new(item, value, source));
+        let fields = [
+            (PastPart::Limits, "minReplicas and maxReplicas"),
+            (PastPart::Targets, "the targets"),
+        ];
+        let recorded = fields.iter().filter(|(part, _)| !lacks(*part));
+        let recorded: Vec<&str> = recorded.map(|(_, name)| *name).collect();
+        let spec = if recorded.is_empty() {
+            "all of it".to_owned()
+        } else {
+            format!("all but {}", recorded.join(", and "))
+        };
+        add("spec", &spec, &read);
+        if !kept.is_empty() {
+            add("targets", &format!("of {}", kept.join(", ")), &read);
+        }
+        add(
+            "controller",
+            "did not restart in its history",
+            "the history does not say",
+        );
+        add(
+            "passes",
+            "at this time, and a sync period apart before it",
+            "the history does not say when they were",
+        );
+        let scraped = scrape.map_or_else(
+            || "no scrapes".to_owned(),
+            |seconds| {
+                format!(
+                    "scrapes every {}",
+                    duration(SignedDuration::from_secs(seconds))
+                )
+            },
+        );
+        add(
+            "usage",
+            "rates between two scrapes, of the last 45s",
+            &format!("{scraped}; the metrics API's own samples are not recorded"),
+        );
+        for (part, item, value, source) in [
+            (
+                PastPart::Replicas,
+                "replicas",
+                "the number of active pods",
+                "not recorded",
+            ),
+            (PastPart::Phases, "phases", "Running", "not recorded"),
+            (
+                PastPart::Readiness,
+                "readiness",
+                "ready since they were started",
+                "not recorded",
+            ),
+            (
+                PastPart::StartTimes,
+                "start times",
+                "when pods were created",
+                "not recorded",
+            ),
+            (
+                PastPart::ReadyTimes,
+                "ready since",
+                "the start, or the scrape that saw it",
+                "not recorded",
+            ),
+            (
+                PastPart::Requests,
+                "requests",
+                "those of the template",
+                &read,
+            ),
+            (PastPart::Cpu, "usage of cpu", "unknown", "not recorded"),
+            (
+                PastPart::Memory,
+                "usage of memory",
+                "unknown",
+                "not recorded",
+            ),
+        ] {
+            if lacks(part) {
+                add(item, value, source);
+            }
+        }
+        views
+    }
+
+    /// Words what is to be known of a past pass.
+    pub(crate) fn notes(&self, spec: &HpaSpec) -> Vec<String> {
+        let Past {
+            warnings,
+            changed,
+            lacks,
+            kept,
+            queries,
+            ..
+        } = self;
+        let fields = changed.iter().map(|PastField { field, then, now }| {
+            format!("{field} of the HPA was {then}, and is {now} since")
+        });
+        let mut notes: Vec<String> = fields.collect();
+        if !lacks.is_empty() || !kept.is_empty() {
+            let text = "the history lacks parts of this pass: ASSUMED, with -o wide, has what is used instead";
+            notes.push(text.to_owned());
+        }
+        let metrics = spec.metrics.iter().filter(|metric| !metric.is_resource());
+        let names = metrics.map(|metric| metric.flag_name(&spec.metrics));
+        notes.extend(
+            names
+                .filter(|name| queries.iter().all(|query| query.of != *name))
+                .map(|name| {
+                    let query = shell_word(&format!("{name}=PROMQL"));
+                    format!("no query was stated for {name}: --query {query} gives its values")
+                }),
+        );
+        notes.extend(warnings.iter().map(ToString::to_string));
+        notes
     }
 }

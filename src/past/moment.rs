@@ -199,10 +199,10 @@ impl<'h> Moments<'h> {
         let scrapes = &self.history.scrapes;
         let before = scrapes
             .last(millis)
-            .is_some_and(|(time, _)| millis - time <= GAP);
+            .is_some_and(|(scrape, _)| millis - scrape <= GAP);
         let after = scrapes
             .next(millis)
-            .is_some_and(|(time, _)| time - millis <= GAP);
+            .is_some_and(|(scrape, _)| scrape - millis <= GAP);
         before || (after && self.history.scrapes.last(millis).is_none())
     }
 

@@ -131,7 +131,7 @@ pub(crate) fn with_spec(items: &[Value], spec: &Value) -> Vec<Value> {
     with(items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
 }
 
-/// Returns the text about a code in a state.
+/// Returns the finding of a code in a state.
 pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));

@@ -1,6 +1,6 @@
 //! The conclusions from a status of an HPA about the pass that wrote it: the proposal that went into the
-//! list, and the recommendations that bounded the list. The rules are those of the two normalizations, read
-//! backwards; conditions show which branch was taken.
+//! list, and the recommendations that bounded the list, with the words for them. The rules are those of the
+//! two normalizations, read backwards; conditions show which branch was taken.
 
 use std::fmt;
 use std::ops::RangeInclusive;

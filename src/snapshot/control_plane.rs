@@ -1,5 +1,6 @@
 //! The facts that a cluster reveals about the control plane: the pods of the controller manager, its
-//! leader, and the server's version. Of these pods, only what affects a pass is kept.
+//! leader, and the server's version, with the words for what could not be read. Of these pods, only what
+//! affects a pass is kept.
 
 use std::fmt;
 

@@ -183,7 +183,7 @@ mod tests {
     use crate::pass::Pass;
     use crate::snapshot::hpa::HpaSpec;
 
-    /// Returns the text about a code in a state, if another spec than the running one is assumed.
+    /// Returns the finding of a code in a state, if another spec than the running one is assumed.
     fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> FindingView {
         let mut input = pass(items).input;
         input.observed = Some(input.snapshot.hpa.clone());

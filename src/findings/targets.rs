@@ -301,11 +301,10 @@ fn request<'p>(
     lowest.filter(|it| limit.is_none_or(|limit| it.request.milli_value() <= limit))
 }
 
-/// A pod that uses this share of a limit is near it.
-const NEAR: f64 = 0.9;
-
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
 pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+    /// A pod that uses this share of a limit is near it.
+    const NEAR: f64 = 0.9;
     counted(case, metric).any(|(_, pod)| {
         let usage = case.metrics_of(pod);
         pod.statuses.iter().any(|status| status.restart_count > 0)

@@ -409,19 +409,19 @@ fn an_hpa_that_keda_makes() {
         }
         // The same for all other findings.
         let pass = pass(&items);
-        for text in views(&pass, &find(&pass)) {
-            let code = text.code;
+        for finding in views(&pass, &find(&pass)) {
             const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
-            let advice = text.advice.text();
+            let code = finding.code;
+            let advice = finding.advice.text();
             let strange = OF_THE_HPA.iter().any(|field| advice.contains(field))
                 || (advice.contains("behavior.") && !advice.contains(" of ScaledObject/"));
-            let patches = text.commands.iter().filter_map(|it| it.split_once(" -p '"));
+            let patches = finding.commands.iter().filter_map(|it| it.split_once(" -p '"));
             let strange = strange || patches.clone().any(|(command, patch)| {
                 let patch: Value = serde_json::from_str(patch.trim_end_matches('\'')).unwrap();
                 !command.starts_with("kubectl patch scaledobject") || !is_of_scaled_object(&patch["spec"])
             });
             if strange {
-                wrong.push(format!("{code:?}: {advice} {:?}", text.commands));
+                wrong.push(format!("{code:?}: {advice} {:?}", finding.commands));
             }
         }
     }

@@ -216,14 +216,14 @@ impl Unmapped {
                 Some((*version, *kinds.iter().find(|kind| same(kind))?))
             });
             let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
-            let listed = known
+            let meant = known
                 .or(own)
                 .map(|(version, kind)| CrossVersionObjectReference {
                     api_version: version.to_owned(),
                     kind: kind.to_owned(),
                     name: object.name.clone(),
-                });
-            let meant = listed.filter(|it| it.group() != object.group() || it.kind != object.kind);
+                })
+                .filter(|it| it.group() != object.group() || it.kind != object.kind);
             Self {
                 object: object.clone(),
                 meant,

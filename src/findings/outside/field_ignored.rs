@@ -27,7 +27,8 @@ pub struct FieldIgnored {
     pub is_managed: bool,
 }
 
-const TOLERANCE: &str = "HPAConfigurableTolerance";
+/// The feature gate of the tolerance fields.
+const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
     type Hits = Vec<Finding>;
@@ -53,7 +54,7 @@ impl Kind for FieldIgnored {
                 }
                 Subject::ToleranceIgnored { direction } => (
                     format!("spec.behavior.{direction}.tolerance"),
-                    TOLERANCE,
+                    TOLERANCE_GATE,
                     false,
                 ),
                 _ => continue,
@@ -72,7 +73,7 @@ impl Kind for FieldIgnored {
         // Users of a metric above its target who read about the field may have set it, with no effect.
         if let Some(side) = tolerated(case).filter(|_| found.is_empty())
             && side == Direction::Up
-            && let facts = FieldIgnored::of(TOLERANCE, true, case)
+            && let facts = FieldIgnored::of(TOLERANCE_GATE, true, case)
             && facts.settable
             && !case.has_tolerance_field()
             && case.answer()
@@ -181,7 +182,7 @@ impl FieldIgnored {
 
     /// Returns the finding, with the result of a pass that takes the tolerances.
     fn weighed(self, case: &Case<'_>, tolerances: &[(Direction, Quantity)]) -> Finding {
-        if self.gate != TOLERANCE {
+        if self.gate != TOLERANCE_GATE {
             return Finding::aside(Severity::Warning, self);
         }
         let without = case.without(|snapshot| {

@@ -144,10 +144,12 @@ pub struct Referred {
 impl Referred {
     fn of(case: &Case<'_>) -> Option<Self> {
         let target = case.workload()?;
-        Self::by(case, target, true).or_else(|| Self::by(case, rollout(case)?, false))
+        Self::with_rollout(case, target, true)
+            .or_else(|| Self::with_rollout(case, rollout(case)?, false))
     }
 
-    fn by(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
+    /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
+    fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
         let mut others = case.snapshot().stored_hpas();
         let other = others.find(|it| it.hpa.reference() == rollout.reference());
         Some(Self {

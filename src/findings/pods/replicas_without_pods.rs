@@ -79,9 +79,10 @@ impl Kind for ReplicasWithoutPods {
             .winner()
             .filter(counts)
             .map(|step| step.index);
+        let is_stateful_set = case.is_kind("StatefulSet");
         let waits_for = case
             .pods()
-            .filter(|_| case.is_kind("StatefulSet"))
+            .filter(|_| is_stateful_set)
             // A pod without a node has no condition Ready.
             .find(|pod| {
                 is_alive(pod)

@@ -231,6 +231,7 @@ fn sum(amounts: impl Iterator<Item = i64>) -> f64 {
     amounts.map(|amount| amount as f64).sum()
 }
 
+/// Returns the mean usage of some pods, at least one.
 fn mean(rows: &[&PodRow]) -> i64 {
     let values = rows.iter().filter_map(|row| row.value);
     let sum: i128 = values.map(i128::from).sum();

@@ -2,6 +2,7 @@
 
 use super::{milli, total};
 use crate::engine::pods::counted_containers;
+use crate::engine::rules::Rules;
 use crate::findings::path;
 use crate::findings::prelude::*;
 use crate::findings::targets::{at_limits, counted};
@@ -265,11 +266,12 @@ fn full_container<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
     pod: &'p Pod,
+    rules: &Rules,
 ) -> Option<(&'p Container, i64, i64)> {
     /// A container that uses this share of its limit is held back by it.
     const FULL: f64 = 0.9;
-    let (metrics, rules) = (case.metrics_of(pod)?, case.rules());
-    let mut all = counted_containers(pod, step.container.as_deref(), &rules);
+    let metrics = case.metrics_of(pod)?;
+    let mut all = counted_containers(pod, step.container.as_deref(), rules);
     all.find_map(|container| {
         let usage = metrics.usage("cpu", Some(&container.name))?;
         let limit = container.limits.get("cpu")?.milli_value();
@@ -286,9 +288,10 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
         return None;
     }
+    let rules = case.rules();
     let (busy, others): (Vec<_>, Vec<_>) =
-        counted(case, step).partition(|(_, pod)| full_container(case, step, pod).is_some());
-    let (container, usage, limit) = full_container(case, step, busy.first()?.1)?;
+        counted(case, step).partition(|(_, pod)| full_container(case, step, pod, &rules).is_some());
+    let (container, usage, limit) = full_container(case, step, busy.first()?.1, &rules)?;
     let used = total(others.iter().map(|(row, _)| row.value))?;
     let wanted = match &step.target.average_value {
         Some(average) => average
@@ -300,10 +303,13 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         }
     };
     let is_idle = used as f64 <= wanted as f64 * IDLE;
+    if busy.len() > others.len() || !is_idle {
+        return None;
+    }
     // A canary that is busier than the rest does not show how work is spread.
     let mut revisions = others.iter().map(|(_, pod)| pod.revision());
     let are_alike = revisions.any(|other| busy.iter().any(|(_, pod)| pod.revision() == other));
-    if busy.len() > others.len() || !is_idle || !are_alike {
+    if !are_alike {
         return None;
     }
     let by = AtLimits::Few {

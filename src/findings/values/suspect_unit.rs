@@ -379,8 +379,8 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
             let thousands = [1000, 1_000_000, 1_000_000_000];
             let mut factors = powers.iter().chain(&thousands);
             let factor = factors.find(|factor| {
-                let with = ratio * **factor as f64;
-                wanted % **factor == 0 && case.rules().is_within(&step.tolerance, with)
+                let corrected = ratio * **factor as f64;
+                wanted % **factor == 0 && case.rules().is_within(&step.tolerance, corrected)
             })?;
             wanted / factor
         }

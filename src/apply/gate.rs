@@ -251,7 +251,7 @@ impl GateInput<'_> {
     /// Returns the concerns about data that could lead to a different answer.
     fn uncertain(&self) -> Vec<Concern> {
         let mut uncertain = Vec::new();
-        if let Some(anywhere) = open(self.pass.outlook.range(&self.pass.decision)) {
+        if let Some(anywhere) = anywhere(self.pass.outlook.range(&self.pass.decision)) {
             if self.pass.remembered.is_open() {
                 uncertain.push(self.memory(&anywhere));
             }
@@ -260,7 +260,7 @@ impl GateInput<'_> {
         }
         let failed = self.failed();
         if !failed.is_empty()
-            && let Some(anywhere) = open(self.with_failed_metrics())
+            && let Some(anywhere) = anywhere(self.with_failed_metrics())
         {
             let with = if failed.len() == 1 { "it" } else { "them" };
             let text = format!("{} failed: with {with}, {anywhere}", failed.join(", "));
@@ -273,8 +273,9 @@ impl GateInput<'_> {
         // Out of bounds, it is corrected without looking at pods and metrics.
         if self.pass.decision.path() == Some(Path::Metrics) {
             let notes = self.pass.input.notes.iter();
-            let open = notes.filter(|note| note.leaves_outcome_open());
-            uncertain.extend(open.map(|note| Concern::new(GateCode::Unread, note.to_string())));
+            let leaving_open = notes.filter(|note| note.leaves_outcome_open());
+            uncertain
+                .extend(leaving_open.map(|note| Concern::new(GateCode::Unread, note.to_string())));
         }
         uncertain
     }
@@ -371,7 +372,7 @@ impl GateInput<'_> {
 }
 
 /// Describes a range with more than one count.
-fn open(range: Option<Range>) -> Option<String> {
+fn anywhere(range: Option<Range>) -> Option<String> {
     let Range { min, max } = range.filter(|range| range.min != range.max)?;
     Some(format!("the pass may end anywhere from {min} to {max}"))
 }

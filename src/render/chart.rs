@@ -215,8 +215,8 @@ struct CountRows {
 
 impl CountRows {
     fn of(chart: &Chart) -> Self {
-        let (lowest, end) = chart.replicas;
-        let highest = end.max(lowest);
+        let (lowest, stated_highest) = chart.replicas;
+        let highest = stated_highest.max(lowest);
         let counts = (i64::from(highest) - i64::from(lowest)) as usize + 1;
         let plain = counts.min(chart.most_rows.max(1));
         let in_sight = |(from, _): &(i64, Option<i32>)| *from <= chart.span.1;

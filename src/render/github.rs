@@ -13,15 +13,15 @@ use crate::whatif::expect::Truth;
 /// evaluated manifest, if there is one.
 pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
     let mut out = String::new();
-    for one in judged {
-        let place = one
+    for spec in judged {
+        let place = spec
             .manifest
             .as_ref()
             .map_or_else(String::new, |ManifestPlace { file, line }| {
                 format!("file={},line={line},", property(file))
             });
-        let title = property(&format!("HPA {}", one.named(hpa)));
-        for expectation in &one.expectations {
+        let title = property(&format!("HPA {}", spec.named(hpa)));
+        for expectation in &spec.expectations {
             let verdict = match expectation.truth {
                 Truth::True => continue,
                 Truth::False => "is false",

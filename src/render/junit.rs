@@ -15,11 +15,11 @@ pub fn junit(hpa: &str, judged: &[Judged]) -> String {
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"kubectl-hpa\" {}>\n",
         counts(&all())
     );
-    for one in judged {
-        let suite = escape(&one.named(hpa));
-        let counts = counts(&one.expectations.iter());
+    for spec in judged {
+        let suite = escape(&spec.named(hpa));
+        let counts = counts(&spec.expectations.iter());
         let _ = writeln!(out, r#"  <testsuite name="{suite}" {counts} skipped="0">"#);
-        for expectation in &one.expectations {
+        for expectation in &spec.expectations {
             case(&mut out, &suite, expectation);
         }
         out.push_str("  </testsuite>\n");

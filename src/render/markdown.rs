@@ -183,11 +183,11 @@ fn one_word(word: &str, first: bool) -> String {
         };
     }
     let opened = word.strip_prefix('(').unwrap_or(word);
-    let closed = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
-    let core = closed
+    let bare = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
+    let core = bare
         .strip_suffix('%')
         .filter(|number| is_plain(number))
-        .unwrap_or(closed);
+        .unwrap_or(bare);
     let (before, after) = (&word[..word.len() - opened.len()], &opened[core.len()..]);
     let shown = if is_plain(core) {
         core.to_owned()
@@ -212,7 +212,7 @@ fn is_plain(word: &str) -> bool {
         place > 0 && letters.get(place - 1).is_some_and(kind)
     };
     let mut places = letters.iter().enumerate();
-    let is_plain = places.all(|(place, letter)| match letter {
+    let has_no_markup = places.all(|(place, letter)| match letter {
         '.' => inner(place, char::is_ascii_digit),
         '(' => inner(place, char::is_ascii_alphanumeric),
         '-' | '\'' => {
@@ -222,7 +222,7 @@ fn is_plain(word: &str) -> bool {
         letter => letter.is_alphanumeric(),
     });
     let commit = letters.len() >= 7 && letters.iter().all(char::is_ascii_hexdigit);
-    is_plain && !commit
+    has_no_markup && !commit
 }
 
 /// Text in a code element.

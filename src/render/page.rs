@@ -443,15 +443,15 @@ impl Lines<'_> {
         grid.set_content_arrangement(ContentArrangement::Disabled);
         let mut constraints = Vec::new();
         if let Some(width) = self.layout.width {
-            let most = width.min(usize::from(u16::MAX));
-            let Some(widths) = widths(&titles, columns, &rows, most) else {
+            let grid_width = width.min(usize::from(u16::MAX));
+            let Some(widths) = widths(&titles, columns, &rows, grid_width) else {
                 return self.row_by_row(&titles, columns, &rows);
             };
             for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
                 *name = broken(name, widths[0]);
             }
             grid.set_content_arrangement(ContentArrangement::Dynamic);
-            grid.set_width(most as u16);
+            grid.set_width(grid_width as u16);
             constraints.extend(widths.iter().enumerate().map(|(place, width)| {
                 let whole = width + gap(place, columns.len());
                 ColumnConstraint::Absolute(Width::Fixed(whole as u16))
@@ -483,11 +483,12 @@ impl Lines<'_> {
     /// Writes each row as the first cells that distinguish it from the others, with the rest and their titles
     /// below them. Only numbers need a title next to them.
     fn row_by_row(&mut self, titles: &[String], columns: &[Column], rows: &[Vec<String>]) {
-        let tells_apart = (1..titles.len()).find(|count| {
-            let heads: HashSet<_> = rows.iter().map(|row| &row[..*count]).collect();
-            heads.len() == rows.len()
-        });
-        let count = tells_apart.unwrap_or(1);
+        let count = (1..titles.len())
+            .find(|count| {
+                let heads: HashSet<_> = rows.iter().map(|row| &row[..*count]).collect();
+                heads.len() == rows.len()
+            })
+            .unwrap_or(1);
         for row in rows {
             let cells = titles.iter().zip(columns).zip(row).take(count);
             let head: Vec<String> = cells

@@ -275,19 +275,20 @@ impl<'a> Compared<'a> {
     /// Returns the totals of several candidates, from the lowest to the highest.
     fn range(&self) -> Vec<String> {
         let (each, own, before) =
-            self.extent(Totals::replica_hours, &|it| hours(it.replica_hours()));
+            self.extent(Totals::replica_hours, |it| hours(it.replica_hours()));
         let mut parts = vec![
             format!("{each}{own} REPLICA-HOURS (REPLAY: {before})"),
-            self.extent_of("SHORT", Totals::short),
+            self.lengths_extent("SHORT", Totals::short),
         ];
         if is_considerable(self.totals()) || self.runs().any(is_considerable) {
-            parts.push(self.extent_of("WITHOUT AN ANSWER", Totals::unanswered));
+            parts.push(self.lengths_extent("WITHOUT AN ANSWER", Totals::unanswered));
         }
         parts
     }
 
-    fn extent_of(&self, what: &str, of: fn(&Totals) -> SignedDuration) -> String {
-        let (each, own, before) = self.extent(|it| of(it).as_secs_f64(), &|it| long(of(it)));
+    /// Describes how long the candidates were in a state, from the shortest to the longest, and the replay.
+    fn lengths_extent(&self, what: &str, of: impl Fn(&Totals) -> SignedDuration) -> String {
+        let (each, own, before) = self.extent(|it| of(it).as_secs_f64(), |it| long(of(it)));
         format!("{each}{what} FOR {own} (REPLAY: {before})")
     }
 
@@ -296,7 +297,7 @@ impl<'a> Compared<'a> {
     fn extent(
         &self,
         of: impl Fn(&Totals) -> f64,
-        text: &dyn Fn(&Totals) -> String,
+        text: impl Fn(&Totals) -> String,
     ) -> (&'static str, String, String) {
         let mut runs: Vec<&Totals> = self.runs().collect();
         runs.sort_by(|one, other| of(one).total_cmp(&of(other)));
@@ -523,11 +524,11 @@ impl<'a> Compared<'a> {
             text += &format!("; {} ({})", count(gaps.count, "gap"), long(gaps.total));
         }
         let start = self.backtest.replay.timeline.start;
-        let of_run = marks.iter().filter(|mark| {
+        let marks_in_run = marks.iter().filter(|mark| {
             let after = mark.time.duration_since(start);
             !after.is_negative() && after < played
         });
-        let shown = Vec::from_iter(of_run);
+        let shown = Vec::from_iter(marks_in_run);
         if !shown.is_empty() {
             let clock = self.clock();
             let mut named: Vec<String> = shown

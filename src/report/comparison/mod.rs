@@ -302,14 +302,15 @@ fn metric_row<'a>(
         label
     };
     let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.metrics.get(index));
+    let computed = value(now);
     ComparisonRow {
         index: Some(index),
         differs: match (last, now) {
             (Some(last), Some(now)) => !last.agrees_with(now),
             (last, now) => last.is_some() || now.is_some(),
         },
-        measured: value(now).and_then(|_| measured(snapshot, index)),
-        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), value(now))
+        measured: computed.as_ref().and_then(|_| measured(snapshot, index)),
+        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), computed)
     }
 }
 
@@ -328,8 +329,11 @@ fn metric_value<'a>(
 }
 
 fn condition_value<'a>(status: &'a HpaStatus, type_: &str) -> Option<StatusValue<'a>> {
-    let Condition { status, reason, .. } = condition(status, type_)?;
-    Some(StatusValue::Condition { status, reason })
+    let found = condition(status, type_)?;
+    Some(StatusValue::Condition {
+        status: &found.status,
+        reason: &found.reason,
+    })
 }
 
 fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {

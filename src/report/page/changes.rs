@@ -16,18 +16,18 @@ use crate::words;
 
 /// Returns a row for each range of values of each metric: the metric, the values, and their effect.
 pub(in crate::report) fn rows(
-    thresholds: &[Thresholds],
+    of_metrics: &[Thresholds],
     kept: &[KeptTarget],
     now: Timestamp,
 ) -> Table {
     let mut rows = Vec::new();
-    if thresholds.is_empty() {
+    if of_metrics.is_empty() {
         let why = "no value of a metric changes anything: this pass ignores metrics";
         rows.push(["metrics".to_owned(), String::new(), why.to_owned()]);
     }
-    for metric in thresholds {
-        let ranges = match &metric.found {
-            ThresholdValues::Changes(changes) => ranges(metric, changes, now),
+    for thresholds in of_metrics {
+        let ranges = match &thresholds.found {
+            ThresholdValues::Changes(changes) => ranges(thresholds, changes, now),
             ThresholdValues::Nothing { error } => {
                 vec![ValueRange {
                     span: Span { from: 0, to: 0 },
@@ -36,8 +36,8 @@ pub(in crate::report) fn rows(
                 }]
             }
         };
-        let all = if metric.divided { ", in all" } else { "" };
-        let mut label = format!("{}{all}", metric.metric);
+        let all = if thresholds.divided { ", in all" } else { "" };
+        let mut label = format!("{}{all}", thresholds.metric);
         // The metric stands on the first of its rows.
         for ValueRange { values, effect, .. } in ranges {
             rows.push([std::mem::take(&mut label), values, effect]);
@@ -119,15 +119,14 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
 /// Returns the effects of a metric's values, from low to high.
 fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<ValueRange> {
     let bounds = bounds(changes);
-    let mut ranges = Ranges {
+    let ranges = Ranges {
         thresholds: of,
         changes,
         now,
         bounds: &bounds,
-        all: Vec::new(),
+        found: Vec::new(),
     };
-    ranges.find();
-    ranges.all
+    ranges.find()
 }
 
 /// The ranges of values of a metric, as they are found.
@@ -137,11 +136,11 @@ struct Ranges<'c> {
     now: Timestamp,
     /// The values at which the metric proposes a bound.
     bounds: &'c [(Ask, Span, String)],
-    all: Vec<ValueRange>,
+    found: Vec<ValueRange>,
 }
 
 impl Ranges<'_> {
-    fn find(&mut self) {
+    fn find(mut self) -> Vec<ValueRange> {
         let bands = &self.changes.bands[..];
         if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
             self.in_order();
@@ -153,7 +152,7 @@ impl Ranges<'_> {
         }
         for (ask, span, bound) in self.bounds {
             // Already covered above, unless the pass does everything that the metric proposes.
-            let is_done = self.all.iter().all(|own| own.span != *span)
+            let is_done = self.found.iter().all(|own| own.span != *span)
                 || bands.iter().any(|own| own.span == *span);
             if !self.asked(*ask).contains(span) || is_done {
                 self.add(*span, format!("proposes {bound}"));
@@ -161,16 +160,17 @@ impl Ranges<'_> {
         }
         // Rows for all values come first.
         let whole = self.whole();
-        self.all
+        self.found
             .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
         if bands.iter().any(|band| !band.certain) {
             let end = self.changes.up_to;
-            self.all.push(ValueRange {
+            self.found.push(ValueRange {
                 span: Span { from: end, to: end },
                 values: String::new(),
                 effect: "not certain: based on the most likely history".to_owned(),
             });
         }
+        self.found
     }
 
     /// Adds the effects of the values if higher ones lead to more replicas.
@@ -226,7 +226,7 @@ impl Ranges<'_> {
 
     fn add(&mut self, span: Span, effect: impl Into<String>) {
         let values = self.words(span);
-        self.all.push(ValueRange {
+        self.found.push(ValueRange {
             span,
             values,
             effect: effect.into(),
@@ -255,11 +255,14 @@ impl Ranges<'_> {
         });
         let none = format!("{verb}{when}{}", why(end, bound, self.changes));
         let spans = self.asked(ask);
-        if spans.is_empty() {
-            self.add(self.whole(), none.clone());
-        }
-        for span in spans {
-            self.add(span, format!("{}, but {none}", self.proposal(ask, span)));
+        match &spans[..] {
+            [] => self.add(self.whole(), none),
+            spans => {
+                for span in spans {
+                    let proposal = self.proposal(ask, *span);
+                    self.add(*span, format!("{proposal}, but {none}"));
+                }
+            }
         }
     }
 

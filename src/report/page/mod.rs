@@ -105,7 +105,11 @@ impl Page {
             return self;
         }
         for selector in selectors {
-            let mut shorten = |text: &mut String| *text = text.replace(&selector, "");
+            let mut shorten = |text: &mut String| {
+                if text.contains(&selector) {
+                    *text = text.replace(&selector, "");
+                }
+            };
             let texts = self.why.iter_mut().chain(&mut self.assuming);
             texts.for_each(&mut shorten);
             let sections = self.expected.iter_mut().chain(&mut self.sections);

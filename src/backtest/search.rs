@@ -302,7 +302,7 @@ impl Search {
     /// Plays a combination. `None` if the scale cannot be read.
     pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
         let values = self.values(place);
-        match self.totals(plan, place, expected) {
+        match self.play_and_judge(plan, place, expected) {
             Ok(played) => played.map(|(totals, meets)| Tried {
                 values,
                 result: Ok(totals),
@@ -316,7 +316,9 @@ impl Search {
         }
     }
 
-    fn totals(
+    /// Returns the totals of a combination, and whether it meets the expectations; `None` if the scale cannot be
+    /// read.
+    fn play_and_judge(
         &self,
         plan: &Plan,
         place: usize,

@@ -491,6 +491,7 @@ impl<'s> MetricContext<'s> {
             0 => Err("did not receive metrics for any ready pods".to_owned()),
             _ => Ok(()),
         };
+        // Until 1.25, missing requests are reported first; since 1.26, that no metric is left.
         let checked = match target {
             PerPodTarget::Average(_) => left,
             PerPodTarget::Utilization(_) if self.rules.requests_last && left.is_err() => left,

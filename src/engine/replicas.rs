@@ -77,38 +77,24 @@ pub(super) fn from_pods(
     }
     let counts = grouped.counts;
     let (ratio, usage) = ratio(grouped, target, terms.rules)?;
-    let (replicas, because, filled) = from_ratio(ratio, grouped, target, terms, current)?;
-    Ok((
-        Calculated {
+    let unready_as_zero = counts.unready > 0 && ratio > 1.0;
+    if !unready_as_zero && counts.missing == 0 {
+        // Only ready pods are multiplied: the answer may go against the direction of the ratio.
+        let multiplied = terms.rules.replicas((ratio * counts.ready as f64).ceil());
+        let (replicas, because) = if terms.is_within(ratio) {
+            (current, Because::WithinTolerance)
+        } else {
+            (multiplied, Because::RatioTimesReady)
+        };
+        let calculated = Calculated {
             replicas,
             ratio,
             because,
-            filled,
+            filled: None,
             counted: Some(counts),
             total: None,
-        },
-        usage,
-    ))
-}
-
-/// Computes replicas from the ratio of the ready pods, or from a second ratio that counts unready and
-/// missing pods too.
-fn from_ratio(
-    ratio: f64,
-    grouped: &mut Grouped<'_>,
-    target: PerPodTarget,
-    terms: Terms<'_>,
-    current: i32,
-) -> Result<(i32, Because, Option<Filled>), String> {
-    let counts = grouped.counts;
-    let unready_as_zero = counts.unready > 0 && ratio > 1.0;
-    if !unready_as_zero && counts.missing == 0 {
-        if terms.is_within(ratio) {
-            return Ok((current, Because::WithinTolerance, None));
-        }
-        // Only ready pods are multiplied: the answer may go against the direction of the ratio.
-        let replicas = terms.rules.replicas((ratio * counts.ready as f64).ceil());
-        return Ok((replicas, Because::RatioTimesReady, None));
+        };
+        return Ok((calculated, usage));
     }
 
     let mut missing = Fill::None;
@@ -150,24 +136,33 @@ fn from_ratio(
             .iter()
             .filter(|row| row.counted.is_some())
             .count();
-    let filled = Some(Filled {
+    let multiplied = terms.rules.replicas((new_ratio * size as f64).ceil());
+    let (replicas, because) = if terms.is_within(new_ratio) {
+        (current, Because::FilledWithinTolerance)
+    } else if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
+        (current, Because::DirectionFlips)
+    } else if (new_ratio < 1.0 && multiplied > current) || (new_ratio > 1.0 && multiplied < current)
+    {
+        (current, Because::CountFlips)
+    } else {
+        (multiplied, Because::RatioTimesFilled)
+    };
+    let filled = Filled {
         ratio: new_ratio,
         size,
         missing_percent,
         missing,
         unready_as_zero,
-    });
-    if terms.is_within(new_ratio) {
-        return Ok((current, Because::FilledWithinTolerance, filled));
-    }
-    if (ratio < 1.0 && new_ratio > 1.0) || (ratio > 1.0 && new_ratio < 1.0) {
-        return Ok((current, Because::DirectionFlips, filled));
-    }
-    let replicas = terms.rules.replicas((new_ratio * size as f64).ceil());
-    if (new_ratio < 1.0 && replicas > current) || (new_ratio > 1.0 && replicas < current) {
-        return Ok((current, Because::CountFlips, filled));
-    }
-    Ok((replicas, Because::RatioTimesFilled, filled))
+    };
+    let calculated = Calculated {
+        replicas,
+        ratio,
+        because,
+        filled: Some(filled),
+        counted: Some(counts),
+        total: None,
+    };
+    Ok((calculated, usage))
 }
 
 fn ratio(

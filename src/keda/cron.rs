@@ -34,17 +34,17 @@ pub(super) fn is_schedule(text: &str) -> bool {
 
 /// Whether the text is `*`, a value or a range of two values, each with an optional step.
 fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
-    let value = |text| value(text, least, names);
+    let end = |text| value(text, least, names);
     let (range, step) = match text.split_once('/') {
         Some((range, step)) => (range, Some(step)),
         None => (text, None),
     };
     let ends = match range.split_once('-') {
         None if matches!(range, "*" | "?") => Some((least, greatest)),
-        None => value(range).map(|own| (own, own)),
+        None => end(range).map(|own| (own, own)),
         // The part after `*-` is not read.
         Some(("*" | "?", rest)) => (!rest.contains('-')).then_some((least, greatest)),
-        Some((from, to)) => value(from).zip(value(to)),
+        Some((from, to)) => end(from).zip(end(to)),
     };
     ends.is_some_and(|(from, to)| least <= from && from <= to && to <= greatest)
         && step.is_none_or(|step| step.parse::<u32>().is_ok_and(|step| step > 0))

@@ -49,20 +49,16 @@ pub(crate) fn memories(
     };
     // Without `behavior`, only higher recommendations count. With it, the lowest counts for scaling up and the
     // highest for scaling down; nothing holds back a count already reached.
-    let direction = match spec.behavior {
-        None => Ordering::Less,
-        Some(_) => desired.cmp(&current),
-    };
-    let ends = match direction {
-        Ordering::Greater => {
+    let ends = match (&spec.behavior, desired.cmp(&current)) {
+        (Some(_), Ordering::Greater) => {
             let Extreme { at_least, at_most } = possible.lowest;
             [Some(at_least.unwrap_or(0)), at_most]
         }
-        Ordering::Less => {
+        (Some(_), Ordering::Equal) => [None, None],
+        _ => {
             let Extreme { at_least, at_most } = possible.highest;
             [at_least, Some(at_most.unwrap_or(i32::MAX))]
         }
-        Ordering::Equal => [None, None],
     }
     .map(|end| {
         end.map_or(forgotten, |replicas| Recommendation {

@@ -175,12 +175,14 @@ fn go_back(input: &mut Input, likely: Snapshot, past: Past) {
         ..Evidence::default()
     };
     (input.observed, input.stated_memory, input.clock_doubt) = (None, None, None);
+    // The time and the scale are those of the past pass.
     input.basis.retain(|basis| {
         !matches!(
             basis,
             Basis::Clock { .. } | Basis::Target { .. } | Basis::StatusReplicas { .. }
         )
     });
+    // Only notes about the HPA and the settings still apply.
     input.notes.retain(|note| {
         matches!(
             note.subject,

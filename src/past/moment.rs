@@ -366,7 +366,8 @@ impl<'h> Moments<'h> {
                 .unwrap_or_default();
         }
         let request = |(resource, samples): &(ResourceName, Samples)| {
-            Some((resource.clone(), amount(resource, samples.near(millis)?)?))
+            let amount = amount(resource, samples.near(millis)?)?;
+            Some((resource.clone(), amount))
         };
         Requests(own.requests.iter().filter_map(request).collect())
     }
@@ -452,8 +453,8 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
         let later = history.desired.next(until).map(|(_, later)| later);
         let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
-        let steps = steps(history, before, (until, after)).into_iter();
-        changes.extend(steps.map(|change| RecordedChange { by_pass, ..change }));
+        let between = steps(history, before, (until, after)).into_iter();
+        changes.extend(between.map(|change| RecordedChange { by_pass, ..change }));
     }
     changes
 }

@@ -1521,7 +1521,7 @@ fn a_maximum_is_told_if_it_decides() {
 }
 
 /// The 507 recorded passes, moments of recorded runs, and the states of users, told once for all tests. A run has
-/// many moments that differ little: one in eight is taken, or all of them if `ALL_MOMENTS` is set.
+/// many moments that differ little: one in 24 is taken, or all of them if `ALL_MOMENTS` is set.
 pub(crate) fn passes() -> &'static [ToldPass] {
     static PASSES: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
         let has_all = env::var_os("ALL_MOMENTS").is_some();

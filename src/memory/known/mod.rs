@@ -366,8 +366,13 @@ impl Known<'_> {
             }
     }
 
-    /// Whether it may have done so even before the last pass that wrote a status. The count that it then
-    /// used as a recommendation is not visible anywhere.
+    /// Whether the controller may have restarted since the last pass.
+    pub(super) fn may_have_restarted_since_last_pass(&self) -> bool {
+        self.may_have_restarted_since(self.last_pass())
+    }
+
+    /// Whether it may have restarted since, and even before the last pass that wrote a status. The count that it
+    /// then used as a recommendation is not visible anywhere.
     pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
         let written = self.status_written().map(|written| written.plus(SECOND));
         self.may_have_lost(time)
@@ -587,7 +592,7 @@ impl Known<'_> {
         let Some(first) = self.seen.first() else {
             return self
                 .status_written()
-                .filter(|own| own.minus(SECOND) <= time)
+                .filter(|written| written.minus(SECOND) <= time)
                 .map(|_| there);
         };
         if first.time.minus(SECOND) > time || !self.are_all_seen() {

@@ -510,21 +510,16 @@ pub(super) fn ends(
     sighting: Option<&Sighting>,
     held: &[HeldRecommendation],
 ) -> (Ends, Ends) {
-    let restarted = known.may_have_restarted_since(known.last_pass());
     [Side::Down, Side::Up]
         .map(|side| Ends {
-            soonest: soonest(known, held, restarted, side),
-            last: last(known, sighting, restarted, side),
+            soonest: soonest(known, held, side),
+            last: last(known, sighting, side),
         })
         .into()
 }
 
-fn soonest(
-    known: &Known<'_>,
-    held: &[HeldRecommendation],
-    restarted: bool,
-    side: Side,
-) -> Vec<Recommendation> {
+fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Recommendation> {
+    let restarted = known.may_have_restarted_since_last_pass();
     let later = known.latest_pass().duration_since(known.now);
     side.still(known, held)
         .map(|held| {
@@ -541,12 +536,7 @@ fn soonest(
         .collect()
 }
 
-fn last(
-    known: &Known<'_>,
-    sighting: Option<&Sighting>,
-    restarted: bool,
-    side: Side,
-) -> Vec<Recommendation> {
+fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recommendation> {
     // The recommendations in the list of the last pass were made before it, and its own may have been made
     // again since.
     let furthest = sighting
@@ -576,7 +566,9 @@ fn last(
     };
     list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
     list.extend(known.listed_last());
-    list.extend(restarted.then_some((known.current, SignedDuration::ZERO)));
+    if known.may_have_restarted_since_last_pass() {
+        list.push((known.current, SignedDuration::ZERO));
+    }
     list.into_iter()
         .map(|(replicas, age)| Recommendation {
             replicas,
@@ -677,7 +669,7 @@ fn bounds(
         .into_iter()
         .flatten()
         .reduce(|one, other| side.less(one, other));
-    if known.may_have_restarted_since(known.last_pass()) {
+    if known.may_have_restarted_since_last_pass() {
         // Then the count is the only recommendation.
         (
             sure.map(|sure| side.less(sure, known.current)),

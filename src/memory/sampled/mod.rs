@@ -36,26 +36,26 @@ pub fn remember(
     now: Timestamp,
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
-    let certain = |window| certain(past, now, window);
-    let possible = |window| possible(past, now, window);
+    let surely_in = |window| certain(past, now, window);
+    let maybe_in = |window| possible(past, now, window);
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
     let least = |pass: &PastPass| pass.recommended.at_least;
     let most = |pass: &PastPass| pass.recommended.at_most;
     let highest = Extreme {
-        at_least: certain(down_window).map(least).max(),
-        at_most: known(possible(down_window).map(most).max().unwrap_or(0)),
+        at_least: surely_in(down_window).map(least).max(),
+        at_most: known(maybe_in(down_window).map(most).max().unwrap_or(0)),
     };
     let lowest = Extreme {
-        at_least: Some(possible(up_window).map(least).min().unwrap_or(i32::MAX)),
-        at_most: certain(up_window).map(most).filter_map(known).min(),
+        at_least: Some(maybe_in(up_window).map(least).min().unwrap_or(i32::MAX)),
+        at_most: surely_in(up_window).map(most).filter_map(known).min(),
     };
     let down = Ends {
-        soonest: certain(down_window).map(entry(least)).collect(),
-        last: possible(down_window).map(entry(most)).collect(),
+        soonest: surely_in(down_window).map(entry(least)).collect(),
+        last: maybe_in(down_window).map(entry(most)).collect(),
     };
     let up = Ends {
-        soonest: certain(up_window).map(entry(most)).collect(),
-        last: possible(up_window).map(entry(least)).collect(),
+        soonest: surely_in(up_window).map(entry(most)).collect(),
+        last: maybe_in(up_window).map(entry(least)).collect(),
     };
     let (changes, likely_changes) = changes(past, spec, now);
     let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
@@ -74,7 +74,7 @@ pub fn remember(
     }
     let retention = up_window.max(down_window);
     // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
-    let likely = possible(retention).filter_map(|it| {
+    let likely = maybe_in(retention).filter_map(|it| {
         Some(Recommendation {
             replicas: it.likely?,
             time: it.time.minus(LITTLE),

@@ -257,8 +257,8 @@ fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
     }
 }
 
-/// Returns a rescale as the controller remembers it with `behavior`. Unless the change follows the metrics'
-/// direction, someone else has scaled.
+/// Returns a rescale as the controller remembers it with `behavior`; `None` if it is not in the metrics'
+/// direction, so that someone else has scaled.
 fn scale_event(rescale: &Rescale, before: i32) -> Option<ScaleEvent> {
     let replicas = rescale.size.checked_sub(before)?;
     let fits = match rescale.reason {

@@ -417,12 +417,14 @@ pub(super) fn find_metric(
         .iter()
         .map(|own| own.label(&spec.metrics))
         .collect();
-    let all: Vec<usize> = (0..labels.len()).collect();
-    let mut found = all.clone();
-    found.retain(|place| labels[*place] == name);
+    let all = 0..labels.len();
+    let by_label = all.clone().filter(|place| labels[*place] == name);
+    let mut found: Vec<usize> = by_label.collect();
     if found.is_empty() {
-        found.clone_from(&all);
-        found.retain(|place| spec.metrics[*place].name() == name);
+        let by_name = all
+            .clone()
+            .filter(|place| spec.metrics[*place].name() == name);
+        found = by_name.collect();
     }
     let written = |place: &usize| Field::Metric(labels[*place].clone(), field).to_string();
     let listed = |places: &[usize]| places.iter().map(written).collect::<Vec<_>>().join(", ");
@@ -434,7 +436,7 @@ pub(super) fn find_metric(
         )),
         [] => Err((
             format!("the HPA has no metric {name:?}"),
-            format!("it has {}", listed(&all)),
+            format!("it has {}", listed(&all.collect::<Vec<_>>())),
         )),
         several => Err((
             format!("the HPA has {} metrics {name:?}", several.len()),

@@ -345,11 +345,11 @@ impl Candidate {
             let workload = surroundings
                 .workload(target)
                 .or_else(|| manifests.find(is_target))?;
-            let others = workload.selector.as_ref()?.to_selector().ok()?;
+            let own_selector = workload.selector.as_ref()?.to_selector().ok()?;
             let mut pods = snapshot.pods.iter();
             let shares =
-                pods.any(|pod| selector.matches(&pod.labels) && others.matches(&pod.labels));
-            shares.then(|| (it, workload.to_scale(others.to_string())))
+                pods.any(|pod| selector.matches(&pod.labels) && own_selector.matches(&pod.labels));
+            shares.then(|| (it, workload.to_scale(own_selector.to_string())))
         });
         with_scale.collect()
     }
@@ -448,21 +448,32 @@ impl Manifest {
         let Undecoded { origin, line, json } = whole;
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
-        let (mut open, mut takes_over, mut env_container) = (Vec::new(), false, None);
-        let object_of_keda = manifest::hpa_of_keda(whole, namespace, validate).map(|made| {
-            (open, takes_over, env_container) = (made.open, made.takes_over, made.env_container);
-            HpaObject {
-                version: HpaVersion::V2,
-                metadata: ObjectMeta {
-                    name: made.name,
-                    namespace: made.namespace.unwrap_or_default(),
-                    ..ObjectMeta::default()
-                },
-                spec: made.spec,
-                status: HpaStatus::default(),
-                notes: made.notes,
+        let made = manifest::hpa_of_keda(whole, namespace, validate);
+        let (object_of_keda, open, takes_over, env_container) = match made {
+            Ok(KedaHpa {
+                name,
+                namespace,
+                spec,
+                open,
+                takes_over,
+                env_container,
+                notes,
+            }) => {
+                let hpa = HpaObject {
+                    version: HpaVersion::V2,
+                    metadata: ObjectMeta {
+                        name,
+                        namespace: namespace.unwrap_or_default(),
+                        ..ObjectMeta::default()
+                    },
+                    spec,
+                    status: HpaStatus::default(),
+                    notes,
+                };
+                (Ok(hpa), open, takes_over, env_container)
             }
-        });
+            Err(e) => (Err(e), Vec::new(), false, None),
+        };
         Self {
             reference: format!("ScaledObject/{}", object.metadata.name),
             origin: origin.clone(),

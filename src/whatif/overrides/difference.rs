@@ -80,14 +80,14 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
             paths.push(path.clone());
         }
     }
-    paths.retain(|path| find(&filled.0, path) != find(&filled.1, path));
+    paths.retain(|path| text_at(&filled.0, path) != text_at(&filled.1, path));
     let differences = paths.into_iter().map(|path| {
         let names = path.iter().filter_map(|step| match step {
             PathStep::Name(name) => Some(&**name),
             PathStep::Place(_) => None,
         });
         let item = names.collect::<Vec<_>>().join(".");
-        let text = |all| find(all, &path).unwrap_or(NONE).to_owned();
+        let text = |all| text_at(all, &path).unwrap_or(NONE).to_owned();
         let own = Override::new(item, text(&after), Some(Reported::Text(text(&before))));
         Difference { path, own }
     });
@@ -114,8 +114,9 @@ fn leaves_of(spec: &HpaSpec) -> Result<Vec<Leaf>, Error> {
     Ok(all)
 }
 
-fn find<'l>(all: &'l [Leaf], path: &[PathStep]) -> Option<&'l str> {
-    let (_, text) = all.iter().find(|(own, _)| own == path)?;
+/// Returns the value of the leaf with a path, as text.
+fn text_at<'l>(leaves: &'l [Leaf], path: &[PathStep]) -> Option<&'l str> {
+    let (_, text) = leaves.iter().find(|(own, _)| own == path)?;
     Some(text)
 }
 

@@ -32,16 +32,12 @@ pub(super) fn split<'t>(
     typed: &str,
     values: &str,
 ) -> Result<(NamedMetric, &'t str), Error> {
-    let form = || not_of_form(typed, values);
+    let form = || {
+        let message = format!("{typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE");
+        Error::usage(message).hint(values)
+    };
     let (metric, value) = text.rsplit_once('=').ok_or_else(form)?;
     Ok((named(metric, typed, form)?, value))
-}
-
-fn not_of_form(typed: &str, values: &str) -> Error {
-    Error::usage(format!(
-        "{typed}: not of the form NAME=VALUE or NAME{{SELECTOR}}=VALUE"
-    ))
-    .hint(values)
 }
 
 /// Parses a metric name, with the type, container, object or selector if it has one.

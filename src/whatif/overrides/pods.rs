@@ -504,15 +504,11 @@ fn scale_to(
 
 /// The pods that are not ready, or do not count with a value for some metric.
 fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
-    let looked = decision.metrics().next().is_some();
-    let looked_at;
-    let decision = if looked {
-        decision
-    } else {
-        looked_at = look(snapshot);
-        &looked_at
-    };
-    let rows = decision
+    let has_metrics = decision.metrics().next().is_some();
+    let anew = (!has_metrics).then(|| look(snapshot));
+    let rows = anew
+        .as_ref()
+        .unwrap_or(decision)
         .metrics()
         .flat_map(|step| &step.pods)
         .filter(|row| row.group != Group::Ready)
@@ -550,11 +546,11 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
         .iter()
         .map(|answer| match answer {
             MetricAnswer::Pods(values) => {
-                let counted = values
+                let of_counted = values
                     .iter()
                     .filter(|value| counted_names.contains(&value.pod));
-                let first = counted.clone().next()?.clone();
-                Some((first, Average::of(counted.map(|value| value.value))))
+                let first = of_counted.clone().next()?.clone();
+                Some((first, Average::of(of_counted.map(|value| value.value))))
             }
             _ => None,
         })

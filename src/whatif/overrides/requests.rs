@@ -162,13 +162,13 @@ impl NewRequest {
         };
         pod.resizes.clear();
         let Some(name) = &self.container else {
-            self.put(after, &mut pod.requests);
+            self.set_in(after, &mut pod.requests);
             return Ok(());
         };
         let Some(container) = pod.containers_mut().find(|it| it.name == *name) else {
             return Ok(());
         };
-        self.put(after, &mut container.requests);
+        self.set_in(after, &mut container.requests);
         let requests = container.requests.clone();
         if let Some(status) = pod.statuses.iter_mut().find(|it| it.name == *name) {
             status.requests = Some(requests);
@@ -176,7 +176,8 @@ impl NewRequest {
         Ok(())
     }
 
-    fn put(&self, amount: Option<Amount>, requests: &mut Requests) {
+    /// Sets the request, or removes it.
+    fn set_in(&self, amount: Option<Amount>, requests: &mut Requests) {
         let place = requests
             .0
             .iter()

@@ -248,9 +248,9 @@ impl Assumptions {
                 .collect::<Result<_, _>>()?,
             pods: PodChanges {
                 replicas: replicas.as_deref().map(ReplicasChange::read).transpose()?,
-                unready: which("--unready", unready)?,
-                missing: which("--missing", missing)?,
-                pending: which("--pending", pending)?,
+                unready: selections("--unready", unready)?,
+                missing: selections("--missing", missing)?,
+                pending: selections("--pending", pending)?,
             },
             metrics: assigned,
             of_pods,
@@ -261,7 +261,8 @@ impl Assumptions {
     }
 }
 
-fn which(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
+/// Reads the selections of pods that a flag states.
+fn selections(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
     list.iter().map(|text| Which::read(flag, text)).collect()
 }
 

@@ -200,7 +200,8 @@ impl<'s> ValueSearch<'s> {
         let beyond = self.max.saturating_add(1);
         let proposal = |seen: &Probe| seen.proposal.map(|proposal| proposal.min(beyond));
         let counts = |seen: &Probe| {
-            [proposal(seen), Some(seen.replicas)].map(|it| it.map(|it| it.div_euclid(stride)))
+            let proposed = proposal(seen).map(|proposal| proposal.div_euclid(stride));
+            (proposed, seen.replicas.div_euclid(stride))
         };
         self.refine(to, |_, seen| (seen.classes.clone(), counts(seen)))?;
         self.check()?;
@@ -519,14 +520,14 @@ impl<'s> ValueSearch<'s> {
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
         let classes = decision.metrics().map(Class::of).collect();
-        let proposal = proposal_of(&decision, self.index).ok();
-        let tolerated = proposal.is_some_and(|proposal| {
+        let asked = proposal_of(&decision, self.index).ok();
+        let tolerated = asked.is_some_and(|proposal| {
             matches!(
                 proposal.because,
                 Because::WithinTolerance | Because::FilledWithinTolerance | Because::DirectionFlips
             )
         });
-        if let Some(counts) = proposal.and_then(|proposal| proposal.counted) {
+        if let Some(counts) = asked.and_then(|proposal| proposal.counted) {
             let strangers = if self.dial.is_percent() {
                 0
             } else {
@@ -534,7 +535,7 @@ impl<'s> ValueSearch<'s> {
             };
             self.counted = (counts.ready + strangers) as i64;
         }
-        let proposal = proposal.map(|proposal| proposal.replicas);
+        let proposal = asked.map(|proposal| proposal.replicas);
         let seen = Probe {
             classes,
             tolerated,

@@ -56,8 +56,9 @@ pub struct OtherRun {
 }
 
 impl OtherRun {
-    /// Whether it has a metric, or its pods the container of one of which the HPA has that of whole pods.
-    fn has(&self, wanted: &NamedMetric, has_whole: bool) -> bool {
+    /// Whether the run has the metric that is named: in its spec, or as a container of its metric of whole pods,
+    /// or, if the HPA that is played has that metric (`has_whole`), as a container of its pods.
+    fn has_metric(&self, wanted: &NamedMetric, has_whole: bool) -> bool {
         let metrics = &self.spec.metrics;
         let has_own = !has_whole && wanted.whole(metrics).is_some();
         let container = wanted.container.as_ref().filter(|_| has_whole);

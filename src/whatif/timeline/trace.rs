@@ -359,10 +359,15 @@ impl Trace {
             let meant = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
                     Some(own) => Ok(own),
-                    None if others.iter().any(|other| other.has(wanted, has_whole)) => Ok(Meant {
-                        places: Vec::new(),
-                        container: None,
-                    }),
+                    None if others
+                        .iter()
+                        .any(|other| other.has_metric(wanted, has_whole)) =>
+                    {
+                        Ok(Meant {
+                            places: Vec::new(),
+                            container: None,
+                        })
+                    }
                     None => Err(e),
                 },
                 own => own,

@@ -332,10 +332,10 @@ impl World {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
         }
-        for &(place, ref container) in &self.missing {
+        for (place, container) in &self.missing {
             if let Some(container) = container {
                 // Pods with a container that lacks the resource have no value; others do (`getPodMetrics`).
-                let resource = self.snapshot.hpa.spec.metrics[place].name();
+                let resource = self.snapshot.hpa.spec.metrics[*place].name();
                 let items = &mut self.snapshot.pod_metrics;
                 self.usage_aside.get_or_insert_with(|| items.clone());
                 for item in items {
@@ -351,9 +351,9 @@ impl World {
                 }
                 continue;
             }
-            let failed = MetricAnswer::Failed(self.source(place, None).failure());
-            let answer = std::mem::replace(&mut self.snapshot.metrics[place], failed);
-            self.aside.push((place, answer));
+            let failed = MetricAnswer::Failed(self.source(*place, None).failure());
+            let answer = std::mem::replace(&mut self.snapshot.metrics[*place], failed);
+            self.aside.push((*place, answer));
         }
     }
 

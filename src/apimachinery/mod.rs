@@ -9,5 +9,6 @@ pub mod metadata;
 pub(crate) mod names;
 pub mod quantity;
 pub mod selector;
+pub(crate) mod similar;
 pub mod tool;
 pub(crate) mod yaml;

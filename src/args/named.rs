@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 
 use super::{ConnectionFlags, command_line};
 use crate::apimachinery::names;
+use crate::apimachinery::similar;
 use crate::error::Error;
 
 /// The types known without a dot, each with its short name.
@@ -193,7 +194,7 @@ pub fn meant_as_type(words: &[String]) -> Option<String> {
         }
         let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
         // Two letters are similar to too many words.
-        let meant = names::nearest(before, types.filter(|type_| type_.len() > 2))?;
+        let meant = similar::nearest(before, types.filter(|type_| type_.len() > 2))?;
         Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
     }))
 }

@@ -5,7 +5,7 @@ use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 
 /// Flags of `kubectl get` and `kubectl apply`, with their equivalents here.
 const OF_KUBECTL: [(&str, &str, &str); 4] = [

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 use crate::args::ExpectShorthand;
 use crate::error::{Error, listed};
 use crate::findings::watched::Watched;

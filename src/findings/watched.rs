@@ -2,7 +2,7 @@
 
 use super::scope::Aspect;
 use super::{Code, Severity};
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 use crate::error::{Error, docs};
 
 /// The findings that `--fail-on` watches for.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::Refused;
 use super::keys::{FieldSource, keys, order};
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 
 /// The reason why a scaler gives no name or target.
 pub(super) enum Gap {

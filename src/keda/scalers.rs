@@ -10,7 +10,7 @@ use super::cron::is_schedule;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
 use super::url::{UrlPath, parameters, query_escaped};
 use crate::apimachinery::go;
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 
 /// The rules by which a type of triggers becomes metrics.
 pub(super) struct Scaler {

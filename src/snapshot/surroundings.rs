@@ -21,6 +21,7 @@ use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::LabelSelector;
+use crate::apimachinery::similar;
 
 /// The group of the custom metrics API.
 pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
@@ -317,7 +318,7 @@ impl Surroundings {
             let Some(all) = served(group) else { continue };
             let kept = self.served_metrics.entry(group.to_owned()).or_default();
             let own = || all.iter().filter_map(|listed| served_for(spec, listed));
-            let near = names::same_metric(spec.name(), own());
+            let near = similar::same_metric(spec.name(), own());
             let is_listed = own().any(|own| own == spec.name());
             for listed in &all {
                 let is_near = near.is_some() && served_for(spec, listed) == near;

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::HpaVersion;
 use crate::apimachinery::json::shortened_to;
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 
 /// A field that the version of its object does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::miss::Miss;
 use super::{ServedBy, answered, api, failed, not_of_keda, point_at_keda, points_at, short};
-use crate::apimachinery::names::{plural, same_metric};
+use crate::apimachinery::names::plural;
+use crate::apimachinery::similar::same_metric;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::surroundings::{served_elsewhere, served_for};

@@ -1,7 +1,7 @@
 //! The finding `unknown-container`.
 
 use super::{failed, running_containers};
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::similar::nearest;
 use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has.

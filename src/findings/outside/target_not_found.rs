@@ -1,6 +1,6 @@
 //! The finding `target-not-found`.
 
-use crate::apimachinery::names::nearest_object;
+use crate::apimachinery::similar::nearest_object;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::saved::assemble::{has_own_scale, resource_of};

@@ -35,6 +35,7 @@ use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, Undecode
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
+use crate::apimachinery::similar;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
@@ -573,7 +574,7 @@ fn alike(
     unscaled: &[CrossVersionObjectReference],
 ) -> Vec<String> {
     const FEW: usize = 3;
-    let near = names::nearest(&target.name, unscaled.iter().map(|own| &*own.name));
+    let near = similar::nearest(&target.name, unscaled.iter().map(|own| &*own.name));
     let of_name = unscaled.iter().filter(|own| Some(&*own.name) == near);
     let of_kind = unscaled.iter().filter(|own| own.kind == target.kind);
     [

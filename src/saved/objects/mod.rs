@@ -16,6 +16,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{UniqueMap, decode, optional_time};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
+use crate::apimachinery::similar;
 use crate::args::{Named, Target};
 use crate::error::listed;
 use crate::flags::Flags;
@@ -278,7 +279,7 @@ fn misspelt_hpa((kind, api_version): &(String, String)) -> Option<String> {
         Some(format!(
             "a {kind} has the apiVersion {api_version}: did you mean autoscaling/v2?"
         ))
-    } else if is_of_group && names::nearest(kind, [HPA]).is_some() {
+    } else if is_of_group && similar::nearest(kind, [HPA]).is_some() {
         Some(format!("it has the kind {kind}: did you mean {HPA}?"))
     } else {
         None

@@ -8,8 +8,8 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use super::units::{Sign, Unit, Units};
-use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::similar::nearest;
 use crate::error::docs;
 use crate::numbers::duration_with_days;
 use crate::snapshot::hpa::HpaSpec;

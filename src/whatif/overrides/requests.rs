@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::pods::{known_selector, of_target};
 use super::{Override, Reported};
-use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::similar::nearest;
 use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;

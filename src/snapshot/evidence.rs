@@ -178,13 +178,15 @@ impl Event {
     }
 
     /// Returns the replicas that a Deployment has followed from and to: it reads
-    /// `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions omit the old count.
+    /// `Scaled up replica set web-596d9ffddd from 2 to 4`. Older versions say `to 4 from 2`, and those before them
+    /// omit the old count.
     pub(crate) fn followed(&self) -> Option<(Option<i32>, i32)> {
         let (_, change) = self.message.split_once(" replica set ")?;
         let words: Vec<&str> = change.split_whitespace().skip(1).collect();
         match words[..] {
             ["from", old, "to", new, ..] => Some((Some(old.parse().ok()?), new.parse().ok()?)),
-            ["to", new, ..] if !words.contains(&"from") => Some((None, new.parse().ok()?)),
+            ["to", new, "from", old, ..] => Some((Some(old.parse().ok()?), new.parse().ok()?)),
+            ["to", new] => Some((None, new.parse().ok()?)),
             _ => None,
         }
     }

@@ -604,7 +604,12 @@ fn events_of_deployments() {
             "Scaled down replica set web-59 from 4 to 2",
             Some((Some(4), 2)),
         ),
+        (
+            "Scaled up replica set web-59 to 4 from 2",
+            Some((Some(2), 4)),
+        ),
         ("Scaled up replica set web-59 to 4", Some((None, 4))),
+        ("Scaled up replica set web-59 to 4 from", None),
         ("Scaled up replica set web-59 from 2", None),
         ("Scaled up replica set web-59 from 2 to x", None),
         (

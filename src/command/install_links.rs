@@ -3,7 +3,6 @@
 
 use std::env;
 use std::ffi::OsStr;
-use std::fmt::Write;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use clap::Command;
 use super::Answer;
 use crate::args::InstallLinks;
 use crate::error::Error;
+use crate::render::style::clean;
 use crate::saved::file::plain;
 
 /// The outcome for a link.
@@ -49,7 +49,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         Some(name) => Path::new(name),
         None => &*program,
     };
-    let (mut text, mut errors) = (String::new(), Vec::new());
+    let (mut lines, mut errors) = (Vec::new(), Vec::new());
     let names = names(command);
     for name in &names {
         let link = directory.join(name);
@@ -76,8 +76,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
                 "left alone".to_owned()
             }
         };
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<28}  {said}");
+        lines.push(format!("{name:<28}  {said}"));
     }
     let is_found = env::split_paths(&path)
         .filter_map(|entry| real(&entry))
@@ -87,9 +86,13 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     } else {
         "not on the PATH, so kubectl will not find them"
     };
-    let _ = writeln!(text, "in {}, which is {found}", directory.display());
+    lines.push(format!("in {}, which is {found}", directory.display()));
     Ok(Answer {
-        text,
+        // Names of files and what links point to come from outside.
+        text: lines
+            .iter()
+            .map(|line| format!("{}\n", clean(line, false)))
+            .collect(),
         messages: Vec::new(),
         errors,
         exit_code: 0,
@@ -203,8 +206,8 @@ mod tests {
     use std::path::Path;
     use std::{env, fs, process};
 
-    use super::{LinkFate, names, settle};
-    use crate::args::command_line;
+    use super::{LinkFate, names, run, settle};
+    use crate::args::{InstallLinks, command_line};
 
     #[test]
     fn what_is_another_s_is_left_alone() {
@@ -251,5 +254,23 @@ mod tests {
         let mine = fs::read_to_string(directory.join("kubectl_complete-hpa_explain"));
         assert_eq!(mine.unwrap(), "mine");
         fs::remove_dir_all(&directory).unwrap();
+    }
+
+    #[test]
+    fn a_terminal_does_not_obey_what_a_link_points_to() {
+        let directory = env::temp_dir().join(format!("kubectl-hpa-cleaned-{}", process::id()));
+        fs::create_dir(&directory).unwrap();
+        let link = directory.join("kubectl-hpa_explain");
+        symlink("/gone/\u{1b}[31m/kubectl-hpa", &link).unwrap();
+        let args = InstallLinks {
+            dir: Some(directory.clone()),
+            dry_run: true,
+        };
+        let text = run(&args, &command_line()).unwrap().text;
+        fs::remove_dir_all(&directory).unwrap();
+        assert!(
+            text.contains("would be changed: pointed to /gone/^[[31m/kubectl-hpa\n"),
+            "{text}"
+        );
     }
 }

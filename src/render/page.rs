@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use owo_colors::{OwoColorize, Style};
+use textwrap::{Options, WordSplitter};
 
 use super::chart;
 use super::layout::Layout;
@@ -576,7 +577,8 @@ fn widest_line(cell: &str, width: usize, is_name: bool) -> usize {
         let lines = broken(cell, width);
         lines.lines().map(width_of).max().unwrap_or(0)
     } else {
-        let lines = textwrap::wrap(cell, width);
+        let whole_words = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+        let lines = textwrap::wrap(cell, whole_words);
         lines.iter().map(|line| width_of(line)).max().unwrap_or(0)
     }
 }
@@ -671,6 +673,33 @@ mod tests {
             ] {
                 assert!(table.contains(word), "{word} at {width}:\n{table}");
             }
+        }
+    }
+
+    #[test]
+    fn a_column_is_as_wide_as_its_longest_word_with_hyphens() {
+        let columns = [("RUN", false), ("HPA", false), ("PASSES", true)];
+        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let rows = [
+            ["1", "a big-candidate.yaml", "12"],
+            ["2", "the HPA as it is in the cluster", "3"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        for width in 30..=60 {
+            let layout = Layout {
+                width: Some(width),
+                ..Layout::default()
+            };
+            let mut lines = Lines {
+                text: String::new(),
+                layout: &layout,
+            };
+            lines.grid(&columns, rows.clone());
+            assert!(
+                lines.text.contains("big-candidate.yaml"),
+                "{width}:\n{}",
+                lines.text
+            );
         }
     }
 

@@ -199,7 +199,7 @@ fn most(events: &[&Event], is_up: bool) -> i32 {
 /// Returns how often events report a rescale in one direction.
 fn times(events: &[&Event], is_up: bool) -> i32 {
     let own = events.iter().filter(|event| event.is_up() == Some(is_up));
-    own.map(|event| event.count.max(1)).sum()
+    own.map(|event| event.count).fold(0, i32::saturating_add)
 }
 
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and only
@@ -260,5 +260,7 @@ mod tests {
         assert_eq!(longer(1), Some(900));
         // A rise and a fall each 17 minutes, of which some may be hidden.
         assert_eq!(longer(3), Some(1800));
+        // No window is as short as the time between so many.
+        assert_eq!(longer(i32::MAX), None);
     }
 }

@@ -375,7 +375,9 @@ fn again(case: &Case<'_>) -> Option<Again> {
     let (first, last, count) = (most.first?, most.last?, most.count);
     let replicas = most.new_size()?;
     let of_size = |size| events().filter(move |it| (it.new_size() == Some(replicas)) == size);
-    let others: i32 = of_size(false).map(|it| it.count.max(1)).sum();
+    let others = of_size(false)
+        .map(|it| it.count)
+        .fold(0, i32::saturating_add);
     let is_recent = case.snapshot().now.duration_since(last) < KEPT;
     let is_dense = last.duration_since(first) < KEPT * (count - 1).max(1);
     (count >= SEVERAL && others < count - 1 && is_recent && is_dense).then_some(Again {
@@ -711,6 +713,10 @@ mod tests {
             // The controller's own doing.
             (vec![rescale(4, 20), rescale(3, 19)], None),
             (vec![rescale(4, 2)], None),
+            (
+                vec![rescale(4, i32::MAX), rescale(3, i32::MAX), rescale(2, 20)],
+                None,
+            ),
             (vec![], None),
         ] {
             let items = [unknown_memory(), settled(4), target.clone()]

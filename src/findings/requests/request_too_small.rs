@@ -185,18 +185,21 @@ fn small_request<'p>(
             *most = (*most).max(request);
         }
     }
-    let lacking = |(used, requested, _): (i64, i64, i64)| used - requested;
+    let lacking = |(used, requested, _): (i64, i64, i64)| used.saturating_sub(requested);
     let (container, (used, _, request)) = sums
         .iter()
         .map(|(name, own)| (*name, *own))
         .max_by_key(|(_, own)| lacking(*own))?;
-    let others: i64 = sums
+    let others = sums
         .iter()
         .filter(|(name, _)| **name != container)
         .map(|(_, it)| it.1)
-        .sum();
-    let all: i64 = sums.values().map(|own| own.0).sum();
-    let wanted = all.checked_mul(100)? / i64::from(percent) - others;
+        .try_fold(0, i64::checked_add)?;
+    let all = sums
+        .values()
+        .map(|own| own.0)
+        .try_fold(0, i64::checked_add)?;
+    let wanted = (all.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
     Some(RequestTooSmall {
         metric: step.index,

@@ -235,8 +235,9 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
         (Some(average), _) => average.milli_value(),
         (None, percent) => percent?.into(),
     };
-    let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
-    let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
+    // A target or tolerance that is far too high has no border that a value can reach.
+    let start = (target as f64 * (1.0 + tolerance.up)) as i64 - 1;
+    let border = (start..i64::MAX).find(|value| exceeds((value + 1) as f64 / target as f64))?;
     let by = AtLimits::All {
         full: full.current.clone(),
         tolerance: tolerance.up,
@@ -438,6 +439,15 @@ mod tests {
         }
         let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
         assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+
+        // No value exceeds this tolerance.
+        let behavior = json!({"scaleUp": {"tolerance": "1E"}});
+        let items = with(
+            &limited(120, Some("100m"), "99m"),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"behavior": behavior}}),
+        );
+        assert_eq!(told(&items), None);
     }
 
     /// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::prometheus::history::{ContainerHistory, History, PodHistory};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
@@ -94,8 +94,8 @@ pub(super) fn check_pods(snapshot: &Snapshot, lacks: &[PastPart]) -> Result<(), 
         "Prometheus has none of the pods of {target} at {}",
         snapshot.now
     ))
-    .hint(
-        "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
-             docs/prometheus.md",
-    ))
+    .hint(format!(
+        "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see {}",
+        docs("prometheus.md")
+    )))
 }

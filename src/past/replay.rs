@@ -231,8 +231,9 @@ impl Replayer {
     }
 }
 
-/// Returns the bounds of a pass's recommendation.
+/// Returns the bounds of a pass's recommendation; the passes are in the order of their times.
 fn bounds_of(passes: &[SampledPass], own: &Recommendation) -> Bounds {
-    let pass = passes.iter().find(|pass| pass.time == own.time);
-    pass.map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
+    passes
+        .binary_search_by_key(&own.time, |pass| pass.time)
+        .map_or(Bounds::exactly(own.replicas), |place| passes[place].bounds)
 }

@@ -19,7 +19,7 @@ use crate::apiserver::convert;
 use crate::error::Error;
 use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Counted, Event};
+use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
@@ -202,10 +202,9 @@ impl<'a> Saved<'a> {
             items.add("v1", "Event", EventObject::of_scaled(event))?;
         }
         // Several HPAs may have the same pods.
-        let mut of_pods: Vec<&Event> = Vec::new();
+        let mut of_pods = HashSet::new();
         for event in inputs.iter().flat_map(|input| &input.evidence.pods) {
-            if !of_pods.contains(&event) {
-                of_pods.push(event);
+            if of_pods.insert(event) {
                 items.add("v1", "Event", EventObject::of_pod(event))?;
             }
         }

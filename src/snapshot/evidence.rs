@@ -108,7 +108,7 @@ impl Counted {
 }
 
 /// An event about an HPA or its target (`v1` or `events.k8s.io/v1`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Event {
     /// The namespace of the object that the event is about.
     pub namespace: String,

@@ -85,19 +85,34 @@ impl UnknownSelector {
             .is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
     }
 
-    /// Returns a note if the controller may find that this HPA selects pods of `own`.
-    pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        if !self.matters_to(own) {
-            return None;
+    /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so
+    /// that a list of many HPAs has no note for each pair.
+    pub(crate) fn note_all<'u>(
+        unknown: impl IntoIterator<Item = &'u Self>,
+        own: &Hpa,
+        notes: &mut Vec<Note>,
+    ) {
+        const NAMED: usize = 20;
+        let mut unknown = unknown.into_iter().filter(|it| it.matters_to(own));
+        notes.extend(unknown.by_ref().take(NAMED).map(Self::note));
+        let more = unknown.count();
+        if more > 0 {
+            let text = format!(
+                "unknown whether {more} more HPAs select the same pods: their selectors are unknown, too"
+            );
+            notes.push(Note::about(Subject::SharedPods, text));
         }
+    }
+
+    fn note(&self) -> Note {
         let Self { key, why, .. } = self;
         let subject = Subject::UnknownSelector { hpa: key.clone() };
         let text = format!("unknown whether the HPA {key} selects the same pods: {why}");
-        Some(Note::about(subject, text))
+        Note::about(subject, text)
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.
-    pub(crate) fn matters_to(&self, own: &Hpa) -> bool {
+    fn matters_to(&self, own: &Hpa) -> bool {
         let other = self.hpa.as_deref();
         self.may_be_stored() && !other.is_some_and(|other| were_apart(own, other))
     }
@@ -304,7 +319,7 @@ mod tests {
                 hpa: Some(Box::new(other)),
                 why,
             };
-            assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
+            assert_eq!(unknown.matters_to(&own), matters, "{name}");
         }
     }
 
@@ -354,7 +369,7 @@ mod tests {
                 hpa,
                 why,
             };
-            assert_eq!(unknown.note(&own).is_some(), matters);
+            assert_eq!(unknown.matters_to(&own), matters);
         }
         let why = WhyUnknownSelector::HpaUnreadable("it has no spec".to_owned());
         let unknown = UnknownSelector {
@@ -362,6 +377,6 @@ mod tests {
             hpa: None,
             why,
         };
-        assert!(unknown.note(&own).is_some());
+        assert!(unknown.matters_to(&own));
     }
 }

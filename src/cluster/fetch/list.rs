@@ -33,6 +33,7 @@ use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::neighbour::UnknownSelector;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::UnknownFact;
 use crate::snapshot::right::{MissingRight, UnknownFactCause};
@@ -656,6 +657,10 @@ impl<'s> Neighbours<'s> {
             .filter(|(other, _)| is_other(other));
         others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));
         let unknown = self.all.iter().filter(|(other, _)| is_other(other));
-        notes.extend(unknown.filter_map(|(_, known)| known.as_ref().err()?.note(hpa)));
+        UnknownSelector::note_all(
+            unknown.filter_map(|(_, known)| known.as_ref().err()),
+            hpa,
+            notes,
+        );
     }
 }

@@ -89,7 +89,7 @@ impl OptionalAnswers {
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), UnknownFact::SharedPods, notes).unwrap_or_default();
-        notes.extend(others.unknown.iter().filter_map(|other| other.note(own)));
+        UnknownSelector::note_all(&others.unknown, own, notes);
         let events = come(self.events.take(), UnknownFact::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)
     }

@@ -226,8 +226,7 @@ impl<'i, 'o> Place<'i, 'o> {
     }
 
     /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`.
-    /// Adds notes about HPAs whose selectors are unknown: about the first twenty, so that a list of many HPAs
-    /// has no note for each pair.
+    /// Adds notes about HPAs whose selectors are unknown.
     fn others(
         &self,
         own: usize,
@@ -235,25 +234,12 @@ impl<'i, 'o> Place<'i, 'o> {
         may_share: impl Iterator<Item = usize>,
         notes: &mut Vec<Note>,
     ) -> Vec<Shared<OtherHpa>> {
-        const NAMED: usize = 20;
-        let others = may_share
+        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, notes);
+        may_share
             .filter(|place| *place != own)
             .filter_map(|place| self.known.get(&place).cloned())
-            .collect();
-        let mut unknown = self
-            .unknown
-            .iter()
-            .filter(|(place, unknown)| *place != own && unknown.matters_to(hpa));
-        let named = unknown.by_ref().take(NAMED);
-        notes.extend(named.filter_map(|(_, unknown)| unknown.note(hpa)));
-        let more = unknown.count();
-        if more > 0 {
-            let text = format!(
-                "unknown whether {more} more HPAs select the same pods: their targets are unknown, too"
-            );
-            notes.push(Note::about(Subject::SharedPods, text));
-        }
-        others
+            .collect()
     }
 
     /// Returns the objects around an HPA, and the missing ones, apart from manifests.

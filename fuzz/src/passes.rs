@@ -177,7 +177,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         None,
         expectations,
         thresholds,
-        &Explanation::new(&observed),
+        &observed,
     )
     .with_kept_targets(kept_targets(&observed, &assumed));
     assert_structured(&prediction);

@@ -192,7 +192,7 @@ impl One<'_> {
         // The process ends with the report, which need not wait for the memory of all pods to be freed.
         let kept = ManuallyDrop::new(pass);
         let pass: &Pass = &kept;
-        let explanation = Explanation::new(pass).ignoring(&watch.ignored);
+        let explanation = Explanation::ignoring(pass, &watch.ignored);
         let text = match args.output {
             Some(Output::Json) => structured::json(&explanation)?,
             Some(Output::Jsonl) => structured::json_line(&explanation)?,

@@ -76,10 +76,10 @@ impl FindingsWatch {
         pass: &'p Pass,
         rolled_out: Option<&Input>,
     ) -> Explanation<'p> {
-        let mut explanation = Explanation::new(pass).ignoring(&self.ignored);
+        let mut explanation = Explanation::ignoring(pass, &self.ignored);
         if let Some(input) = rolled_out {
             let later = Pass::run(input.clone());
-            let later = Explanation::new(&later).ignoring(&self.ignored).findings;
+            let later = Explanation::ignoring(&later, &self.ignored).findings;
             // The writer of the replicas does not depend on pods.
             let is_of_pods =
                 |it: &FindingView| it.code.is(Aspect::Lasts) && it.code != Code::OtherWriter;

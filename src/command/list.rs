@@ -511,7 +511,7 @@ fn explanation<'p, P: Borrow<Pass>>(
         result,
     } = pass;
     let result = match result {
-        Ok(pass) => Ok(Explanation::new(pass.borrow()).ignoring(&watch.ignored)),
+        Ok(pass) => Ok(Explanation::ignoring(pass.borrow(), &watch.ignored)),
         Err(e) => Err(e.clone()),
     };
     let [namespace, name, reference] = [namespace, name, reference].map(String::clone);

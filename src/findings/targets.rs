@@ -14,7 +14,7 @@ use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::{Container, Pod};
+use crate::snapshot::pod::{Container, Pod, change_containers};
 
 /// Another target of a metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,10 +48,11 @@ impl OtherTarget {
 impl OtherRequest {
     /// Sets it in the container, in all pods that have it.
     pub(super) fn apply(&self, snapshot: &mut Snapshot, resource: &str) {
-        for pod in &mut snapshot.pods {
-            let own = pod.containers_mut().filter(|it| it.name == self.container);
-            own.for_each(|container| set_request(container, resource, self.request.amount()));
-        }
+        change_containers(&mut snapshot.pods, |container| {
+            if container.name == self.container {
+                set_request(container, resource, self.request.amount());
+            }
+        });
     }
 }
 

@@ -97,6 +97,16 @@ pub(crate) enum Certainty {
     Bounded,
 }
 
+impl Certainty {
+    /// Returns the certainty of the replicas of a pass.
+    fn of(range: Option<Range>) -> Self {
+        match range {
+            Some(range) if range.min != range.max => Self::Bounded,
+            _ => Self::Certain,
+        }
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct HpaView<'a> {
     name: &'a str,
@@ -114,23 +124,6 @@ struct MemoryView<'a> {
 }
 
 impl<'a> Explanation<'a> {
-    /// Returns the same explanation without the findings of some codes.
-    #[must_use]
-    pub fn ignoring(self, codes: &[Code]) -> Self {
-        if self
-            .findings
-            .iter()
-            .all(|finding| !codes.contains(&finding.code))
-        {
-            return self;
-        }
-        let findings = find_except(self.pass, codes);
-        Self {
-            findings: views(self.pass, &findings),
-            ..self
-        }
-    }
-
     /// The codes of the findings that match.
     pub fn of(&self, watched: Watched) -> Vec<Code> {
         let found = self
@@ -142,6 +135,11 @@ impl<'a> Explanation<'a> {
 
     /// Explains a pass.
     pub fn new(pass: &'a Pass) -> Self {
+        Self::ignoring(pass, &[])
+    }
+
+    /// Explains a pass without the findings of some codes.
+    pub fn ignoring(pass: &'a Pass, codes: &[Code]) -> Self {
         let Pass {
             input,
             remembered,
@@ -158,10 +156,7 @@ impl<'a> Explanation<'a> {
         } = input;
         let past = &input.evidence.past;
         let range = outlook.range(decision);
-        let certainty = match range {
-            Some(range) if range.min != range.max => Certainty::Bounded,
-            _ => Certainty::Certain,
-        };
+        let certainty = Certainty::of(range);
         let hpa = &snapshot.hpa;
         Self {
             api_version: OWN_API_VERSION,
@@ -195,7 +190,7 @@ impl<'a> Explanation<'a> {
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
-            findings: views(pass, &crate::findings::find(pass)),
+            findings: views(pass, &find_except(pass, codes)),
             trace: TraceView {
                 steps: &decision.trace,
                 pods: &snapshot.pods,

@@ -12,6 +12,7 @@ use super::section::{Detail, Part, Section, Symbols, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::findings::Severity;
+use crate::pass::Pass;
 use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::Override;
@@ -86,18 +87,13 @@ impl<'a> Prediction<'a> {
         backtest: Option<Compared<'a>>,
         expectations: Vec<Judged>,
         thresholds: Vec<Thresholds>,
-        observed: &Explanation<'_>,
+        observed: &Pass,
     ) -> Self {
         explanation.kind = "Prediction";
         // The written status belongs to the observed state.
         explanation.comparison = None;
-        let words = Words {
-            explanation: observed,
-            wide: false,
-            symbols: Symbols::UNICODE,
-        };
-        let (observed_headline, _) = words.verdict();
         let pass = explanation.pass;
+        let range = observed.outlook.range(&observed.decision);
         Self {
             timeline: timeline.map(|timeline| Played::new(timeline, pass)),
             backtest,
@@ -109,14 +105,14 @@ impl<'a> Prediction<'a> {
                 .supposed
                 .is_none()
                 .then(|| ObservedAnswer {
-                    replicas: observed.pass.decision.replicas_after(),
-                    certainty: observed.certainty,
-                    range: observed.range,
+                    replicas: observed.decision.replicas_after(),
+                    certainty: Certainty::of(range),
+                    range,
                 }),
             expectations,
             thresholds,
             kept_targets: Vec::new(),
-            observed_headline,
+            observed_headline: Headline::of(observed),
         }
     }
 

@@ -139,6 +139,27 @@ impl Pod {
     }
 }
 
+/// Changes all containers of pods, including init containers. Pods that share theirs share the changed ones, too, so
+/// that a pass still decides once for all of them.
+pub(crate) fn change_containers(pods: &mut [Shared<Pod>], change: impl Fn(&mut Container)) {
+    let mut changed: [Option<[Shared<Vec<Container>>; 2]>; 2] = [None, None];
+    for pod in pods {
+        let pod = &mut **pod;
+        let lists = [&mut pod.containers, &mut pod.init_containers];
+        for (containers, changed) in lists.into_iter().zip(&mut changed) {
+            if let Some([before, after]) = changed
+                && before.is(containers)
+            {
+                containers.clone_from(after);
+            } else {
+                let before = containers.clone();
+                containers.iter_mut().for_each(&change);
+                *changed = Some([before, containers.clone()]);
+            }
+        }
+    }
+}
+
 impl Share for Pod {
     /// Shares equal parts with the previous pod in a list. Lists are sorted by name, so pods of one template
     /// are adjacent. A decision about one of them then holds for all, and memory is saved.
@@ -921,6 +942,24 @@ mod tests {
             assert_eq!(pod.containers.is(&before.containers), containers, "{own:?}");
             assert_eq!(pod, own);
         }
+    }
+
+    #[test]
+    fn a_change_of_all_pods_leaves_shared_what_was_shared() {
+        let first = pod("a", "1");
+        let (mut second, mut third) = (pod("b", "1"), pod("a", "2"));
+        second.share(&first);
+        third.share(&second);
+        let before = [first, second, third];
+        let mut pods = before.clone().map(Shared::from);
+        change_containers(&mut pods, |container| container.requests.0.clear());
+        for (place, is_shared) in [(1, true), (2, false)] {
+            let of = |place: usize| &pods[place].containers;
+            assert_eq!(of(place).is(of(place - 1)), is_shared, "{place}");
+        }
+        let none = |pod: &Shared<Pod>| pod.containers[0].requests.0.is_empty();
+        assert!(pods.iter().all(none));
+        assert_eq!(before, [pod("a", "1"), pod("b", "1"), pod("a", "2")]);
     }
 
     #[test]

@@ -735,7 +735,7 @@ fn markdown_for_a_pull_request() {
         None,
         expectations,
         thresholds(&assumed, None),
-        &Explanation::new(&observed),
+        &observed,
     );
     let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
     insta::assert_snapshot!(markdown(&page), @"

@@ -144,7 +144,7 @@ fn compared<T>(
         Some(Compared::new(&backtest, findings)),
         Vec::new(),
         thresholds(&pass, None),
-        &Explanation::new(&observed),
+        &observed,
     ))
 }
 

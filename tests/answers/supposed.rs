@@ -1138,7 +1138,6 @@ fn nothing_was_observed_of_assumed_pods() {
         let (input, overrides) = apply(input, &assumptions).expect("an answer");
         let pass = Pass::run(input);
         let (none, explanation) = (Vec::new(), Explanation::new(&pass));
-        let observed = Explanation::new(&observed);
         let prediction = Prediction::new(
             explanation,
             overrides,

@@ -12,7 +12,6 @@ use crate::render::junit::junit;
 use crate::render::markdown::markdown;
 use crate::render::svg::svg;
 use crate::render::{github, page, structured};
-use crate::report::Explanation;
 use crate::report::backtest::Compared;
 use crate::report::chart::Chart;
 use crate::report::page::Page;
@@ -50,7 +49,7 @@ pub(super) fn show(
         compared,
         evaluation.judged,
         thresholds,
-        &Explanation::new(start),
+        start,
     )
     .with_kept_targets(kept_targets(start, pass))
     .with_passes(scenario.args.timeline.passes);

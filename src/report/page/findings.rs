@@ -265,7 +265,7 @@ mod tests {
         // Left out, the other finding is not referred to.
         let pass = pass(&stuck("web-3"));
         let summary = |ignored: &[Code]| {
-            let findings = Explanation::new(&pass).ignoring(ignored).findings;
+            let findings = Explanation::ignoring(&pass, ignored).findings;
             let uncounted = findings.iter().find(|it| it.code == Code::UncountedPods);
             uncounted.map(|it| it.summary.clone()).unwrap_or_default()
         };

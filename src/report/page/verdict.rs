@@ -3,14 +3,14 @@
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{
-    Because, Block, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
+    Because, Block, CombineStep, Direction, LimitStep, MetricStep, Outcome, StabilizeStep,
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::value;
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
-use crate::pass::RecommendationOrigin;
+use crate::pass::{Pass, RecommendationOrigin};
 use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
@@ -49,6 +49,45 @@ pub(in crate::report) enum Headline {
 }
 
 impl Headline {
+    /// Returns the outcome of a pass.
+    pub(in crate::report) fn of(pass: &Pass) -> Self {
+        // The pass may end before it reads the scale, so the trace decides, not the snapshot.
+        let decision = &pass.decision;
+        let Some(current) = decision.replicas_before() else {
+            return match pass.input.snapshot.scale {
+                Err(ScaleError::Missing(_)) => Self::NoTarget,
+                Err(ScaleError::NoReplicas { .. }) => Self::NoReplicas,
+                _ => Self::CannotRead,
+            };
+        };
+        if let Some((to, _)) = decision.unwritten() {
+            return Self::CannotWrite { from: current, to };
+        }
+        if pass.is_unanswered() {
+            return Self::unanswered(&decision.outcome);
+        }
+        match (decision.outcome.scale_to, decision.block()) {
+            (Some(to), _) => Self::Scale { from: current, to },
+            (None, Some(Block::AtZero)) => Self::Disabled,
+            (None, Some(block)) if block.is_undecided() => Self::Undecided(current),
+            (None, _) => Self::Stays(current),
+        }
+    }
+
+    /// Returns the outcome of a pass that lacks what decides.
+    fn unanswered(outcome: &Outcome) -> Self {
+        match outcome.unread.first().map(|unread| &unread.why) {
+            Some(UnreadCause::Missing {
+                documents: Documents::Pod,
+            }) => Self::NoPods,
+            Some(UnreadCause::Missing {
+                documents: Documents::Samples,
+            }) => Self::NoSamples,
+            Some(UnreadCause::Missing { .. }) => Self::NoMetrics,
+            _ => Self::MayNotRead,
+        }
+    }
+
     pub(in crate::report) fn text(self, symbols: Symbols) -> String {
         let arrow = symbols.arrow;
         match self {
@@ -84,20 +123,13 @@ const SHOWN: i64 = 2000;
 impl Words<'_> {
     /// Describes what happens, and why.
     pub(in crate::report) fn verdict(&self) -> (Headline, Vec<String>) {
-        let outcome = self.explanation.outcome;
-        let mut why = Vec::new();
-        // The pass may end before it reads the scale, so the trace decides, not the snapshot.
-        let decision = &self.explanation.pass.decision;
-        let Some(current) = decision.replicas_before() else {
+        let pass = self.explanation.pass;
+        let (headline, mut why) = (Headline::of(pass), Vec::new());
+        let Some(current) = pass.decision.replicas_before() else {
             why.push(sentence(&format!("{}.", self.no_scale())));
-            let headline = match self.explanation.pass.input.snapshot.scale {
-                Err(ScaleError::Missing(_)) => Headline::NoTarget,
-                Err(ScaleError::NoReplicas { .. }) => Headline::NoReplicas,
-                _ => Headline::CannotRead,
-            };
             return (headline, why);
         };
-        if !self.explanation.pass.is_unanswered() {
+        if !pass.is_unanswered() {
             why.push(self.because(current));
         }
         why.extend(self.explanation.clock_doubt.map(|doubt| self.clock(doubt)));
@@ -113,19 +145,8 @@ impl Words<'_> {
                 .as_ref()
                 .map(|record| self.recorded(record)),
         );
-        if let Some((to, error)) = decision.unwritten() {
-            why.push(format!("Writing the scale fails: {error}."));
-            return (Headline::CannotWrite { from: current, to }, why);
-        }
-        if self.explanation.pass.is_unanswered() {
-            return (self.unread(), why);
-        }
-        let headline = match (outcome.scale_to, decision.block()) {
-            (Some(to), _) => Headline::Scale { from: current, to },
-            (None, Some(Block::AtZero)) => Headline::Disabled,
-            (None, Some(block)) if block.is_undecided() => Headline::Undecided(current),
-            (None, _) => Headline::Stays(current),
-        };
+        let unwritten = pass.decision.unwritten();
+        why.extend(unwritten.map(|(_, error)| format!("Writing the scale fails: {error}.")));
         (headline, why)
     }
 
@@ -318,25 +339,6 @@ impl Words<'_> {
     }
 
     /// Returns the headline if the deciding metrics are unknown here.
-    fn unread(&self) -> Headline {
-        let first = self
-            .explanation
-            .outcome
-            .unread
-            .first()
-            .map(|unread| &unread.why);
-        match first {
-            Some(UnreadCause::Missing {
-                documents: Documents::Pod,
-            }) => Headline::NoPods,
-            Some(UnreadCause::Missing {
-                documents: Documents::Samples,
-            }) => Headline::NoSamples,
-            Some(UnreadCause::Missing { .. }) => Headline::NoMetrics,
-            _ => Headline::MayNotRead,
-        }
-    }
-
     fn no_scale(&self) -> String {
         let error = self.explanation.pass.decision.unreadable();
         match &self.explanation.pass.input.snapshot.scale {

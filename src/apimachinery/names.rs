@@ -1,6 +1,8 @@
-//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API versions and
-//! container resources. Each check returns the faults, worded as the API server words them, and knows
+//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API versions, resources and
+//! words of a shell. Each check returns the faults, worded as the API server words them, and knows
 //! nothing about the field that it checks. Follows apimachinery's `validate/content`.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
@@ -244,6 +246,18 @@ pub(crate) fn plural(kind: &str) -> String {
     } else {
         format!("{singular}s")
     }
+}
+
+/// The characters that are escaped in a part of a URL: all but those that RFC 3986 calls unreserved.
+pub(crate) const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// Escapes text for a path segment or a query value.
+pub(crate) fn segment(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string()
 }
 
 /// Returns a text as one word of a POSIX shell, quoted if necessary.

@@ -12,12 +12,12 @@ use jiff::Timestamp;
 use super::connect::environment::Environment;
 use super::connect::kubeconfig::words;
 use super::connect::{Elsewhere, prepare_elsewhere};
-use super::fetch::discovery::segment;
 use super::fetch::right::denied;
 use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
 use super::http::status::ApiStatus;
 use super::http::tls::TlsRemedy;
+use crate::apimachinery::names::segment;
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
 use crate::prometheus::answer::{self, AnswerMemory, QueryAnswer, QueryFault};
@@ -26,8 +26,6 @@ use crate::prometheus::load::Answered;
 use crate::prometheus::queries::{Question, SLOW};
 use crate::saved::file;
 use crate::secret::Secret;
-
-const JSON: &str = "application/json";
 
 /// The number of requests that are sent concurrently.
 const AT_ONCE: usize = 4;
@@ -291,7 +289,7 @@ impl Prometheus {
         let is_answer = |status: &ApiStatus| said(status).is_some();
         let response = self
             .session
-            .get_unless(&path, JSON, &is_answer)
+            .get_unless(&path, &is_answer)
             .await
             .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());

@@ -106,7 +106,7 @@ impl TargetObject {
 ///
 /// The target cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
-    let response = session.get(&at.path, "application/json").await?;
+    let response = session.get(&at.path).await?;
     session
         .object(&at.path, &response.body, |body| read("", body))
         .await

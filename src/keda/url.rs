@@ -2,7 +2,9 @@
 
 use core::net::Ipv6Addr;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
+
+use crate::apimachinery::names::UNRESERVED;
 
 /// The characters that Go does not escape in a path.
 const PATH: AsciiSet = UNRESERVED
@@ -15,11 +17,6 @@ const PATH: AsciiSet = UNRESERVED
     .remove(b';')
     .remove(b'=')
     .remove(b'@');
-const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
 
 /// The path of a URL, `url.ParseRequestURI`.
 pub(super) struct UrlPath<'u> {

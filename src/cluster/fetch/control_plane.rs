@@ -11,7 +11,7 @@ use super::super::{Failure, Session};
 use super::Fetch;
 use super::read::List;
 use super::right::cause;
-use crate::cluster::fetch::discovery::segment;
+use crate::apimachinery::names::segment;
 use crate::saved::wire::{EventObject, LeaseObject};
 use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::apimachinery::json;
+use crate::apimachinery::names::segment;
 use crate::cluster::{Failure, Session};
 
 /// A resource, with the version that the server prefers.
@@ -92,7 +93,7 @@ impl Discovery {
     /// The server does not answer, or its answer has no groups.
     pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
-        let response = session.get(path, ACCEPT).await?;
+        let response = session.get_as(path, ACCEPT).await?;
         let list: GroupList = session.object(path, &response.body, json::read).await?;
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
@@ -273,18 +274,4 @@ struct Subresource {
 #[serde(default)]
 struct DiscoveredKind {
     kind: String,
-}
-
-/// Escapes text for a path segment or a query value.
-pub(crate) fn segment(text: &str) -> String {
-    let mut segment = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                segment.push(char::from(byte));
-            }
-            _ => segment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    segment
 }

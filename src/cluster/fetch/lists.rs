@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync;
 
 use super::super::Failure;
+use super::Fetch;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
 use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
-use super::{Fetch, JSON};
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
-use crate::cluster::fetch::discovery::{Resource, segment};
+use crate::cluster::fetch::discovery::Resource;
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
 use crate::saved::file;
@@ -406,13 +407,12 @@ impl Fetch<'_> {
 
     /// Requests a metrics API as the controller does, once for all HPAs of a namespace.
     pub(super) async fn metrics_body(&self, path: &str) -> Result<Body, Failure> {
-        self.once(path, self.session.get_as_controller(path, JSON))
-            .await
+        self.once(path, self.session.get_as_controller(path)).await
     }
 
     /// Requests an object once for all HPAs of a namespace.
     pub(super) async fn body(&self, path: &str) -> Result<Body, Failure> {
-        self.once(path, self.session.get(path, JSON)).await
+        self.once(path, self.session.get(path)).await
     }
 
     async fn once(

@@ -37,8 +37,9 @@ use self::read::{Together, read, read_within};
 use self::right::denied;
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
-use super::fetch::discovery::{Discovery, built_in, segment};
+use super::fetch::discovery::{Discovery, built_in};
 use super::{Failure, Session};
+use crate::apimachinery::names::segment;
 use crate::apimachinery::{json, names};
 use crate::apiserver::admit::{self, AdmissionError};
 use crate::apiserver::convert::HpaObject;
@@ -55,8 +56,6 @@ use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
-
-const JSON: &str = "application/json";
 
 /// The time to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);
@@ -394,7 +393,7 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<(T, Option<Timestamp>), Failure> {
-        let response = self.session.get(path, JSON).await?;
+        let response = self.session.get(path).await?;
         self.session.no_page(path, &response.content_type)?;
         Ok((
             self.object(path, kind, &response.body).await?,
@@ -441,14 +440,10 @@ impl Fetch<'_> {
     /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
     async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), FetchError> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self
-            .session
-            .get(&path, JSON)
-            .await
-            .map_err(|e| FetchError {
-                error: denied(&e),
-                no_hpa: e.is_not_found(),
-            })?;
+        let response = self.session.get(&path).await.map_err(|e| FetchError {
+            error: denied(&e),
+            no_hpa: e.is_not_found(),
+        })?;
         self.session
             .no_page(&path, &response.content_type)
             .map_err(Error::from)?;

@@ -11,10 +11,10 @@ use serde_json::de::{IoRead, SliceRead};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
+use super::Fetch;
 use super::read::{List, NextPages, SharingList, next_page};
-use super::{Fetch, JSON};
 use crate::apimachinery::json::{self, Elements};
-use crate::cluster::fetch::discovery::segment;
+use crate::apimachinery::names::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
@@ -138,7 +138,7 @@ impl Fetch<'_> {
         let and = if query.is_empty() { "" } else { "&" };
         let pages = format!("{path}?{query}{and}limit={PAGE}");
         let mut asked = pages.clone();
-        let mut page = self.session.get_packed(&asked, JSON).await?;
+        let mut page = self.session.get_packed(&asked).await?;
         self.session.no_page(&asked, &page.content_type)?;
         let date = page.date;
         let reader = Arc::new(PageReader {
@@ -196,11 +196,11 @@ impl Fetch<'_> {
                 read.push(self.finished(earliest).await?);
             }
             let following = format!("{pages}&continue={}", segment(&token));
-            page = match self.session.get_packed(&following, JSON).await {
+            page = match self.session.get_packed(&following).await {
                 Err(e) if e.is_expired() => {
                     // A single list without pages cannot expire.
                     let whole = format!("{path}?{query}");
-                    let response = self.session.get(&whole, JSON).await?;
+                    let response = self.session.get(&whole).await?;
                     let kind = kind.to_owned();
                     let items = self.session.object(&whole, &response.body, move |body| {
                         next_page(&kind, SliceRead::new(body))?;

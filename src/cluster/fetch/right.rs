@@ -1,6 +1,7 @@
 //! The right that a refused request lacks, derived from its path as the API server does, and how to check
 //! whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
+use super::super::http::status::ResourcePath;
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 use crate::snapshot::note::{Note, Subject};
@@ -8,19 +9,17 @@ use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
 
 /// Returns the right that a request needs.
 fn needed(method: Method, requested: &str) -> Right {
-    let path = requested.split('?').next().unwrap_or_default();
-    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-    let (group, rest) = match parts.as_slice() {
-        ["api", _, rest @ ..] => ("", rest),
-        ["apis", group, _, rest @ ..] => (*group, rest),
-        _ => return Right::Path(path.to_owned()),
+    let alone = || Right::Path(requested.split('?').next().unwrap_or_default().to_owned());
+    let Some(ResourcePath {
+        group,
+        namespace,
+        rest,
+    }) = ResourcePath::of(requested)
+    else {
+        return alone();
     };
-    let (namespace, rest) = match rest {
-        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
-        _ => (None, rest),
-    };
-    let (verb, resource) = match rest {
-        [] => return Right::Path(path.to_owned()),
+    let (verb, resource) = match rest.as_slice() {
+        [] => return alone(),
         [resource] => ("list", (*resource).to_owned()),
         [resource, _] => ("get", (*resource).to_owned()),
         [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),

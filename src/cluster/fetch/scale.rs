@@ -4,7 +4,7 @@
 
 use super::super::Failure;
 use super::right::missing;
-use super::{Fetch, JSON, is_well_formed};
+use super::{Fetch, is_well_formed};
 use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::cluster::observed::{ScaleAt, ScaleState};
@@ -103,7 +103,7 @@ impl Fetch<'_> {
     ) -> Option<FetchedScale> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
-        let scale = match self.session.get(&path, JSON).await {
+        let scale = match self.session.get(&path).await {
             Ok(response) => {
                 let hpa = hpa.clone();
                 let read = move |body: &[u8]| json::text(body).map(|text| scale_of(&hpa, &text));

@@ -15,12 +15,13 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::Fetch;
 use super::metrics::NoAnswer;
 use super::right::{cause, missing};
-use super::{Fetch, JSON};
 use crate::apimachinery::json;
+use crate::apimachinery::names::segment;
 use crate::cluster::Failure;
-use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
+use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -329,7 +330,7 @@ impl Fetch<'_> {
         }
         let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
         left_out(Some((adds, UnknownFactCause::Late)));
-        let (why, read) = match self.session.get(&path, JSON).await {
+        let (why, read) = match self.session.get(&path).await {
             Ok(response) => {
                 let origin = path.clone();
                 let read = self.session.read(&response.body, move |body| {

@@ -48,18 +48,25 @@ impl Session {
     /// # Errors
     ///
     /// Anything except a 2xx answer with its whole body.
-    pub async fn get(&self, path: &str, accept: &str) -> Result<Response, Failure> {
-        let answer = self.get_with(path, accept, Patience::Own).await?;
+    pub async fn get(&self, path: &str) -> Result<Response, Failure> {
+        self.get_as(path, JSON).await
+    }
+
+    /// Requests a path with its query in another form than plain JSON, which `accept` names.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body.
+    pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Result<Response, Failure> {
+        let answer = self
+            .get_while(path, accept, Patience::Own, &|_| true)
+            .await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
     /// Requests a body that another thread inflates, with this program's patience.
-    pub(crate) async fn get_packed(
-        &self,
-        path: &str,
-        accept: &str,
-    ) -> Result<Response<Packed>, Failure> {
-        self.get_with(path, accept, Patience::Own).await
+    pub(crate) async fn get_packed(&self, path: &str) -> Result<Response<Packed>, Failure> {
+        self.get_while(path, JSON, Patience::Own, &|_| true).await
     }
 
     /// Requests a path as the controller does, for answers that go into its conditions: failures that the
@@ -68,8 +75,10 @@ impl Session {
     /// # Errors
     ///
     /// Anything except a 2xx answer with its whole body.
-    pub async fn get_as_controller(&self, path: &str, accept: &str) -> Result<Response, Failure> {
-        let answer = self.get_with(path, accept, Patience::Controllers).await?;
+    pub async fn get_as_controller(&self, path: &str) -> Result<Response, Failure> {
+        let answer = self
+            .get_while(path, JSON, Patience::Controllers, &|_| true)
+            .await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
@@ -144,22 +153,12 @@ impl Session {
     pub(crate) async fn get_unless(
         &self,
         path: &str,
-        accept: &str,
         is_answer: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response, Failure> {
         let answer = self
-            .get_while(path, accept, Patience::Own, &|status| !is_answer(status))
+            .get_while(path, JSON, Patience::Own, &|status| !is_answer(status))
             .await?;
         self.unpacked(Method::Get, path, answer).await
-    }
-
-    async fn get_with(
-        &self,
-        path: &str,
-        accept: &str,
-        patience: Patience,
-    ) -> Result<Response<Packed>, Failure> {
-        self.get_while(path, accept, patience, &|_| true).await
     }
 
     async fn get_while(

@@ -2,6 +2,7 @@
 //! client-go's own message for the code. Nothing here sends or prints. Follows
 //! `NewGenericServerResponse` of apimachinery and `newUnstructuredResponseError` of client-go.
 
+use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use crate::apimachinery::json;
@@ -156,47 +157,56 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
     (reason, message.to_owned())
 }
 
+/// The path of a resource, as `RequestInfoFactory` of apiserver takes it apart.
+pub(in crate::cluster) struct ResourcePath<'p> {
+    /// The API group; empty for the core group.
+    pub(in crate::cluster) group: &'p str,
+    pub(in crate::cluster) namespace: Option<&'p str>,
+    /// The resource, and its name and subresource, if there are any.
+    pub(in crate::cluster) rest: Vec<&'p str>,
+}
+
+impl<'p> ResourcePath<'p> {
+    /// Takes a path with its query apart; `None` if it is not below `/api/VERSION` or `/apis/GROUP/VERSION`.
+    pub(in crate::cluster) fn of(path: &'p str) -> Option<Self> {
+        let bare = path.split('?').next().unwrap_or_default();
+        let parts: Vec<&str> = bare.split('/').filter(|part| !part.is_empty()).collect();
+        let (group, rest) = match parts.as_slice() {
+            ["api", _, rest @ ..] => ("", rest),
+            ["apis", group, _, rest @ ..] => (*group, rest),
+            _ => return None,
+        };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
+            _ => (None, rest),
+        };
+        Some(Self {
+            group,
+            namespace,
+            rest: rest.to_vec(),
+        })
+    }
+}
+
 /// Returns ` (get pods.metrics.k8s.io)`, ` (get services.custom.metrics.k8s.io web)`; nothing for paths
 /// without a resource, which client-go requests as they are.
 fn asked(method: &str, path: &str) -> String {
-    let bare = path.split('?').next().unwrap_or_default();
-    let parts: Vec<&str> = bare.split('/').filter(|part| !part.is_empty()).collect();
-    let (group, rest) = match parts.as_slice() {
-        ["api", _, rest @ ..] => ("", rest),
-        ["apis", group, _, rest @ ..] => (*group, rest),
-        _ => return String::new(),
-    };
-    let rest = match rest {
-        ["namespaces", _, inner @ ..] if !inner.is_empty() => inner,
-        _ => rest,
-    };
-    let Some(resource) = rest.first() else {
+    let Some(ResourcePath { group, rest, .. }) = ResourcePath::of(path) else {
         return String::new();
     };
-    let resource = decoded(resource);
-    let name = rest.get(1).map(|name| format!(" {}", decoded(name)));
+    let mut parts = rest
+        .iter()
+        .map(|part| percent_decode_str(part).decode_utf8_lossy());
+    let Some(resource) = parts.next() else {
+        return String::new();
+    };
+    let name = parts.next().map(|name| format!(" {name}"));
     let dot = if group.is_empty() { "" } else { "." };
     let verb = method.to_lowercase();
     format!(
         " ({verb} {resource}{dot}{group}{})",
         name.unwrap_or_default()
     )
-}
-
-/// Returns a part of a path, percent-decoded.
-fn decoded(part: &str) -> String {
-    let bytes = part.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let code = part
-            .get(at + 1..at + 3)
-            .filter(|_| bytes[at] == b'%')
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        plain.push(code.unwrap_or(bytes[at]));
-        at += if code.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&plain).into_owned()
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ fn ask(answers: &[String], path: &str) -> (Result<String, Failure>, Session, Vec
     let (result, session) = wait(async {
         let session = session(&to(&address), &directory).await.unwrap();
         let text = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
-        let result = match session.get(path, "application/json").await {
+        let result = match session.get(path).await {
             Ok(response) => session.object(path, &response.body, text).await,
             Err(e) => Err(e),
         };
@@ -86,10 +86,7 @@ fn requests_and_answers() {
     flags.token = Some(Secret::new("T-s3cr3t"));
     wait(async {
         let session = session(&flags, &directory).await.unwrap();
-        let response = session
-            .get("/api?limit=1", "application/json")
-            .await
-            .unwrap();
+        let response = session.get("/api?limit=1").await.unwrap();
         let date = response.date.map(|date| date.to_string());
         assert_eq!(date.as_deref(), Some("2026-11-21T07:07:13Z"));
         assert_eq!(session.warnings(), ["old"]);
@@ -147,7 +144,7 @@ fn the_controllers_patience() {
     let failure = wait(async {
         let session = session(&to(&address), &directory).await.unwrap();
         let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
-        session.get_as_controller(path, "application/json").await
+        session.get_as_controller(path).await
     })
     .unwrap_err();
     assert_eq!(
@@ -168,9 +165,7 @@ fn a_failed_connection_in_client_gos_words() {
             let session = session(&to(&format!("{scheme}://{host}")), &directory)
                 .await
                 .unwrap();
-            session
-                .get_as_controller("/a?b=c", "application/json")
-                .await
+            session.get_as_controller("/a?b=c").await
         })
         .unwrap_err();
         assert_eq!(
@@ -252,7 +247,7 @@ fn failures_in_kubectls_words() {
         let session = session(&to(&format!("https://{host}")), &directory)
             .await
             .unwrap();
-        session.get("/a", "application/json").await
+        session.get("/a").await
     })
     .unwrap_err();
     assert_eq!(failure.kind, FailureKind::Refused);
@@ -288,7 +283,7 @@ users: [{{name: u, user: {{exec: {{command: sh, args: [{script}], interactiveMod
         let session = session(&ConnectionFlags::default(), &directory)
             .await
             .unwrap();
-        let _ = session.get("/a", "application/json").await;
+        let _ = session.get("/a").await;
         assert!(!format!("{session:?} {:?}", session.notes(9)).contains("s3cr3t"));
     });
     assert_eq!(run_count(), 1);
@@ -322,7 +317,7 @@ fn the_limit_that_struck_is_named() {
         tokio::time::pause();
         tokio::time::advance(Duration::from_millis(29_800)).await;
         tokio::time::resume();
-        session.get("/a", "application/json").await.unwrap_err()
+        session.get("/a").await.unwrap_err()
     });
     let text = "Unable to connect to the server: timed out after 30s in all waiting for";
     assert_eq!(failure.to_string(), format!("{text} {host} to answer"));
@@ -348,7 +343,7 @@ fn a_name_that_is_not_resolved_is_told() {
         let session = session(&to("http://localhost:1"), &directory)
             .await
             .unwrap();
-        let failure = session.get("/a", "application/json").await.unwrap_err();
+        let failure = session.get("/a").await.unwrap_err();
         drop(release);
         failure
     });
@@ -371,7 +366,7 @@ fn an_api_that_does_not_answer_is_given_up() {
     wait(async {
         let session = session(&flags, &directory).await.unwrap();
         session.read_many();
-        let ask = async |path| session.get(path, "application/json").await.unwrap_err();
+        let ask = async |path| session.get(path).await.unwrap_err();
         for _ in 0..4 {
             let failure = ask("/apis/metrics.k8s.io/v1beta1/pods?a=b").await;
             let answer = matches!(
@@ -472,7 +467,7 @@ fn reading_an_answer_does_not_hold_up_the_clock() {
     let (release, wait_for) = channel::<()>();
     let read = wait(async {
         let session = session(&to(&address), &directory).await.unwrap();
-        let response = session.get("/a", "application/json").await.unwrap();
+        let response = session.get("/a").await.unwrap();
         let slow = move |_: &[u8]| wait_for.recv().map_err(|e| e.to_string());
         let mut slow = std::pin::pin!(session.object("/a", &response.body, slow));
         let pause = tokio::time::sleep(Duration::from_millis(20));

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::settle::{self, Fate, ReadBack, Told, Write, settled};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::apimachinery::metadata::Metadata;
-use crate::cluster::fetch::discovery::segment;
+use crate::apimachinery::names::segment;
 use crate::cluster::fetch::read::read;
 use crate::cluster::fetch::{Fetch, admitted};
 use crate::cluster::http::body::Body;
@@ -36,7 +36,7 @@ pub struct Read {
 /// The HPA cannot be read.
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
-    let response = session.get(&path, "application/json").await?;
+    let response = session.get(&path).await?;
     let namespace = hpa.namespace.clone();
     let read = session.object(&path, &response.body, move |body| {
         let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
@@ -296,7 +296,7 @@ impl Write for EventWrite<'_> {
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
-        match self.session.get(&self.path, "application/json").await {
+        match self.session.get(&self.path).await {
             Ok(response) => {
                 self.is_in(&self.path, &response.body).await?;
                 Ok(ReadBack::Written((), true))

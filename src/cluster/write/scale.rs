@@ -52,7 +52,7 @@ impl Remote<'_> {
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
-        let response = self.session.get(&path, "application/json").await?;
+        let response = self.session.get(&path).await?;
         Ok(ScaleState::of(
             &self.scale(&response.body, Method::Get).await?,
         ))

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::apimachinery::json::{DecodeError, decode, unique_map};
-use crate::apiserver::convert::{BEHAVIOR, UnknownFields, ValueShape, unknown_of};
+use crate::apiserver::convert::{BEHAVIOR, ObjectShape, UnknownFields, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
 /// The parts of a ScaledObject that determine its HPA, in addition to its metadata.
@@ -173,65 +173,29 @@ impl Trigger {
     }
 }
 
-use ValueShape::{Any, Fields};
-
-const SPEC: &[(&str, ValueShape)] = &[
-    (
-        "scaleTargetRef",
-        Fields(&[
-            ("name", Any),
-            ("apiVersion", Any),
-            ("kind", Any),
-            ("envSourceContainerName", Any),
-        ]),
-    ),
-    ("pollingInterval", Any),
-    ("initialCooldownPeriod", Any),
-    ("cooldownPeriod", Any),
-    ("idleReplicaCount", Any),
-    ("minReplicaCount", Any),
-    ("maxReplicaCount", Any),
+const SPEC: ObjectShape = ObjectShape::of::<ManifestSpec>(&[
+    ("scaleTargetRef", ObjectShape::of::<ScaleTarget>(&[])),
     (
         "advanced",
-        Fields(&[
+        ObjectShape::of::<Advanced>(&[
             (
                 "horizontalPodAutoscalerConfig",
-                Fields(&[("behavior", BEHAVIOR), ("name", Any)]),
+                ObjectShape::of::<HpaConfig>(&[("behavior", BEHAVIOR)]),
             ),
-            ("restoreToOriginalReplicaCount", Any),
-            (
-                "scalingModifiers",
-                Fields(&[
-                    ("formula", Any),
-                    ("target", Any),
-                    ("activationTarget", Any),
-                    ("metricType", Any),
-                ]),
-            ),
+            ("scalingModifiers", ObjectShape::of::<ScalingModifiers>(&[])),
         ]),
     ),
     (
         "triggers",
-        Fields(&[
-            ("type", Any),
-            ("name", Any),
-            ("useCachedMetrics", Any),
-            ("metadata", Any),
-            ("authenticationRef", Fields(&[("name", Any), ("kind", Any)])),
-            ("metricType", Any),
-        ]),
+        ObjectShape::of::<Trigger>(&[(
+            "authenticationRef",
+            ObjectShape::of::<AuthenticationRef>(&[]),
+        )]),
     ),
-    (
-        "fallback",
-        Fields(&[
-            ("failureThreshold", Any),
-            ("replicas", Any),
-            ("behavior", Any),
-        ]),
-    ),
-];
+    ("fallback", ObjectShape::of::<Fallback>(&[])),
+]);
 
 /// Returns the unknown fields of a ScaledObject.
 pub(super) fn unknown_fields(json: &str) -> Result<UnknownFields, DecodeError> {
-    Ok(unknown_of(&decode(json)?, Fields(SPEC)))
+    Ok(unknown_of(&decode(json)?, Some(SPEC)))
 }

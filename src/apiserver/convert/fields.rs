@@ -1,7 +1,7 @@
 //! The fields of each version of a HorizontalPodAutoscaler and of the workloads that it scales, used to
 //! report unknown ones, as the API server does with `fieldValidation: Strict`. Reading itself is lax.
 //! Follows upstream's `staging/src/k8s.io/api/autoscaling/{v1,v2beta1,v2beta2,v2}/types.go` and
-//! `metav1.ObjectMeta`. The fields of workloads are those of k8s-openapi.
+//! `metav1.ObjectMeta`: the names are those of the types that are read, or of k8s-openapi.
 
 use std::fmt;
 
@@ -12,13 +12,22 @@ use k8s_openapi::api::apps::v1::{
 use k8s_openapi::api::core::v1::{
     Container, PodSpec, PodTemplateSpec, ReplicationControllerSpec, ResourceRequirements,
 };
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    ManagedFieldsEntry, ObjectMeta, OwnerReference,
+};
 use serde::de::value::Error as NoValue;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
-use super::HpaVersion;
+use super::{HpaVersion, V1Spec, V2beta1Spec, legacy};
 use crate::apimachinery::json::shortened_to;
+use crate::apimachinery::selector::{LabelSelector, LabelSelectorRequirement};
 use crate::apimachinery::similar::nearest;
+use crate::snapshot::hpa::{
+    Behavior, ContainerResourceMetricSource, CrossVersionObjectReference, ExternalMetricSource,
+    HpaSpec, MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, PodsMetricSource,
+    ResourceMetricSource, ScalingPolicy, ScalingRules,
+};
 
 /// A field that the version of its object does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,284 +92,207 @@ impl UnknownFields {
     }
 }
 
-/// The shape that a value may have.
+/// The fields that an object may have, or each object of a list.
 #[derive(Clone, Copy)]
-pub(crate) enum ValueShape {
-    /// A value, or a map with user-defined keys.
-    Any,
-    /// An object with these fields, or a list of them.
-    Fields(&'static [(&'static str, ValueShape)]),
-    /// The same with the fields of a type of k8s-openapi; only the listed ones are checked further.
-    Of(
-        fn() -> &'static [&'static str],
-        &'static [(&'static str, ValueShape)],
-    ),
+pub(crate) struct ObjectShape {
+    /// Returns the names of all fields.
+    names: fn() -> &'static [&'static str],
+    /// The fields whose values are checked further. The others have any value, such as a map with user-defined keys.
+    nested: &'static [(&'static str, ObjectShape)],
 }
 
-use ValueShape::{Any, Fields, Of};
+impl ObjectShape {
+    /// Returns the shape with the fields of a type.
+    pub(crate) const fn of<T: for<'de> Deserialize<'de>>(
+        nested: &'static [(&'static str, Self)],
+    ) -> Self {
+        Self {
+            names: names::<T>,
+            nested,
+        }
+    }
+}
 
-const METADATA: &[(&str, ValueShape)] = &[
-    ("name", Any),
-    ("generateName", Any),
-    ("namespace", Any),
-    ("selfLink", Any),
-    ("uid", Any),
-    ("resourceVersion", Any),
-    ("generation", Any),
-    ("creationTimestamp", Any),
-    ("deletionTimestamp", Any),
-    ("deletionGracePeriodSeconds", Any),
-    ("labels", Any),
-    ("annotations", Any),
-    (
-        "ownerReferences",
-        Fields(&[
-            ("apiVersion", Any),
-            ("kind", Any),
-            ("name", Any),
-            ("uid", Any),
-            ("controller", Any),
-            ("blockOwnerDeletion", Any),
-        ]),
-    ),
-    ("finalizers", Any),
-    (
-        "managedFields",
-        Fields(&[
-            ("manager", Any),
-            ("operation", Any),
-            ("apiVersion", Any),
-            ("time", Any),
-            ("fieldsType", Any),
-            ("fieldsV1", Any),
-            ("subresource", Any),
-        ]),
-    ),
-];
-
-const REFERENCE: ValueShape = Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any)]);
-const SELECTOR: ValueShape = Fields(&[
-    ("matchLabels", Any),
-    (
-        "matchExpressions",
-        Fields(&[("key", Any), ("operator", Any), ("values", Any)]),
-    ),
+const METADATA: ObjectShape = ObjectShape::of::<ObjectMeta>(&[
+    ("ownerReferences", ObjectShape::of::<OwnerReference>(&[])),
+    ("managedFields", ObjectShape::of::<ManagedFieldsEntry>(&[])),
 ]);
 
-const METRIC: ValueShape = Fields(&[("name", Any), ("selector", SELECTOR)]);
-const TARGET: ValueShape = Fields(&[
-    ("type", Any),
-    ("value", Any),
-    ("averageValue", Any),
-    ("averageUtilization", Any),
-]);
-const METRICS: ValueShape = Fields(&[
-    ("type", Any),
+const REFERENCE: ObjectShape = ObjectShape::of::<CrossVersionObjectReference>(&[]);
+const SELECTOR: ObjectShape = ObjectShape::of::<LabelSelector>(&[(
+    "matchExpressions",
+    ObjectShape::of::<LabelSelectorRequirement>(&[]),
+)]);
+
+const IDENTIFIER: (&str, ObjectShape) = (
+    "metric",
+    ObjectShape::of::<MetricIdentifier>(&[("selector", SELECTOR)]),
+);
+const TARGET: (&str, ObjectShape) = ("target", ObjectShape::of::<MetricTarget>(&[]));
+const METRICS: ObjectShape = ObjectShape::of::<MetricSpec>(&[
     (
         "object",
-        Fields(&[
+        ObjectShape::of::<ObjectMetricSource>(&[
             ("describedObject", REFERENCE),
-            ("target", TARGET),
-            ("metric", METRIC),
-        ]),
-    ),
-    ("pods", Fields(&[("metric", METRIC), ("target", TARGET)])),
-    ("resource", Fields(&[("name", Any), ("target", TARGET)])),
-    (
-        "containerResource",
-        Fields(&[("name", Any), ("container", Any), ("target", TARGET)]),
-    ),
-    (
-        "external",
-        Fields(&[("metric", METRIC), ("target", TARGET)]),
-    ),
-]);
-
-const POLICIES: ValueShape = Fields(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
-const RULES: ValueShape = Fields(&[
-    ("stabilizationWindowSeconds", Any),
-    ("selectPolicy", Any),
-    ("policies", POLICIES),
-    ("tolerance", Any),
-]);
-/// `HorizontalPodAutoscalerBehavior`.
-pub(crate) const BEHAVIOR: ValueShape = Fields(&[("scaleUp", RULES), ("scaleDown", RULES)]);
-const RULES_OF_BETA: ValueShape = Fields(&[
-    ("stabilizationWindowSeconds", Any),
-    ("selectPolicy", Any),
-    ("policies", POLICIES),
-]);
-
-const FLAT_METRICS: ValueShape = Fields(&[
-    ("type", Any),
-    (
-        "object",
-        Fields(&[
-            ("target", REFERENCE),
-            ("metricName", Any),
-            ("targetValue", Any),
-            ("selector", SELECTOR),
-            ("averageValue", Any),
+            TARGET,
+            IDENTIFIER,
         ]),
     ),
     (
         "pods",
-        Fields(&[
-            ("metricName", Any),
-            ("targetAverageValue", Any),
+        ObjectShape::of::<PodsMetricSource>(&[IDENTIFIER, TARGET]),
+    ),
+    (
+        "resource",
+        ObjectShape::of::<ResourceMetricSource>(&[TARGET]),
+    ),
+    (
+        "containerResource",
+        ObjectShape::of::<ContainerResourceMetricSource>(&[TARGET]),
+    ),
+    (
+        "external",
+        ObjectShape::of::<ExternalMetricSource>(&[IDENTIFIER, TARGET]),
+    ),
+]);
+
+const POLICIES: (&str, ObjectShape) = ("policies", ObjectShape::of::<ScalingPolicy>(&[]));
+const RULES: ObjectShape = ObjectShape::of::<ScalingRules>(&[POLICIES]);
+/// `HorizontalPodAutoscalerBehavior`.
+pub(crate) const BEHAVIOR: ObjectShape =
+    ObjectShape::of::<Behavior>(&[("scaleUp", RULES), ("scaleDown", RULES)]);
+/// The rules before there was a tolerance.
+const RULES_OF_BETA: ObjectShape = ObjectShape {
+    names: || &["stabilizationWindowSeconds", "selectPolicy", "policies"],
+    nested: &[POLICIES],
+};
+
+const FLAT_METRICS: ObjectShape = ObjectShape::of::<legacy::MetricSpec>(&[
+    (
+        "object",
+        ObjectShape::of::<legacy::ObjectMetricSource>(&[
+            ("target", REFERENCE),
             ("selector", SELECTOR),
         ]),
     ),
     (
+        "pods",
+        ObjectShape::of::<legacy::PodsMetricSource>(&[("selector", SELECTOR)]),
+    ),
+    (
         "resource",
-        Fields(&[
-            ("name", Any),
-            ("targetAverageUtilization", Any),
-            ("targetAverageValue", Any),
-        ]),
+        ObjectShape::of::<legacy::ResourceMetricSource>(&[]),
     ),
     (
         "containerResource",
-        Fields(&[
-            ("name", Any),
-            ("targetAverageUtilization", Any),
-            ("targetAverageValue", Any),
-            ("container", Any),
-        ]),
+        ObjectShape::of::<legacy::ContainerResourceMetricSource>(&[]),
     ),
     (
         "external",
-        Fields(&[
-            ("metricName", Any),
-            ("metricSelector", SELECTOR),
-            ("targetValue", Any),
-            ("targetAverageValue", Any),
-        ]),
+        ObjectShape::of::<legacy::ExternalMetricSource>(&[("metricSelector", SELECTOR)]),
     ),
 ]);
 
-const V1: &[(&str, ValueShape)] = &[
-    ("scaleTargetRef", REFERENCE),
-    ("minReplicas", Any),
-    ("maxReplicas", Any),
-    ("targetCPUUtilizationPercentage", Any),
-];
-const V2BETA1: &[(&str, ValueShape)] = &[
-    ("scaleTargetRef", REFERENCE),
-    ("minReplicas", Any),
-    ("maxReplicas", Any),
-    ("metrics", FLAT_METRICS),
-];
-const V2BETA2: &[(&str, ValueShape)] = &[
-    ("scaleTargetRef", REFERENCE),
-    ("minReplicas", Any),
-    ("maxReplicas", Any),
+const SCALED: (&str, ObjectShape) = ("scaleTargetRef", REFERENCE);
+const V1: ObjectShape = ObjectShape::of::<V1Spec>(&[SCALED]);
+const V2BETA1: ObjectShape = ObjectShape::of::<V2beta1Spec>(&[SCALED, ("metrics", FLAT_METRICS)]);
+const V2BETA2: ObjectShape = ObjectShape::of::<HpaSpec>(&[
+    SCALED,
     ("metrics", METRICS),
     (
         "behavior",
-        Fields(&[("scaleUp", RULES_OF_BETA), ("scaleDown", RULES_OF_BETA)]),
+        ObjectShape::of::<Behavior>(&[("scaleUp", RULES_OF_BETA), ("scaleDown", RULES_OF_BETA)]),
     ),
-];
-const V2: &[(&str, ValueShape)] = &[
-    ("scaleTargetRef", REFERENCE),
-    ("minReplicas", Any),
-    ("maxReplicas", Any),
-    ("metrics", METRICS),
-    ("behavior", BEHAVIOR),
-];
+]);
+const V2: ObjectShape =
+    ObjectShape::of::<HpaSpec>(&[SCALED, ("metrics", METRICS), ("behavior", BEHAVIOR)]);
 
-const RESOURCES: ValueShape = Of(names::<ResourceRequirements>, &[]);
-const CONTAINERS: ValueShape = Of(names::<Container>, &[("resources", RESOURCES)]);
-const TEMPLATE: (&str, ValueShape) = (
+const RESOURCES: ObjectShape = ObjectShape::of::<ResourceRequirements>(&[]);
+const CONTAINERS: ObjectShape = ObjectShape::of::<Container>(&[("resources", RESOURCES)]);
+const TEMPLATE: (&str, ObjectShape) = (
     "template",
-    Of(
-        names::<PodTemplateSpec>,
-        &[
-            ("metadata", Fields(METADATA)),
-            (
-                "spec",
-                Of(
-                    names::<PodSpec>,
-                    &[
-                        ("containers", CONTAINERS),
-                        ("initContainers", CONTAINERS),
-                        ("resources", RESOURCES),
-                    ],
-                ),
-            ),
-        ],
-    ),
-);
-const SELECTED: (&str, ValueShape) = ("selector", SELECTOR);
-
-const DEPLOYMENT: ValueShape = Of(
-    names::<DeploymentSpec>,
-    &[
-        SELECTED,
-        TEMPLATE,
+    ObjectShape::of::<PodTemplateSpec>(&[
+        ("metadata", METADATA),
         (
-            "strategy",
-            Of(
-                names::<DeploymentStrategy>,
-                &[("rollingUpdate", Of(names::<RollingUpdateDeployment>, &[]))],
-            ),
+            "spec",
+            ObjectShape::of::<PodSpec>(&[
+                ("containers", CONTAINERS),
+                ("initContainers", CONTAINERS),
+                ("resources", RESOURCES),
+            ]),
         ),
-    ],
+    ]),
 );
-const STATEFUL_SET: ValueShape = Of(
-    names::<StatefulSetSpec>,
-    &[
-        SELECTED,
-        TEMPLATE,
-        (
-            "updateStrategy",
-            Of(
-                names::<StatefulSetUpdateStrategy>,
-                &[(
-                    "rollingUpdate",
-                    Of(names::<RollingUpdateStatefulSetStrategy>, &[]),
-                )],
-            ),
-        ),
-    ],
-);
+const SELECTED: (&str, ObjectShape) = ("selector", SELECTOR);
 
-/// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces
-/// its pods differs from version to version, and is not checked.
-const ROLLOUT: ValueShape = Fields(&[
-    ("replicas", Any),
+const DEPLOYMENT: ObjectShape = ObjectShape::of::<DeploymentSpec>(&[
     SELECTED,
     TEMPLATE,
     (
-        "workloadRef",
-        Fields(&[
-            ("apiVersion", Any),
-            ("kind", Any),
-            ("name", Any),
-            ("scaleDown", Any),
-        ]),
+        "strategy",
+        ObjectShape::of::<DeploymentStrategy>(&[(
+            "rollingUpdate",
+            ObjectShape::of::<RollingUpdateDeployment>(&[]),
+        )]),
     ),
-    ("minReadySeconds", Any),
-    ("rollbackWindow", Any),
-    ("strategy", Any),
-    ("revisionHistoryLimit", Any),
-    ("paused", Any),
-    ("progressDeadlineSeconds", Any),
-    ("progressDeadlineAbort", Any),
-    ("restartAt", Any),
-    ("analysis", Any),
 ]);
+const STATEFUL_SET: ObjectShape = ObjectShape::of::<StatefulSetSpec>(&[
+    SELECTED,
+    TEMPLATE,
+    (
+        "updateStrategy",
+        ObjectShape::of::<StatefulSetUpdateStrategy>(&[(
+            "rollingUpdate",
+            ObjectShape::of::<RollingUpdateStatefulSetStrategy>(&[]),
+        )]),
+    ),
+]);
+
+/// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces
+/// its pods differs from version to version, and is not checked.
+const ROLLOUT: ObjectShape = ObjectShape {
+    names: || {
+        &[
+            "replicas",
+            "selector",
+            "template",
+            "workloadRef",
+            "minReadySeconds",
+            "rollbackWindow",
+            "strategy",
+            "revisionHistoryLimit",
+            "paused",
+            "progressDeadlineSeconds",
+            "progressDeadlineAbort",
+            "restartAt",
+            "analysis",
+        ]
+    },
+    nested: &[
+        SELECTED,
+        TEMPLATE,
+        (
+            "workloadRef",
+            ObjectShape {
+                names: || &["apiVersion", "kind", "name", "scaleDown"],
+                nested: &[],
+            },
+        ),
+    ],
+};
 
 /// Returns the unknown fields of a workload: those of its spec, its template, and the containers and
 /// resources in it. A Job cannot be the target of an HPA.
 pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> UnknownFields {
     let spec = match (group, kind) {
-        ("apps", "Deployment") => DEPLOYMENT,
-        ("apps", "StatefulSet") => STATEFUL_SET,
-        ("apps", "ReplicaSet") => Of(names::<ReplicaSetSpec>, &[SELECTED, TEMPLATE]),
-        ("argoproj.io", "Rollout") => ROLLOUT,
-        ("", "ReplicationController") => Of(names::<ReplicationControllerSpec>, &[TEMPLATE]),
-        _ => Any,
+        ("apps", "Deployment") => Some(DEPLOYMENT),
+        ("apps", "StatefulSet") => Some(STATEFUL_SET),
+        ("apps", "ReplicaSet") => Some(ObjectShape::of::<ReplicaSetSpec>(&[SELECTED, TEMPLATE])),
+        ("argoproj.io", "Rollout") => Some(ROLLOUT),
+        ("", "ReplicationController") => {
+            Some(ObjectShape::of::<ReplicationControllerSpec>(&[TEMPLATE]))
+        }
+        _ => None,
     };
     unknown_of(object, spec)
 }
@@ -407,20 +339,19 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFiel
         HpaVersion::V2beta2 => V2BETA2,
         HpaVersion::V2 => V2,
     };
-    unknown_of(object, Fields(spec))
+    unknown_of(object, Some(spec))
 }
 
-/// Returns the unknown fields of an object with metadata, a spec of this shape and any status.
-pub(crate) fn unknown_of(object: &Value, spec: ValueShape) -> UnknownFields {
+/// Returns the unknown fields of an object with metadata, a spec of this shape, or any spec, and any status.
+pub(crate) fn unknown_of(object: &Value, spec: Option<ObjectShape>) -> UnknownFields {
+    const TOP: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
     let mut unknown = UnknownFields::default();
-    let top = [
-        ("apiVersion", Any),
-        ("kind", Any),
-        ("metadata", Fields(METADATA)),
-        ("spec", spec),
-        ("status", Any),
+    let nested = [
+        Some(("metadata", METADATA)),
+        spec.map(|spec| ("spec", spec)),
     ];
-    of_object("", object, &[], &top, &mut unknown);
+    let nested: Vec<_> = nested.into_iter().flatten().collect();
+    of_object("", object, &TOP, &nested, &mut unknown);
     unknown
 }
 
@@ -435,39 +366,34 @@ fn meant<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option
     nearest(name, known).or(only)
 }
 
-/// Checks an object that has fields of any value and `fields`.
+/// Checks an object that has fields of these names, and the values of some of them.
 fn of_object(
     path: &str,
     value: &Value,
-    any: &[&str],
-    fields: &[(&str, ValueShape)],
+    names: &[&str],
+    nested: &[(&str, ObjectShape)],
     unknown: &mut UnknownFields,
 ) {
     for (name, value) in value.as_object().into_iter().flatten() {
         let field = field_path(path, name);
-        let (any, fields) = match fields.iter().find(|(known, _)| known == name) {
-            Some((_, Any)) => continue,
-            Some((_, Fields(fields))) => (&[][..], *fields),
-            Some((_, Of(names, fields))) => (names(), *fields),
-            None if any.contains(&&**name) => continue,
-            None => {
-                let known = fields
-                    .iter()
-                    .map(|(known, _)| *known)
-                    .chain(any.iter().copied());
-                unknown.add(&field, || {
-                    meant(name, known).map(|meant| field_path(path, meant))
-                });
-                continue;
-            }
+        if !names.contains(&&**name) {
+            unknown.add(&field, || {
+                meant(name, names.iter().copied()).map(|meant| field_path(path, meant))
+            });
+            continue;
+        }
+        let Some((_, shape)) = nested.iter().find(|(known, _)| known == name) else {
+            continue;
         };
+        let names = (shape.names)();
         match value {
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    of_object(&format!("{field}[{index}]"), item, any, fields, unknown);
+                    let path = format!("{field}[{index}]");
+                    of_object(&path, item, names, shape.nested, unknown);
                 }
             }
-            value => of_object(&field, value, any, fields, unknown),
+            value => of_object(&field, value, names, shape.nested, unknown),
         }
     }
 }
@@ -601,6 +527,12 @@ mod tests {
                 "Deployment",
                 json!({"spec": {"strategy": {"rollingUpdate": {"maxSurg": 1}}}}),
                 "spec.strategy.rollingUpdate.maxSurg, spec.strategy.rollingUpdate.maxSurge",
+            ),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"strategy": {"rolling": {}}}}),
+                "spec.strategy.rolling, spec.strategy.rollingUpdate",
             ),
             (
                 "apps",

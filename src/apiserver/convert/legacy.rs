@@ -25,7 +25,7 @@ pub(crate) struct MetricSpec {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ObjectMetricSource {
+pub(super) struct ObjectMetricSource {
     target: CrossVersionObjectReference,
     metric_name: String,
     target_value: Option<Quantity>,
@@ -35,7 +35,7 @@ struct ObjectMetricSource {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct PodsMetricSource {
+pub(super) struct PodsMetricSource {
     metric_name: String,
     target_average_value: Option<Quantity>,
     selector: Option<LabelSelector>,
@@ -43,7 +43,7 @@ struct PodsMetricSource {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ResourceMetricSource {
+pub(super) struct ResourceMetricSource {
     name: String,
     target_average_utilization: Option<i32>,
     target_average_value: Option<Quantity>,
@@ -51,7 +51,7 @@ struct ResourceMetricSource {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ContainerResourceMetricSource {
+pub(super) struct ContainerResourceMetricSource {
     name: String,
     target_average_utilization: Option<i32>,
     target_average_value: Option<Quantity>,
@@ -60,7 +60,7 @@ struct ContainerResourceMetricSource {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct ExternalMetricSource {
+pub(super) struct ExternalMetricSource {
     metric_name: String,
     metric_selector: Option<LabelSelector>,
     target_value: Option<Quantity>,

@@ -22,7 +22,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
-pub(crate) use fields::{BEHAVIOR, ValueShape, unknown_fields, unknown_in_workload, unknown_of};
+pub(crate) use fields::{BEHAVIOR, ObjectShape, unknown_fields, unknown_in_workload, unknown_of};
 pub use fields::{UnknownField, UnknownFields};
 
 /// The supported versions of a HorizontalPodAutoscaler.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, from_str};
 
 use super::Refused;
 use super::glob::is_glob;
-use super::keys::FieldSource;
+use super::keys::{FieldSource, of_type};
 use super::metadata::{KnownField, TriggerMetadata};
 use crate::apimachinery::go;
 use crate::apimachinery::selector::Selector;
@@ -40,13 +40,7 @@ const FIELDS: &str = include_str!("fields.txt");
 
 /// Returns the rules for the fields of a type: pairs of kind and name.
 pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let lines = FIELDS.lines().filter_map(|line| line.split_once(' '));
-    let mut own = lines.filter(move |(types, _)| types.split(',').any(|own| own == type_));
-    let rules = own.next().map_or("", |(_, rules)| rules);
-    rules
-        .split(' ')
-        .filter_map(|rule| rule.rsplit_once('='))
-        .flat_map(|(kind, names)| names.split(',').map(move |name| (kind, name)))
+    of_type(FIELDS, type_)
 }
 
 /// Checks that a scaler accepts the metadata of its trigger.

@@ -1,8 +1,7 @@
 //! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): the name that each gives
 //! its metric, and the field of a trigger's metadata that is the target. Each row has the `keda` tags and
-//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. `required` lists the
-//! fields that can be stated only in the metadata and have no default. The other sources of a field are in
-//! `keys.txt`; the contents of a TriggerAuthentication or of the environment of a container are not known
+//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. The sources of a field are in
+//! `keys.txt`, and the fields that are required in `fields.txt`; the contents of a TriggerAuthentication or of the environment of a container are not known
 //! here.
 
 use super::Refused;
@@ -16,7 +15,6 @@ use crate::apimachinery::similar::nearest;
 pub(super) struct Scaler {
     types: &'static [&'static str],
     pub(super) metrics: Metrics,
-    pub(super) required: &'static [&'static str],
     /// The type of the target, if the trigger cannot change it.
     pub(super) only: Option<&'static str>,
 }
@@ -98,32 +96,18 @@ impl MetricName {
 
 use MetricName::{Fixed, Of, Rule};
 
-const fn one(
-    types: &'static [&'static str],
-    name: MetricName,
-    target: ScalerTarget,
-    required: &'static [&'static str],
-) -> Scaler {
+const fn one(types: &'static [&'static str], name: MetricName, target: ScalerTarget) -> Scaler {
     Scaler {
         types,
         metrics: Metrics::One(name, target),
-        required,
         only: None,
     }
 }
 
 const fn only(type_: &'static str, scaler: Scaler) -> Scaler {
-    let Scaler {
-        types,
-        metrics,
-        required,
-        ..
-    } = scaler;
     Scaler {
-        types,
-        metrics,
-        required,
         only: Some(type_),
+        ..scaler
     }
 }
 
@@ -149,93 +133,64 @@ static SCALERS: &[Scaler] = &[
         &["activemq"],
         Rule(activemq),
         whole("targetQueueSize", "10"),
-        &[],
     ),
     // apache_kafka_scaler.go
     one(
         &["apache-kafka"],
         Rule(apache_kafka),
         whole("lagThreshold", "10"),
-        &[],
     ),
     // arangodb_scaler.go
-    one(
-        &["arangodb"],
-        Fixed("arangodb"),
-        milli("queryValue", "0"),
-        &["collection", "query"],
-    ),
+    one(&["arangodb"], Fixed("arangodb"), milli("queryValue", "0")),
     // artemis_scaler.go
     one(
         &["artemis-queue"],
         Rule(artemis),
         whole("queueLength", "10"),
-        &[],
     ),
     // aws_cloudwatch_scaler.go
     one(
         &["aws-cloudwatch"],
         Fixed("aws-cloudwatch"),
         milli_needed("targetMetricValue"),
-        &["minMetricValue"],
     ),
     // aws_dynamodb_scaler.go
     one(
         &["aws-dynamodb"],
         Of("aws-dynamodb-", "tableName"),
         whole("targetValue", "-1"),
-        &[
-            "tableName",
-            "keyConditionExpression",
-            "expressionAttributeNames",
-            "expressionAttributeValues",
-        ],
     ),
     // aws_dynamodb_streams_scaler.go
     one(
         &["aws-dynamodb-streams"],
         Of("aws-dynamodb-streams-", "tableName"),
         whole("shardCount", "2"),
-        &["tableName"],
     ),
     // aws_kinesis_stream_scaler.go
     one(
         &["aws-kinesis-stream"],
         Of("aws-kinesis-", "streamName"),
         whole("shardCount", "2"),
-        &["streamName"],
     ),
     // aws_sqs_queue_scaler.go
-    one(
-        &["aws-sqs-queue"],
-        Rule(aws_sqs),
-        whole("queueLength", "5"),
-        &[],
-    ),
+    one(&["aws-sqs-queue"], Rule(aws_sqs), whole("queueLength", "5")),
     // azure_app_insights_scaler.go
     one(
         &["azure-app-insights"],
         Of("azure-app-insights-", "metricId"),
         milli("targetValue", "0"),
-        &[
-            "metricId",
-            "metricAggregationTimespan",
-            "metricAggregationType",
-        ],
     ),
     // azure_blob_scaler.go
     one(
         &["azure-blob"],
         Of("azure-blob-", "blobContainerName"),
         whole("blobCount", "5"),
-        &["blobContainerName"],
     ),
     // azure_data_explorer_scaler.go
     one(
         &["azure-data-explorer"],
         Of("azure-data-explorer-", "databaseName"),
         milli_needed("threshold"),
-        &["databaseName", "endpoint", "query"],
     ),
     // azure_eventhub_scaler.go, azure/azure_eventhub.go
     one(
@@ -247,108 +202,79 @@ static SCALERS: &[Scaler] = &[
             ))
         }),
         whole("unprocessedEventThreshold", "64"),
-        &[],
     ),
     // azure_log_analytics_scaler.go
     one(
         &["azure-log-analytics"],
         Of("azure-log-analytics-", "workspaceId"),
         milli_needed("threshold"),
-        &["query"],
     ),
     // azure_monitor_scaler.go
     one(
         &["azure-monitor"],
         Of("azure-monitor-", "metricName"),
         milli_needed("targetValue"),
-        &[
-            "resourceURI",
-            "tenantId",
-            "subscriptionId",
-            "resourceGroupName",
-            "metricName",
-            "metricAggregationType",
-        ],
     ),
     // azure_pipelines_scaler.go
     one(
         &["azure-pipelines"],
         Rule(azure_pipelines),
         whole("targetPipelinesQueueLength", "1"),
-        &[],
     ),
     // azure_queue_scaler.go
     one(
         &["azure-queue"],
         Of("azure-queue-", "queueName"),
         whole("queueLength", "5"),
-        &["queueName"],
     ),
     // azure_servicebus_scaler.go
     one(
         &["azure-servicebus"],
         Rule(azure_servicebus),
         whole("messageCount", "5"),
-        &[],
     ),
     // beanstalkd_scaler.go
     one(
         &["beanstalkd"],
         Rule(|it| Ok(format!("beanstalkd-{}", query_escaped(it.need("tube")?)))),
         milli_needed("value"),
-        &["server", "tube"],
     ),
     // cassandra_scaler.go
     one(
         &["cassandra"],
         Of("cassandra-", "keyspace"),
         whole_needed("targetQueryValue"),
-        &["username", "clusterIPAddress", "keyspace", "query"],
     ),
     // couchdb_scaler.go
-    one(&["couchdb"], Rule(couchdb), whole("queryValue", "0"), &[]),
+    one(&["couchdb"], Rule(couchdb), whole("queryValue", "0")),
     // cron_scaler.go
-    one(
-        &["cron"],
-        Rule(cron),
-        ScalerTarget::Fixed(1),
-        &["start", "end", "timezone", "desiredReplicas"],
-    ),
+    one(&["cron"], Rule(cron), ScalerTarget::Fixed(1)),
     // datadog_scaler.go
     one(
         &["datadog"],
         MetricName::Whole(datadog),
         milli("targetValue;queryValue", "-1"),
-        &[],
     ),
     // dynatrace_scaler.go
     one(
         &["dynatrace"],
         Fixed("dynatrace"),
         milli_needed("threshold"),
-        &[],
     ),
     // elastic_forecast_scaler.go
     one(
         &["elastic-forecast"],
         Of("elastic-forecast-", "jobID"),
         milli_needed("targetValue"),
-        &["jobID"],
     ),
     // elasticsearch_scaler.go
     one(
         &["elasticsearch"],
         Rule(|it| search("elasticsearch", it)),
         milli_needed("targetValue"),
-        &[],
     ),
     // etcd_scaler.go
-    one(
-        &["etcd"],
-        Of("etcd-", "watchKey"),
-        milli_needed("value"),
-        &["endpoints", "watchKey"],
-    ),
+    one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value")),
     // external_mock_scaler.go, which reads nothing
     only(
         "Value",
@@ -356,14 +282,12 @@ static SCALERS: &[Scaler] = &[
             &["external-mock"],
             MetricName::Whole(|_| Ok("mockMetricName".to_owned())),
             ScalerTarget::Fixed(100),
-            &[],
         ),
     ),
     // external_scaler.go
     Scaler {
         types: &["external", "external-push"],
         metrics: Metrics::OfScaler,
-        required: &[],
         only: None,
     },
     // forgejo_runner_scaler.go
@@ -371,51 +295,40 @@ static SCALERS: &[Scaler] = &[
         &["forgejo-runner"],
         Fixed("forgejo"),
         ScalerTarget::Fixed(1),
-        &["address", "labels"],
     ),
     // gcp_cloud_tasks_scaler.go
     one(
         &["gcp-cloudtasks"],
         Of("gcp-ct-", "queueName"),
         milli("value", "100"),
-        &["queueName", "projectID"],
     ),
     // gcp_pubsub_scaler.go
-    one(&["gcp-pubsub"], Rule(gcp_pubsub), milli("value", "10"), &[]),
+    one(&["gcp-pubsub"], Rule(gcp_pubsub), milli("value", "10")),
     // gcp_stackdriver_scaler.go
     one(
         &["gcp-stackdriver"],
         Of("gcp-stackdriver-", "projectId"),
         milli("targetValue", "5"),
-        &["projectId", "filter"],
     ),
     // gcp_storage_scaler.go
     one(
         &["gcp-storage"],
         Of("gcp-storage-", "bucketName"),
         whole("targetObjectCount", "100"),
-        &["bucketName"],
     ),
     // github_runner_scaler.go
     one(
         &["github-runner"],
         Of("github-runner-", "owner"),
         whole("targetWorkflowQueueLength", "1"),
-        &[],
     ),
     // graphite_scaler.go
-    one(
-        &["graphite"],
-        Fixed("graphite"),
-        milli("threshold", "100"),
-        &["serverAddress", "query", "queryTime"],
-    ),
+    one(&["graphite"], Fixed("graphite"), milli("threshold", "100")),
     // huawei_cloudeye_scaler.go
     one(
         &["huawei-cloudeye"],
         Of("huawei-cloudeye-", "metricName"),
         milli_needed("targetMetricValue"),
-        &["namespace", "metricName", "dimensionName", "dimensionValue"],
     ),
     // ibmmq_scaler.go: the first of several queues
     one(
@@ -428,7 +341,6 @@ static SCALERS: &[Scaler] = &[
             ))
         }),
         whole("queueDepth", "20"),
-        &["host"],
     ),
     // influxdb_scaler.go: an influxVersion other than 2 or 3, such as several versions, requires no name
     one(
@@ -442,14 +354,12 @@ static SCALERS: &[Scaler] = &[
             Ok(format!("influxdb-{name}"))
         }),
         milli("thresholdValue", "0"),
-        &["query"],
     ),
     // kafka_scaler.go
     one(
         &["kafka"],
         Rule(|it| kafka(it, ToOwned::to_owned)),
         whole("lagThreshold", "10"),
-        &[],
     ),
     // kubernetes_resource_scaler.go
     one(
@@ -463,70 +373,48 @@ static SCALERS: &[Scaler] = &[
             ))
         }),
         milli_needed("targetValue"),
-        &["resourceKind", "resourceName", "key"],
     ),
     // kubernetes_workload_scaler.go
     one(
         &["kubernetes-workload"],
         Rule(workload),
         milli("value", "0"),
-        &["podSelector"],
     ),
     // liiklus_scaler.go
     one(
         &["liiklus"],
         Of("liiklus-", "topic"),
         whole("lagThreshold", "10"),
-        &["address", "topic", "group"],
     ),
     // loki_scaler.go
-    one(
-        &["loki"],
-        Fixed("loki"),
-        milli_needed("threshold"),
-        &["serverAddress", "query"],
-    ),
+    one(&["loki"], Fixed("loki"), milli_needed("threshold")),
     // metrics_api_scaler.go
     one(
         &["metrics-api"],
         Of("metric-api-", "valueLocation"),
         milli("targetValue", "0"),
-        &["url", "valueLocation"],
     ),
     // mongo_scaler.go
     one(
         &["mongodb"],
         Of("mongodb-", "collection"),
         milli_needed("queryValue"),
-        &["collection", "query"],
     ),
     // mssql_scaler.go
-    one(
-        &["mssql"],
-        Fixed("mssql"),
-        milli_needed("targetValue"),
-        &["query"],
-    ),
+    one(&["mssql"], Fixed("mssql"), milli_needed("targetValue")),
     // mysql_scaler.go
-    one(
-        &["mysql"],
-        Rule(mysql),
-        milli_needed("queryValue"),
-        &["query"],
-    ),
+    one(&["mysql"], Rule(mysql), milli_needed("queryValue")),
     // nats_jetstream_scaler.go
     one(
         &["nats-jetstream"],
         Of("nats-jetstream-", "stream"),
         whole("lagThreshold", "10"),
-        &["stream", "consumer"],
     ),
     // newrelic_scaler.go
     one(
         &["new-relic"],
         Fixed("new-relic"),
         milli_needed("threshold"),
-        &["nrql"],
     ),
     // nsq_scaler.go
     one(
@@ -539,21 +427,18 @@ static SCALERS: &[Scaler] = &[
             ))
         }),
         whole("depthThreshold", "10"),
-        &[],
     ),
     // opensearch_scaler.go
     one(
         &["opensearch"],
         Rule(|it| search("opensearch", it)),
         milli_needed("targetValue"),
-        &[],
     ),
     // openstack_metrics_scaler.go
     one(
         &["openstack-metric"],
         Of("openstack-metric-", "metricID"),
         milli("threshold", "0"),
-        &["metricsURL", "metricID", "aggregationMethod", "granularity"],
     ),
     // openstack_swift_scaler.go
     one(
@@ -567,34 +452,24 @@ static SCALERS: &[Scaler] = &[
             ))
         }),
         whole("objectCount", "2"),
-        &["containerName"],
     ),
     // postgresql_scaler.go
     one(
         &["postgresql"],
         Fixed("postgresql"),
         milli("targetQueryValue", "0"),
-        &["query"],
     ),
     // predictkube_scaler.go
     one(
         &["predictkube"],
         Fixed("predictkube-predictkube_metric"),
         milli("threshold", "0"),
-        &[
-            "prometheusAddress",
-            "query",
-            "predictHorizon",
-            "queryStep",
-            "historyTimeWindow",
-        ],
     ),
     // prometheus_scaler.go
     one(
         &["prometheus"],
         Fixed("prometheus"),
         milli_needed("threshold"),
-        &["serverAddress", "query"],
     ),
     // pulsar_scaler.go, which does not use metricType
     only(
@@ -607,7 +482,6 @@ static SCALERS: &[Scaler] = &[
                 Ok(format!("pulsar-{topic}-{subscription}"))
             }),
             whole("msgBacklogThreshold", "10"),
-            &[],
         ),
     ),
     // rabbitmq_scaler.go
@@ -615,14 +489,12 @@ static SCALERS: &[Scaler] = &[
         &["rabbitmq"],
         Rule(|it| Ok(format!("rabbitmq-{}", query_escaped(it.need("queueName")?)))),
         ScalerTarget::Rule(TargetNumber::Milli, rabbitmq),
-        &["queueName"],
     ),
     // redis_scaler.go
     one(
         &["redis", "redis-cluster", "redis-sentinel"],
         Of("redis-", "listName"),
         whole("listLength", "5"),
-        &["listName"],
     ),
     // redis_streams_scaler.go
     one(
@@ -633,14 +505,12 @@ static SCALERS: &[Scaler] = &[
         ],
         Of("redis-streams-", "stream"),
         ScalerTarget::Rule(TargetNumber::Whole, redis_streams),
-        &["stream"],
     ),
     // selenium_grid_scaler.go
     one(
         &["selenium-grid"],
         Rule(selenium_grid),
         ScalerTarget::Fixed(1),
-        &[],
     ),
     // solace_dm_scaler.go
     Scaler {
@@ -650,7 +520,6 @@ static SCALERS: &[Scaler] = &[
             field: "clientNamePattern",
             metrics: SOLACE_DM,
         },
-        required: &["solaceSempBaseURL", "messageVpn", "clientNamePattern"],
         only: None,
     },
     // solace_scaler.go; the spool is given in megabytes
@@ -665,7 +534,6 @@ static SCALERS: &[Scaler] = &[
                 ("msgrcvrate", "messageReceiveRateTarget", 1),
             ],
         },
-        required: &["solaceSempBaseURL", "messageVpn", "queueName"],
         only: None,
     },
     // solarwinds_scaler.go
@@ -673,15 +541,9 @@ static SCALERS: &[Scaler] = &[
         &["solarwinds"],
         Fixed("solarwinds"),
         milli_needed("targetValue"),
-        &["host", "metricName", "aggregation", "intervalS"],
     ),
     // solr_scaler.go
-    one(
-        &["solr"],
-        Fixed("solr"),
-        milli_needed("targetQueryValue"),
-        &["host", "collection"],
-    ),
+    one(&["solr"], Fixed("solr"), milli_needed("targetQueryValue")),
     // splunk_observability_scaler.go, which does not use metricType
     only(
         "Value",
@@ -689,12 +551,6 @@ static SCALERS: &[Scaler] = &[
             &["splunk-observability"],
             Fixed("signalfx"),
             milli_needed("targetValue"),
-            &[
-                "query",
-                "duration",
-                "queryAggregator",
-                "activationTargetValue",
-            ],
         ),
     ),
     // splunk_scaler.go
@@ -702,22 +558,15 @@ static SCALERS: &[Scaler] = &[
         &["splunk"],
         Of("splunk-", "savedSearchName"),
         whole_needed("targetValue"),
-        &["host", "activationValue", "savedSearchName", "valueField"],
     ),
     // sumologic_scaler.go
     one(
         &["sumologic"],
         Of("sumologic-", "queryType"),
         milli_needed("threshold"),
-        &["host", "queryType", "timerange"],
     ),
     // temporal_scaler.go
-    one(
-        &["temporal"],
-        Rule(temporal),
-        whole("targetQueueSize", "5"),
-        &[],
-    ),
+    one(&["temporal"], Rule(temporal), whole("targetQueueSize", "5")),
 ];
 
 /// The ends of the names are the fields.

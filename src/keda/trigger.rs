@@ -90,12 +90,7 @@ pub(super) fn metrics(
         return Ok(vec![Made::Known(Box::new(metric))]);
     }
     let path = |field: &str| format!("spec.triggers[{index}].{field}");
-    let Scaler {
-        metrics,
-        required,
-        only,
-        ..
-    } = scaler(&trigger.type_).map_err(|meant| {
+    let Scaler { metrics, only, .. } = scaler(&trigger.type_).map_err(|meant| {
         let error = Refused::new(
             path("type"),
             format!("KEDA 2.20 has no scaler {:?}", trigger.type_),
@@ -117,9 +112,6 @@ pub(super) fn metrics(
             return Err(Refused::new(path("metricType"), message));
         }
     };
-    for field in *required {
-        metadata.need(field)?;
-    }
     fields::check(&trigger.type_, &metadata)?;
     let made = external_metrics(metrics, &metadata, type_, trigger, index, owner)?;
     let assumed = metadata.assumed().into_iter();

@@ -57,7 +57,8 @@ pub(super) fn narrow(
         let likely = &mut remembered.likely.recommendations;
         likely.extend(recorded.likely());
         for entry in likely {
-            entry.replicas = recorded.within(*entry, highest, lowest);
+            let age = known.now.duration_since(entry.time);
+            entry.replicas = known.within_windows(entry.replicas, age, highest, lowest);
         }
     }
     if possible.changes.is_none()
@@ -236,19 +237,6 @@ impl RecordedPasses<'_> {
                 time: pass.time.minus(later),
             })
         })
-    }
-
-    /// Returns a likely recommendation within the bounds of the windows that contain it.
-    fn within(&self, entry: Recommendation, highest: Extreme, lowest: Extreme) -> i32 {
-        let age = self.known.now.duration_since(entry.time);
-        let mut replicas = entry.replicas;
-        if age <= self.known.down_window {
-            replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
-        }
-        if age <= self.known.up_window && self.known.up_window > self.known.least_gap() {
-            replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
-        }
-        replicas
     }
 }
 

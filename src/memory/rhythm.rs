@@ -40,6 +40,15 @@ impl Rhythm {
         }
     }
 
+    /// Returns the time from the start of a controller to its first pass over an HPA that exists.
+    pub(super) fn first_delay(&self) -> SignedDuration {
+        if self.at_once_on_start {
+            SignedDuration::ZERO
+        } else {
+            self.period
+        }
+    }
+
     /// Whether no pass over an HPA at or after a time was an extra one, judging by the last change of its spec.
     /// A regular pass makes up for a skipped extra one.
     pub(super) fn is_regular_since(&self, time: Timestamp, hpa: &Hpa) -> bool {

@@ -10,7 +10,8 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{self, BorrowedText, read_str};
+use crate::apimachinery::json::{self, BorrowedText, boundary, read_str};
+use crate::apimachinery::selector::Labels;
 
 /// A successful answer.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,41 +26,9 @@ pub struct QueryAnswer {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     /// The labels of the series.
-    pub labels: SeriesLabels,
+    pub labels: Labels,
     /// Times in milliseconds since 1970, ascending, each with a finite value.
     pub points: Vec<(i64, f64)>,
-}
-
-/// The labels of a series, by name. Most series have a dozen, for which a map would take several times the
-/// memory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct SeriesLabels(Box<[(Box<str>, Box<str>)]>);
-
-impl SeriesLabels {
-    /// Returns the value of a label.
-    pub fn get(&self, name: &str) -> Option<&str> {
-        let place = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
-        Some(&self.0[place].1)
-    }
-
-    /// Returns the names, ascending, with their values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (&**name, &**value))
-    }
-}
-
-impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for SeriesLabels {
-    /// Of two labels with the same name, the last one counts.
-    fn from_iter<I: IntoIterator<Item = (N, V)>>(labels: I) -> Self {
-        let mut sorted: Vec<(Box<str>, Box<str>)> = labels
-            .into_iter()
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
-        sorted.reverse();
-        sorted.sort_by(|(one, _), (other, _)| one.cmp(other));
-        sorted.dedup_by(|(one, _), (other, _)| one == other);
-        Self(sorted.into())
-    }
 }
 
 /// The memory that all answers to one query may take: a few bytes of text become a series of hundreds, so
@@ -214,7 +183,7 @@ macro_rules! read_into_room {
 
 read_into_room!(ReadMatrix, Vec<Series>, deserialize_seq);
 read_into_room!(ReadSeries, Series, deserialize_map);
-read_into_room!(ReadLabels, SeriesLabels, deserialize_map);
+read_into_room!(ReadLabels, Labels, deserialize_map);
 read_into_room!(ReadSamples, Vec<(i64, f64)>, deserialize_seq);
 read_into_room!(ReadWarnings, Vec<String>, deserialize_seq);
 
@@ -259,13 +228,13 @@ impl<'de> Visitor<'de> for ReadSeries<'_> {
 }
 
 impl<'de> Visitor<'de> for ReadLabels<'_> {
-    type Value = SeriesLabels;
+    type Value = Labels;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("labels")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<SeriesLabels, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
         let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
         while let Some((BorrowedText(name), BorrowedText(value))) = map.next_entry()? {
             self.0
@@ -314,7 +283,7 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
         let mut warnings = Vec::new();
         while let Some(BorrowedText(warning)) = seq.next_element()? {
             self.0.take(AnswerMemory::WARNING)?;
-            warnings.push(start(&warning).to_owned());
+            warnings.push(warning[..boundary(&warning, LONGEST_TEXT)].to_owned());
         }
         Ok(warnings)
     }
@@ -331,15 +300,9 @@ struct Start(String);
 impl<'de> Deserialize<'de> for Start {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         read_str(deserializer, "a string", |text| {
-            Ok(Self(start(text).to_owned()))
+            Ok(Self(text[..boundary(text, LONGEST_TEXT)].to_owned()))
         })
     }
-}
-
-/// Returns the start of a text that may be too long to be shown.
-fn start(text: &str) -> &str {
-    let end = (0..=LONGEST_TEXT.min(text.len())).rfind(|end| text.is_char_boundary(*end));
-    &text[..end.unwrap_or_default()]
 }
 
 /// Reads a body into the memory for all answers.
@@ -386,7 +349,7 @@ pub fn read(body: &[u8], room: &AnswerMemory) -> Result<QueryAnswer, QueryFault>
             let sample: RawSample = json::read_strictly(result.get()).map_err(odd)?;
             let points = sample.point().into_iter().collect();
             vec![Series {
-                labels: SeriesLabels::default(),
+                labels: Labels::default(),
                 points,
             }]
         }
@@ -412,7 +375,7 @@ impl QueryAnswer {
     /// Joins answers for consecutive times, series by series.
     pub fn joined(pieces: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
-        let mut places: HashMap<SeriesLabels, usize> = HashMap::new();
+        let mut places: HashMap<Labels, usize> = HashMap::new();
         for Self { series, warnings } in pieces {
             for Series { labels, points } in series {
                 match places.get(&labels) {

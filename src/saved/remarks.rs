@@ -105,7 +105,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     let of_keda = surroundings
         .scaled_objects
         .iter()
-        .filter(|object| object.scales(target) && object.paused_by().is_none())
+        .filter(|object| object.is_of(target) && object.paused_by().is_none())
         .filter(|object| {
             let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
             !hpas.any(|hpa| object.creates(hpa))

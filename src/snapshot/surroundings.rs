@@ -972,16 +972,6 @@ impl ScaledObject {
             .any(|it| it.manager.contains("flagger"))
     }
 
-    /// Whether it scales an object.
-    pub(crate) fn scales(&self, target: &CrossVersionObjectReference) -> bool {
-        let own = &self.spec.scale_target_ref;
-        if own.kind.is_empty() {
-            own.name == target.name && target.kind == "Deployment"
-        } else {
-            own.name == target.name && own.kind == target.kind
-        }
-    }
-
     /// Whether KEDA creates this HPA for the ScaledObject.
     pub(crate) fn creates(&self, hpa: &Hpa) -> bool {
         let name = &self.metadata.name;

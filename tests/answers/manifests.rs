@@ -848,6 +848,12 @@ fn manifests_alone() {
             &[],
             "ScaledObject so scales the same target: since Kubernetes 1.26",
         ),
+        (
+            "explain",
+            alone().replace("kind: Deployment", "kind: deployment") + scaled_object,
+            &[],
+            "ScaledObject so scales the same target: since Kubernetes 1.26",
+        ),
         // What an explanation suggests can be pasted, whatever it reads with a note.
         (
             "explain",

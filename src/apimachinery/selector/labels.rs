@@ -1,5 +1,5 @@
-//! The labels of one object, kept small because there is a set for every pod. Keys and values are
-//! not checked: an API server has validated them.
+//! The labels of one object or series, kept small because there is a set for every pod. Keys and values are
+//! not checked: a server has validated them.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde::ser::{Serialize, Serializer};
 use crate::apimachinery::json::duplicate;
 
 /// Labels by key, sorted.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct Labels(pub(super) Box<[(Box<str>, Box<str>)]>);
 
 impl Labels {
@@ -33,7 +33,7 @@ impl Labels {
     }
 
     fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
-        sort(&mut pairs);
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
         // Of equal keys, the stable sort leaves the one that was written last at the end.
         pairs.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
@@ -44,11 +44,6 @@ impl Labels {
         });
         Self(pairs.into())
     }
-}
-
-/// Sorts by key, and keeps the order of equal keys. Not generic, so that all readers share one copy.
-fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
-    pairs.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
 /// The last of equal keys wins.
@@ -96,7 +91,7 @@ impl<'de> Visitor<'de> for LabelsVisitor {
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
-        sort(&mut pairs);
+        pairs.sort_by(|a, b| a.0.cmp(&b.0));
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(duplicate(&twice[0].0));
         }

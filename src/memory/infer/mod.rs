@@ -160,16 +160,11 @@ fn within(
     highest: Extreme,
     lowest: Extreme,
 ) -> Recommendation {
-    let mut replicas = held.likely.replicas;
     let age = known.likely_pass().duration_since(held.likely.time);
-    let time = known.now.minus(age);
-    if age <= known.down_window {
-        replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
+    Recommendation {
+        replicas: known.within_windows(held.likely.replicas, age, highest, lowest),
+        time: known.now.minus(age),
     }
-    if age <= known.up_window && known.up_window > known.least_gap() {
-        replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
-    }
-    Recommendation { replicas, time }
 }
 
 /// Returns all times used in calculations.

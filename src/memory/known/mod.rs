@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, windows};
-use super::{sighting, states};
+use super::{Extreme, sighting, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
@@ -296,6 +296,23 @@ impl Known<'_> {
         }
     }
 
+    /// Returns a recommendation of this age within the bounds of the windows that contain it.
+    pub(super) fn within_windows(
+        &self,
+        mut replicas: i32,
+        age: SignedDuration,
+        highest: Extreme,
+        lowest: Extreme,
+    ) -> i32 {
+        if age <= self.down_window {
+            replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
+        }
+        if age <= self.up_window && self.up_window > self.least_gap() {
+            replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
+        }
+        replicas
+    }
+
     /// Returns the time for which the passes so far have kept a recommendation: one that is older than both
     /// windows may have been overwritten.
     pub(super) fn retention(&self) -> SignedDuration {
@@ -399,12 +416,7 @@ impl Known<'_> {
     /// Returns the time since which, according to statuses, the controller that wrote the last one was running.
     fn unbroken_since(&self) -> Option<Timestamp> {
         // Between consecutive passes there is no time for a restart.
-        let first_pass = if self.rhythm.at_once_on_start {
-            SignedDuration::ZERO
-        } else {
-            self.rhythm.period
-        };
-        let unbroken = RESTART.plus(first_pass).minus(SECOND);
+        let unbroken = RESTART.plus(self.rhythm.first_delay()).minus(SECOND);
         let mut since = self.status_written()?;
         let writes = self.writes().map(|write| (write, write));
         // A recorder only repeats its own events.
@@ -440,11 +452,7 @@ impl Known<'_> {
     /// rescale, if that count still holds in either direction. The controller found it some time after the last
     /// sign of its predecessor.
     pub(super) fn held_since_restart(&self, rescale: Timestamp) -> Option<SignedDuration> {
-        let delay = if self.rhythm.at_once_on_start {
-            SignedDuration::ZERO
-        } else {
-            self.rhythm.period
-        };
+        let delay = self.rhythm.first_delay();
         let start = match self.lease {
             Some(lease) => lease.acquired,
             None => {
@@ -647,11 +655,7 @@ impl Known<'_> {
         match self.lease {
             Some(lease) => {
                 // The first pass comes a sync period after the start, unless it comes at once.
-                let delay = if self.rhythm.at_once_on_start {
-                    SignedDuration::ZERO
-                } else {
-                    self.rhythm.period
-                };
+                let delay = self.rhythm.first_delay();
                 let latest = lease
                     .acquired
                     .plus(self.rhythm.longest)

@@ -19,13 +19,15 @@ use crate::snapshot::{MetricAnswer, UnreadCause};
 use crate::words::{duration, lacking, list};
 
 /// A concern about writing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Concern {
     /// Its name.
     pub code: GateCode,
     /// The text of the concern.
+    #[serde(rename = "message")]
     pub text: String,
     /// The advice that would settle it.
+    #[serde(skip)]
     pub advice: Option<String>,
     /// The flag that overrides it; `None` if nothing does.
     pub flag: Option<&'static str>,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::Explanation;
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section, Symbols};
-use crate::apply::gate::{Concern, GateCode, Leader};
+use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
 use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
 use crate::cluster::observed::{ScaleAt, ScaleState};
@@ -30,7 +30,7 @@ pub(crate) struct ApplyResult<'a> {
     target: Option<TargetView<'a>>,
     change: Option<Change>,
     ignores_stabilization: bool,
-    concerns: Vec<ConcernView<'a>>,
+    concerns: &'a [Concern],
     next: Option<NextView>,
     result: ResultView,
     status: Option<ExtraView<'a>>,
@@ -49,25 +49,6 @@ struct TargetView<'a> {
     namespace: &'a str,
     uid: &'a str,
     resource_version: &'a str,
-}
-
-#[derive(Debug, Serialize)]
-struct ConcernView<'a> {
-    code: GateCode,
-    message: &'a str,
-    flag: Option<&'static str>,
-    forced: bool,
-}
-
-impl<'a> From<&'a Concern> for ConcernView<'a> {
-    fn from(concern: &'a Concern) -> Self {
-        Self {
-            code: concern.code,
-            message: &concern.text,
-            flag: concern.flag,
-            forced: concern.forced,
-        }
-    }
 }
 
 #[derive(Debug, Serialize)]
@@ -141,7 +122,7 @@ impl<'a> ApplyResult<'a> {
             }),
             change: applied.change,
             ignores_stabilization: applied.ignores_stabilization,
-            concerns: applied.concerns.iter().map(ConcernView::from).collect(),
+            concerns: &applied.concerns,
             next,
             result,
             status: applied.status.as_ref().map(extra),

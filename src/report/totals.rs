@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use crate::apimachinery::json::SecondsTime;
 use crate::whatif::timeline::{Peak, Stretch, Totals};
 use crate::words::{count, long};
 
@@ -15,7 +14,7 @@ pub(super) struct TotalsView {
     above_max: f64,
     short: f64,
     shortfall: f64,
-    longest_short: Option<StretchView>,
+    longest_short: Option<Stretch>,
     unanswered: f64,
     last: i32,
     settled: bool,
@@ -30,23 +29,10 @@ pub(super) struct ReplicasView {
     replica_hours: f64,
     mean: f64,
     lowest: i32,
-    highest: PeakView,
+    highest: Peak,
     at_max: f64,
     rescales: usize,
     reversals: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct PeakView {
-    replicas: i32,
-    time: String,
-}
-
-/// A stretch of time, with its length in seconds.
-#[derive(Debug, Serialize)]
-pub(super) struct StretchView {
-    start: String,
-    length: f64,
 }
 
 impl From<&Totals> for TotalsView {
@@ -56,7 +42,7 @@ impl From<&Totals> for TotalsView {
             above_max: totals.above_max().as_secs_f64(),
             short: totals.short().as_secs_f64(),
             shortfall: totals.shortfall(),
-            longest_short: totals.longest_short().map(StretchView::from),
+            longest_short: totals.longest_short(),
             unanswered: totals.unanswered().as_secs_f64(),
             last: totals.last,
             settled: totals.is_settled,
@@ -66,29 +52,16 @@ impl From<&Totals> for TotalsView {
 
 impl From<&Totals> for ReplicasView {
     fn from(totals: &Totals) -> Self {
-        let Peak { replicas, time } = totals.highest;
         Self {
             passes: totals.passes,
             duration: totals.span().as_secs_f64(),
             replica_hours: totals.replica_hours(),
             mean: totals.mean(),
             lowest: totals.lowest,
-            highest: PeakView {
-                replicas,
-                time: SecondsTime(time).to_string(),
-            },
+            highest: totals.highest,
             at_max: totals.at_max().as_secs_f64(),
             rescales: totals.rescales,
             reversals: totals.reversals,
-        }
-    }
-}
-
-impl From<Stretch> for StretchView {
-    fn from(Stretch { start, length }: Stretch) -> Self {
-        Self {
-            start: SecondsTime(start).to_string(),
-            length: length.as_secs_f64(),
         }
     }
 }

@@ -3,7 +3,9 @@
 //! clock, and a stated time may belong to other samples.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+
+use crate::apimachinery::json;
 
 use super::pod::ZERO_TIME;
 use super::{MetricAnswer, Snapshot};
@@ -32,12 +34,8 @@ pub struct ClockDoubt {
     /// The reason for the doubt.
     pub why: Why,
     /// The end of the newest sample.
-    #[serde(rename = "newestSample", serialize_with = "seconds")]
+    #[serde(rename = "newestSample", serialize_with = "json::time::serialize")]
     pub newest: Timestamp,
-}
-
-fn seconds<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&crate::apimachinery::json::SecondsTime(*time))
 }
 
 /// The reason to doubt a clock.

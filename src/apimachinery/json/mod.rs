@@ -8,8 +8,9 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
+use jiff::SignedDuration;
 use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 mod by;
 mod cut;
@@ -399,6 +400,19 @@ pub(crate) mod time {
     pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&super::SecondsTime(*time))
     }
+}
+
+/// Writes a length of time as a number of seconds.
+pub(crate) fn seconds<S: Serializer>(length: &SignedDuration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(length.as_secs_f64())
+}
+
+/// The same for a length that may be unknown.
+pub(crate) fn optional_seconds<S: Serializer>(
+    length: &Option<SignedDuration>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    length.map(|length| length.as_secs_f64()).serialize(to)
 }
 
 /// Prints a time as the API does: UTC, whole seconds, the fraction dropped.

@@ -9,9 +9,9 @@ use crate::backtest::{Backtest, Check, Run};
 use crate::findings::FindingView;
 use crate::report::Certainty;
 use crate::report::timeline::{ChangeView, PassesView, Played};
-use crate::report::totals::{ReplicasView, StretchView, TotalsView};
+use crate::report::totals::{ReplicasView, TotalsView};
 use crate::whatif::overrides::{Override, Reported};
-use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Tolerated};
+use crate::whatif::timeline::{PassChange, Stretch, Tolerated};
 
 impl Serialize for Compared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -39,20 +39,14 @@ impl Serialize for Compared<'_> {
                 }),
                 differs: DiffersView {
                     total: candidate.stretches.total().as_secs_f64(),
-                    stretches: candidate
-                        .stretches
-                        .all
-                        .iter()
-                        .copied()
-                        .map(Into::into)
-                        .collect(),
+                    stretches: &candidate.stretches.all,
                 },
             })
             .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
         map.serialize_entry("syncPeriod", &replay.timeline.period.as_secs_f64())?;
-        map.serialize_entry("load", &load.as_ref().map(LoadView::from))?;
+        map.serialize_entry("load", load)?;
         map.serialize_entry(
             "check",
             &check
@@ -69,48 +63,6 @@ impl Serialize for Compared<'_> {
             map.serialize_entry("search", &search)?;
         }
         map.end()
-    }
-}
-
-#[derive(Serialize)]
-struct LoadView<'a> {
-    metrics: &'a [String],
-    step: Option<f64>,
-    start: String,
-    end: String,
-    gaps: GapsView,
-    marks: Vec<MarkView<'a>>,
-}
-
-#[derive(Serialize)]
-struct GapsView {
-    count: usize,
-    total: f64,
-}
-
-#[derive(Serialize)]
-struct MarkView<'a> {
-    time: String,
-    text: &'a str,
-}
-
-impl<'a> From<&'a LoadFacts> for LoadView<'a> {
-    fn from(load: &'a LoadFacts) -> Self {
-        let marks = load.marks.iter().map(|Mark { time, text }| MarkView {
-            time: SecondsTime(*time).to_string(),
-            text,
-        });
-        Self {
-            metrics: &load.metrics,
-            step: load.step.map(|step| step.as_secs_f64()),
-            start: SecondsTime(load.start).to_string(),
-            end: SecondsTime(load.end).to_string(),
-            gaps: GapsView {
-                count: load.gaps.count,
-                total: load.gaps.total.as_secs_f64(),
-            },
-            marks: marks.collect(),
-        }
     }
 }
 
@@ -181,7 +133,7 @@ struct CandidateView<'a> {
     manifest: Option<&'a str>,
     findings: &'a [FindingView],
     first_parted: Option<PartingView<'a>>,
-    differs: DiffersView,
+    differs: DiffersView<'a>,
 }
 
 #[derive(Serialize)]
@@ -213,7 +165,7 @@ impl<'a> PartingPassView<'a> {
 }
 
 #[derive(Serialize)]
-struct DiffersView {
+struct DiffersView<'a> {
     total: f64,
-    stretches: Vec<StretchView>,
+    stretches: &'a [Stretch],
 }

@@ -6,7 +6,7 @@ mod reasons;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::json;
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
@@ -32,14 +32,10 @@ pub(crate) struct Comparison<'a> {
 /// An instant, relative to the pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Moment {
-    #[serde(serialize_with = "seconds")]
+    #[serde(serialize_with = "json::time::serialize")]
     pub(crate) time: Timestamp,
     /// Whole seconds since then.
     pub(crate) age: i64,
-}
-
-fn seconds<S: serde::Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&SecondsTime(*time))
 }
 
 impl Moment {

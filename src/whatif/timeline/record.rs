@@ -2,8 +2,10 @@
 //! the load. A run is checked against it; it decides nothing.
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use super::samples::Sample;
+use crate::apimachinery::json;
 
 /// The record of a cluster, by time: since the first pass once that is known.
 #[derive(Debug, Clone, Default)]
@@ -20,9 +22,10 @@ pub struct Record {
 }
 
 /// A change of something other than the load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mark {
     /// The time.
+    #[serde(serialize_with = "json::time::serialize")]
     pub time: Timestamp,
     /// The text of the trace.
     pub text: String,

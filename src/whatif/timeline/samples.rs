@@ -2,6 +2,9 @@
 //! neither 0 nor the previous one.
 
 use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::apimachinery::json;
 
 /// A value from a time on; `None` if it is not known from then on.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +26,12 @@ impl<T> Sample<T> {
 }
 
 /// The times without a value.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Gaps {
     /// The number of gaps.
     pub count: usize,
     /// Their total length.
+    #[serde(serialize_with = "json::seconds")]
     pub total: SignedDuration,
 }
 

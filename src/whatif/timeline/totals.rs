@@ -2,8 +2,10 @@
 //! they changed. Passes are added one by one, so that a search need not keep them.
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use super::{Course, Point};
+use crate::apimachinery::json;
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -60,20 +62,23 @@ pub struct Totals {
 }
 
 /// The highest number of replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Peak {
     /// The number.
     pub replicas: i32,
     /// When it was first reached.
+    #[serde(serialize_with = "json::time::serialize")]
     pub time: Timestamp,
 }
 
 /// A stretch of time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Stretch {
     /// Its start.
+    #[serde(serialize_with = "json::time::serialize")]
     pub start: Timestamp,
     /// Its length.
+    #[serde(serialize_with = "json::seconds")]
     pub length: SignedDuration,
 }
 

@@ -5,11 +5,12 @@
 use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
 use super::{LastValue, OtherRun, TraceEnd};
-use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::json::{self, SecondsTime};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
@@ -65,17 +66,21 @@ pub(super) struct TraceValue<'t> {
 }
 
 /// The facts about a load as a whole.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadFacts {
     /// Its metrics, as the trace heads them.
     pub metrics: Vec<String>,
     /// The usual time between two samples, if they are regular.
+    #[serde(serialize_with = "json::optional_seconds")]
     pub step: Option<SignedDuration>,
     /// Whether its times are clock times.
+    #[serde(skip)]
     pub is_absolute: bool,
     /// Its start.
+    #[serde(serialize_with = "json::time::serialize")]
     pub start: Timestamp,
     /// Its end.
+    #[serde(serialize_with = "json::time::serialize")]
     pub end: Timestamp,
     /// The times at which some metric has no value.
     pub gaps: Gaps,

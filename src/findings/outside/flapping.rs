@@ -176,7 +176,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
         .filter(|step| step.is_resource() && step.name == "cpu")?;
     let percent = step.target.average_utilization?;
     let request = step.pods.iter().filter_map(|row| row.request).max()?;
-    (request * i64::from(percent) / 100 <= LITTLE)
+    (request.saturating_mul(percent.into()) / 100 <= LITTLE)
         .then(|| (percent, Quantity::from_milli(request, format_of("cpu"))))
 }
 

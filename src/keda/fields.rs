@@ -292,6 +292,12 @@ mod tests {
                     || separator(kind).is_some();
                 assert!(is_known && !names.is_empty(), "{types}: {rule}");
             }
+            // A scaler reads all of its fields before it validates any.
+            let later = rules.split(' ').skip(1);
+            assert!(
+                later.into_iter().all(|rule| !rule.starts_with("r=")),
+                "{types}"
+            );
         }
     }
 }

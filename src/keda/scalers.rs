@@ -1,8 +1,8 @@
 //! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): the name that each gives
 //! its metric, and the field of a trigger's metadata that is the target. Each row has the `keda` tags and
-//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. The sources of a field are in
-//! `keys.txt`, and the fields that are required in `fields.txt`; the contents of a TriggerAuthentication or of the environment of a container are not known
-//! here.
+//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. The sources of a field are
+//! in `keys.txt`, and the required fields in `fields.txt`. The contents of a TriggerAuthentication or of the
+//! environment of a container are not known here.
 
 use super::Refused;
 use super::cron::is_schedule;

@@ -231,9 +231,37 @@ impl Replayer {
     }
 }
 
-/// Returns the bounds of a pass's recommendation; the passes are in the order of their times.
+/// Returns the bounds of a pass's recommendation. The passes are in the order of their times; of equal ones, the first
+/// counts.
 fn bounds_of(passes: &[SampledPass], own: &Recommendation) -> Bounds {
+    let place = passes.partition_point(|pass| pass.time < own.time);
     passes
-        .binary_search_by_key(&own.time, |pass| pass.time)
-        .map_or(Bounds::exactly(own.replicas), |place| passes[place].bounds)
+        .get(place)
+        .filter(|pass| pass.time == own.time)
+        .map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first pass of all leaves a recommendation at the time of the pass that follows at once.
+    #[test]
+    fn of_passes_at_the_same_time_the_first_counts() {
+        let pass = |seconds, at_least, at_most| SampledPass {
+            place: 0,
+            time: Timestamp::from_second(seconds).unwrap(),
+            bounds: Bounds { at_least, at_most },
+            likely: None,
+        };
+        let passes = [pass(10, 2, 2), pass(10, 1, 9), pass(25, 3, 4)];
+        for (seconds, want) in [(10, (2, 2)), (25, (3, 4)), (40, (7, 7))] {
+            let own = Recommendation {
+                replicas: 7,
+                time: Timestamp::from_second(seconds).unwrap(),
+            };
+            let Bounds { at_least, at_most } = bounds_of(&passes, &own);
+            assert_eq!((at_least, at_most), want, "{seconds}");
+        }
+    }
 }

@@ -124,7 +124,7 @@ pub struct Event {
     pub first: Option<Timestamp>,
     /// The time of the last occurrence.
     pub last: Option<Timestamp>,
-    /// The number of occurrences.
+    /// The number of occurrences, at least 1.
     pub count: i32,
 }
 

@@ -33,7 +33,7 @@ impl Labels {
     }
 
     fn from_pairs(mut pairs: Vec<(Box<str>, Box<str>)>) -> Self {
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        sort(&mut pairs);
         // Of equal keys, the stable sort leaves the one that was written last at the end.
         pairs.dedup_by(|later, kept| {
             let same = later.0 == kept.0;
@@ -44,6 +44,11 @@ impl Labels {
         });
         Self(pairs.into())
     }
+}
+
+/// Sorts by key, and keeps the order of equal keys.
+fn sort(pairs: &mut [(Box<str>, Box<str>)]) {
+    pairs.sort_by(|a, b| a.0.cmp(&b.0));
 }
 
 /// The last of equal keys wins.
@@ -91,7 +96,7 @@ impl<'de> Visitor<'de> for LabelsVisitor {
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
-        pairs.sort_by(|a, b| a.0.cmp(&b.0));
+        sort(&mut pairs);
         if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             return Err(duplicate(&twice[0].0));
         }

@@ -156,7 +156,7 @@ impl Failures {
         });
         let latest = failed.max_by_key(|event| event.last)?;
         Some(Self {
-            times: latest.count.max(1),
+            times: latest.count,
             first: latest.first,
         })
     }

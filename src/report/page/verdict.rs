@@ -338,7 +338,6 @@ impl Words<'_> {
         )
     }
 
-    /// Returns the headline if the deciding metrics are unknown here.
     fn no_scale(&self) -> String {
         let error = self.explanation.pass.decision.unreadable();
         match &self.explanation.pass.input.snapshot.scale {

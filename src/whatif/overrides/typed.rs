@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
-use super::pods::{PodChanges, ReplicasChange, Which, of_target};
+use super::pods::{PodChanges, ReplicasChange, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
@@ -196,10 +196,6 @@ impl Assumptions {
             memory,
             metrics,
             pods,
-            replicas,
-            unready,
-            missing,
-            pending,
             ..
         } = typed;
         let mut assigned = Vec::new();
@@ -246,12 +242,7 @@ impl Assumptions {
                 .iter()
                 .map(|it| TypedRequest::read(it))
                 .collect::<Result<_, _>>()?,
-            pods: PodChanges {
-                replicas: replicas.as_deref().map(ReplicasChange::read).transpose()?,
-                unready: selections("--unready", unready)?,
-                missing: selections("--missing", missing)?,
-                pending: selections("--pending", pending)?,
-            },
+            pods: PodChanges::read(typed)?,
             metrics: assigned,
             of_pods,
             elsewhere: Vec::new(),
@@ -259,11 +250,6 @@ impl Assumptions {
             flags: flags(typed),
         })
     }
-}
-
-/// Reads the selections of pods that a flag states.
-fn selections(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
-    list.iter().map(|text| Which::read(flag, text)).collect()
 }
 
 /// Returns the flags with their typed values, except manifests.

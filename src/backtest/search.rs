@@ -7,7 +7,7 @@ use super::Plan;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::args::Overrides;
 use crate::error::Error;
-use crate::numbers::duration;
+use crate::numbers::{decimal, duration};
 use crate::pass::Pass;
 use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
@@ -153,7 +153,7 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
             // Fields that are numbers do not take 1k for 1000.
             0 if first.format() != Format::BinarySI => format!("{}{unit}", milli / 1000),
             // As it was typed: 0.15, not 150m.
-            _ if is_decimal => format!("{}{unit}", decimal(milli)),
+            _ if is_decimal => format!("{}{unit}", decimal(milli, 3)),
             _ => format!("{}{unit}", Quantity::from_milli(milli, first.format())),
         });
     }
@@ -169,12 +169,6 @@ fn number(text: &str) -> Result<(Quantity, bool), String> {
     let quantity = Quantity::parse(digits)
         .map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
     Ok((quantity, is_percent))
-}
-
-/// Thousandths as a decimal number.
-fn decimal(milli: i64) -> String {
-    let text = format!("{}.{:03}", milli / 1000, milli % 1000);
-    text.trim_end_matches('0').to_owned()
 }
 
 impl Search {
@@ -456,6 +450,7 @@ mod tests {
             ("target.cpu=100m..300m:100m", "100m 200m 300m"),
             ("max=9..11", "9 10 11"),
             ("max=3..3", "3"),
+            ("min=-1.5..1.5:1.5", "-1.5 0 1.5"),
             (
                 "behavior.scaleDown.stabilizationWindowSeconds=500..1500:500",
                 "500 1000 1500",

@@ -2,6 +2,7 @@
 //! for cores, so if the target is a utilization it is neither: the error says how to write each.
 
 use crate::apimachinery::quantity::Amount;
+use crate::numbers::decimal;
 use crate::snapshot::hpa::MetricSpec;
 
 /// A KiB in thousandths of a byte.
@@ -50,18 +51,6 @@ pub(super) fn example(resource: &str) -> &'static str {
         ResourceKind::Bytes => "512Mi",
         ResourceKind::Cores | ResourceKind::Other => "250m",
     }
-}
-
-/// A number without an exponent, with the number of digits after the point.
-fn decimal(number: i64, places: u32) -> String {
-    let one = 10_i64.pow(places);
-    let text = format!(
-        "{}.{:0width$}",
-        number / one,
-        number % one,
-        width = places as usize
-    );
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Checks that a value typed for a metric or its target is unambiguous. `typed` inserts an alternative in
@@ -228,6 +217,15 @@ mod tests {
                 Some(ambiguous(
                     "cpu",
                     "10% of the request is <10%>, 10 cores is <10000m>",
+                )),
+            ),
+            (
+                "cpu",
+                percent,
+                "-0.5",
+                Some(ambiguous(
+                    "cpu",
+                    "-0.5% of the request is <-0.5%>, -0.5 cores is <-500m>",
                 )),
             ),
             ("cpu", amount, "80", None),

@@ -41,6 +41,8 @@ struct MetricColumn {
     name: String,
     wanted: NamedMetric,
     samples: Vec<Sample<Typed>>,
+    /// Whether its values are percentages, and the line of the first that shows it.
+    unit: Option<(bool, u64)>,
     step: Option<SignedDuration>,
 }
 
@@ -531,11 +533,8 @@ impl MetricColumn {
         })?;
         // Two kinds of values in one column are a mistake in joining two sources.
         if let Some(is_percentage) = is_share(&value) {
-            let mut before = self.samples.iter().filter_map(|sample| {
-                let typed = sample.value.as_ref()?;
-                Some((is_share(&typed.value)?, sample.line))
-            });
-            if let Some((_, line)) = before.next().filter(|(is, _)| *is != is_percentage) {
+            let (first, line) = *self.unit.get_or_insert((is_percentage, place.line));
+            if first != is_percentage {
                 let why = format!("{name}: another unit than in line {line}");
                 let hint = "use percentages or amounts throughout a column";
                 return Err(place.bad(why).hint(hint));
@@ -612,6 +611,7 @@ fn titles(
                     name,
                     wanted,
                     samples,
+                    unit: None,
                     step: None,
                 });
                 Title::Metric(metrics.len() - 1)
@@ -774,6 +774,17 @@ mod tests {
     }
 
     #[test]
+    fn a_long_column_is_read_in_one_pass() {
+        let cells = (0..80_000).map(|row| match row {
+            0..40_000 => (row, "missing"),
+            _ => (row, "80%"),
+        });
+        let rows: String = cells.map(|(row, cell)| format!("{row},{cell}\n")).collect();
+        let trace = Trace::read(format!("time,cpu\n{rows}").as_bytes(), "load.csv").unwrap();
+        assert_eq!(trace.metrics[0].unit, Some((true, 40_002)));
+    }
+
+    #[test]
     fn what_is_no_table_is_an_error() {
         for (text, message) in [
             ("", ":1: it is empty"),
@@ -817,6 +828,10 @@ mod tests {
             (
                 "time,cpu\n0s,80%\n5s,\n10s,1500m\n",
                 ":4: column 2: another unit than in line 2",
+            ),
+            (
+                "time,cpu\n0s,missing\n5s,1500m\n10s,1\n15s,80%\n",
+                ":5: column 2: another unit than in line 3",
             ),
             (
                 "time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n",

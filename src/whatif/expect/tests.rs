@@ -481,7 +481,7 @@ fn logic_is_that_of_kleene() {
     let fact = |truth| match truth {
         True => Fact::Flag(true),
         False => Fact::Flag(false),
-        Unknown => Fact::Unknown(UnknownCause::NotComputed),
+        Unknown => Fact::Unknown("not computed".into()),
     };
     for (a, b, and, or) in [
         (True, True, True, True),
@@ -499,7 +499,7 @@ fn logic_is_that_of_kleene() {
                 text,
                 &fact(a),
                 &fact(b),
-                &Fact::Unknown(UnknownCause::NotComputed),
+                &Fact::Unknown("not computed".into()),
             )
         };
         assert_eq!(of("limited and blocked"), and, "{a:?} and {b:?}");
@@ -519,7 +519,7 @@ fn logic_is_that_of_kleene() {
 #[test]
 fn a_range_decides_where_all_of_it_agrees() {
     use Truth::{False, True, Unknown};
-    let unknown = Fact::Unknown(UnknownCause::NotComputed);
+    let unknown = Fact::Unknown("not computed".into());
     for (text, min, max, expected) in [
         ("desired < 5", 4, 4, True),
         ("desired < 5", 5, 5, False),
@@ -580,7 +580,7 @@ fn computed(text: &str) -> (Truth, Option<UnknownOperandCause>) {
         "desired" => Fact::Count { min: 4, max: 6 },
         "delta" => Fact::Count { min: -2, max: 3 },
         "max" => Fact::Count { min: 10, max: 10 },
-        _ => Fact::Unknown(UnknownCause::NotComputed),
+        _ => Fact::Unknown("not computed".into()),
     };
     let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     (expression.truth(&facts), expression.root.lack(&facts))
@@ -910,7 +910,7 @@ impl World {
         let place = text.bytes().map(usize::from).sum::<usize>() % self.known.len();
         let more = self.more[place];
         if !self.known[place] || (wider && more % 4 == 3) {
-            return Fact::Unknown(UnknownCause::NotComputed);
+            return Fact::Unknown("not computed".into());
         }
         let at = i64::from(self.places[place]);
         if FLAGS.iter().any(|flag| *field == Field::Pass(*flag)) {

@@ -411,7 +411,7 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
         if metrics
             .iter()
-            .all(|other| other.id() != spec.id() && !share_usage(spec, other))
+            .all(|other| other.id() != spec.id() && !spec.shares_usage(other))
         {
             metrics.push(spec.clone());
         }
@@ -486,15 +486,6 @@ pub(super) fn stated(
 
 /// The number of `=` that are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
-
-/// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
-/// same resource.
-fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
-    spec.is_resource()
-        && other.is_resource()
-        && spec.name() == other.name()
-        && spec.container().is_some() != other.container().is_some()
-}
 
 /// Reads a header whose value is in a file.
 fn header(text: &str) -> Result<(HeaderName, Secret), Error> {

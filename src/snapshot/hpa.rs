@@ -334,6 +334,15 @@ impl MetricSpec {
         )
     }
 
+    /// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
+    /// same resource.
+    pub(crate) fn shares_usage(&self, other: &Self) -> bool {
+        self.is_resource()
+            && other.is_resource()
+            && self.name() == other.name()
+            && self.container().is_some() != other.container().is_some()
+    }
+
     /// Whether the metric has one value for the whole workload rather than one for each pod.
     pub fn is_total(&self) -> bool {
         matches!(

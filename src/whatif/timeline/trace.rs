@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
 use crate::snapshot::load::{Load, Rows};
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
+use crate::whatif::overrides::{Meant, NamedMetric};
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
@@ -354,9 +354,10 @@ impl Trace {
         others: &[OtherRun],
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
+        let metrics = &snapshot.hpa.spec.metrics;
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { name, wanted, .. } in &self.metrics {
-            let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
+            let has_whole = wanted.whole(metrics).is_some();
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
             let meant = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
@@ -398,7 +399,7 @@ impl Trace {
                 let shared = if is_same {
                     taken.container.is_none() || meant.container.is_none()
                 } else {
-                    firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
+                    firsts.is_some_and(|(one, two)| metrics[*one].shares_usage(&metrics[*two]))
                 };
                 if shared {
                     return Err(Error::usage(format!(
@@ -431,7 +432,7 @@ impl Trace {
         let metrics = &snapshot.hpa.spec.metrics;
         let lacking = (0..metrics.len()).find(|place| {
             let mut columns = places.iter().flat_map(|meant| &meant.places);
-            !columns.any(|other| other == place || share_usage(snapshot, *other, *place))
+            !columns.any(|other| other == place || metrics[*other].shares_usage(&metrics[*place]))
                 && !is_given(*place)
         });
         let Some(place) = lacking else {

@@ -17,7 +17,7 @@ use crate::numbers::duration;
 use crate::outlook::{Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::timeline::{Stretch, Totals};
+use crate::whatif::timeline::{Peak, Stretch, Totals};
 use jiff::{SignedDuration, Timestamp};
 
 /// The value of a field.
@@ -130,7 +130,7 @@ impl<'a> RunFacts<'a> {
             return Fact::unknown(why);
         }
         self.undecided(field)
-            .map_or_else(|| self.total(field), Fact::Unknown)
+            .map_or_else(|| self.total(field).0, Fact::Unknown)
     }
 
     /// Returns why a field says nothing about the spec, if too much of the run is unchanged only because nothing
@@ -157,8 +157,12 @@ impl<'a> RunFacts<'a> {
         }
     }
 
-    fn total(&self, field: RunField) -> Fact {
+    /// Returns a total, and when it was first reached or where its longest stretch begins.
+    fn total(&self, field: RunField) -> (Fact, Option<Timestamp>) {
         let Self { totals, .. } = self;
+        let first = &totals.first;
+        let longest = totals.longest_short();
+        let since = longest.map(|it| it.start);
         let length = |of: Option<Stretch>| of.map_or(SignedDuration::ZERO, |it| it.length);
         match field {
             RunField::ReplicaHours => {
@@ -166,46 +170,40 @@ impl<'a> RunFacts<'a> {
                 let numerator = totals
                     .replica_passes()
                     .saturating_mul(totals.period.as_nanos());
-                Fact::Fraction {
+                let denominator = SignedDuration::from_hours(1).as_nanos();
+                let hours = Fact::Fraction {
                     numerator,
-                    denominator: SignedDuration::from_hours(1).as_nanos(),
-                }
+                    denominator,
+                };
+                (hours, None)
             }
-            RunField::Mean => Fact::Fraction {
-                numerator: totals.replica_passes(),
-                denominator: totals.passes as i128,
-            },
-            RunField::Lowest => Fact::count(totals.lowest),
-            RunField::Highest => Fact::count(totals.highest.replicas),
-            RunField::AtMax => Fact::duration(totals.at_max()),
-            RunField::Short => Fact::Duration {
-                min: totals.short(),
-                max: totals.short_at_most(),
-            },
-            RunField::LongestShort => Fact::Duration {
-                min: length(totals.longest_short()),
-                max: length(totals.longest_short_at_most()),
-            },
-            RunField::Rescales => Fact::count(totals.rescales as i64),
-            RunField::Reversals => Fact::count(totals.reversals as i64),
-            RunField::Unanswered => Fact::duration(totals.unanswered()),
-            RunField::Last => Fact::count(totals.last),
-            RunField::Settled => Fact::Flag(totals.is_settled),
-        }
-    }
-
-    /// Returns when a value was first reached, or where its longest stretch begins.
-    fn moment(&self, field: RunField) -> Option<Timestamp> {
-        let Self { totals, .. } = self;
-        match field {
-            RunField::Lowest => Some(totals.first_lowest()),
-            RunField::Highest => Some(totals.highest.time),
-            RunField::AtMax => totals.first_at_max(),
-            RunField::Short | RunField::LongestShort => totals.longest_short().map(|it| it.start),
-            RunField::Rescales => totals.first_rescale(),
-            RunField::Reversals => totals.first_reversal(),
-            RunField::Unanswered => totals.first_unanswered(),
-            RunField::ReplicaHours | RunField::Mean | RunField::Last | RunField::Settled => None,
+            RunField::Mean => {
+                let mean = Fact::Fraction {
+                    numerator: totals.replica_passes(),
+                    denominator: totals.passes as i128,
+                };
+                (mean, None)
+            }
+            RunField::Lowest => (Fact::count(totals.lowest), Some(first.lowest)),
+            RunField::Highest => {
+                let Peak { replicas, time } = totals.highest;
+                (Fact::count(replicas), Some(time))
+            }
+            RunField::AtMax => (Fact::duration(totals.at_max()), first.at_max),
+            RunField::Short => {
+                let (min, max) = (totals.short(), totals.short_at_most());
+                (Fact::Duration { min, max }, since)
+            }
+            RunField::LongestShort => {
+                let max = length(totals.longest_short_at_most());
+                let min = length(longest);
+                (Fact::Duration { min, max }, since)
+            }
+            RunField::Rescales => (Fact::count(totals.rescales as i64), first.rescale),
+            RunField::Reversals => (Fact::count(totals.reversals as i64), first.reversal),
+            RunField::Unanswered => (Fact::duration(totals.unanswered()), first.unanswered),
+            RunField::Last => (Fact::count(totals.last), None),
+            RunField::Settled => (Fact::Flag(totals.is_settled), None),
         }
     }
 }
@@ -318,7 +316,7 @@ impl<'a> PassFacts<'a> {
     /// Returns when the value of a field was reached, if that is known.
     pub(super) fn moment(&self, field: &Field) -> Option<Timestamp> {
         match field {
-            Field::Run(of, field) => self.run(*of)?.moment(*field),
+            Field::Run(of, field) => self.run(*of)?.total(*field).1,
             Field::Pass(_) | Field::Metric(..) => None,
         }
     }

@@ -46,14 +46,14 @@ type Candidate = (String, String);
 pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     command.build();
     let mut typing = Typing::read(&command, words);
-    match typing.id() {
+    match typing.last.id.as_deref() {
         Some("names") => typing.settle(|letter| letter == '/'),
         Some("fail_on" | "ignore" | "feature_gates") => typing.settle(|letter| letter == ','),
         Some("pods") => typing.settle(|letter| letter == ':'),
         Some("expect") => typing.settle(|letter| letter == ' ' || letter == '('),
         _ => {}
     }
-    let is_file = typing.is_file();
+    let is_file = typing.last.is_file;
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let candidates = candidates(&typing);
@@ -65,7 +65,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     if let Ok((typing, candidates)) = receiver.recv_timeout(END) {
         let fit = candidates
             .iter()
-            .filter(|(name, _)| name.starts_with(typing.stem()));
+            .filter(|(name, _)| name.starts_with(&typing.stem));
         // A name that must be escaped to be shown cannot be typed either.
         for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
             if name.ends_with(['=', ':', '.']) {
@@ -74,7 +74,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
             let about = clean(about.lines().next().unwrap_or_default(), false);
             let tab = if about.is_empty() { "" } else { "\t" };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}{name}{tab}{about}", typing.lead());
+            let _ = writeln!(text, "{}{name}{tab}{about}", typing.lead);
         }
     }
     let _ = writeln!(text, ":{directive}");
@@ -88,8 +88,8 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
 }
 
 fn candidates(typing: &Typing) -> Vec<Candidate> {
-    let mut known = typing.known().to_vec();
-    let more = match typing.id() {
+    let mut known = typing.last.values.clone();
+    let more = match typing.last.id.as_deref() {
         Some("names") => names(typing),
         Some("namespace") => namespaces(typing),
         Some("context") => named(typing).contexts.into_iter().map(plain).collect(),
@@ -111,7 +111,7 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
                 .flat_map(|name| resources(&format!("{name}=")));
             resources("").into_iter().chain(own).collect()
         }
-        Some("pods") if typing.lead().is_empty() => pods(typing)
+        Some("pods") if typing.lead.is_empty() => pods(typing)
             .into_iter()
             .map(|pod| plain(format!("{}:", pod.name)))
             .collect(),
@@ -256,13 +256,13 @@ fn request(typing: &Typing, word: Option<&str>) -> Option<NamedRequest> {
 /// Returns the possible names: of HPAs, or of the targets of the stated type.
 fn names(typing: &Typing) -> Vec<Candidate> {
     // Any name shows its type and namespace.
-    let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {
+    let Some(request) = request(typing, Some(&format!("{}x", typing.lead))) else {
         return Vec::new();
     };
     let Some(last) = request.named.last() else {
         return Vec::new();
     };
-    if typing.verb() != "explain" && request.named.len() > 1 {
+    if typing.verb != "explain" && request.named.len() > 1 {
         return Vec::new();
     }
     let hpas = match read(typing) {
@@ -287,7 +287,7 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     };
     candidates.dedup_by(|a, b| a.0 == b.0);
     let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
-    candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead())));
+    candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead)));
     candidates
 }
 
@@ -378,7 +378,7 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut needs_others = false;
     for metric in &metrics {
-        if Some(metric.name()) != typing.id() {
+        if Some(metric.name()) != typing.last.id.as_deref() {
             continue;
         }
         match metric.container() {
@@ -430,7 +430,7 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
 /// Returns the fields of expectations; those of metrics and runs only once it is clear that one is wanted.
 fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
-    let stem = typing.stem();
+    let stem = &typing.stem;
     let metrics = if stem.starts_with(METRIC) {
         metrics(typing)
     } else {

@@ -35,9 +35,8 @@ pub struct Axis {
 pub struct Search {
     /// The fields.
     pub axes: Vec<Axis>,
-    /// The assumptions of every combination, and as they were typed.
+    /// The assumptions of every combination.
     every: Assumptions,
-    typed: Overrides,
     /// The time at which the pods are changed; `None` if from the first pass on.
     at: Option<SignedDuration>,
     first: Assumptions,
@@ -217,7 +216,6 @@ impl Search {
             axes,
             first: every.clone(),
             every,
-            typed: typed.clone(),
             at,
         };
         // A setting that is invalid in one combination is invalid in all of them.
@@ -230,28 +228,13 @@ impl Search {
 
     /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
     fn base(&self) -> Vec<String> {
-        let Overrides {
-            min,
-            max,
-            targets,
-            fields,
-            requests,
-            ..
-        } = &self.typed;
-        let mut base = Vec::new();
-        let manifest = self.every.candidate();
-        base.extend(manifest.map(|manifest| format!("--hpa {}", manifest.origin())));
-        base.extend(min.map(|min| format!("--min {min}")));
-        base.extend(max.map(|max| format!("--max {max}")));
-        base.extend(targets.iter().map(|target| format!("--target {target}")));
-        base.extend(fields.iter().map(|field| format!("--set {field}")));
-        base.extend(
-            requests
-                .iter()
-                .map(|request| format!("--request {request}")),
-        );
-        base.extend(self.at.map(|at| format!("--at {}", duration(at))));
-        base
+        let candidate = self.every.candidate().into_iter();
+        let manifest = candidate.map(|own| format!("--hpa {}", own.origin()));
+        let at = self.at.map(|at| format!("--at {}", duration(at)));
+        manifest
+            .chain(self.every.of_candidate())
+            .chain(at)
+            .collect()
     }
 
     /// The assumptions of the first combination.

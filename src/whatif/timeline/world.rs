@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::load::{TotalUsage, together};
 use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
-use super::{JoinTimes, Rolled, Rollout, Stays};
+use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
@@ -49,7 +49,7 @@ pub(super) struct LoadSetting {
 /// The cluster over time.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
-    workload: TargetPods,
+    pub(super) workload: TargetPods,
     load: TotalUsage,
     /// The metrics that cannot be read, by place, with the container if only its usage is missing.
     missing: BTreeSet<(usize, Option<String>)>,
@@ -249,16 +249,6 @@ impl World {
         known
     }
 
-    /// The number of pods that are about to become ready.
-    pub(super) fn starting(&self) -> usize {
-        self.workload.starting()
-    }
-
-    /// The pods that are assumed to stay as they are.
-    pub(super) fn stays(&self) -> Vec<Stays> {
-        self.workload.stays(&self.snapshot)
-    }
-
     /// Returns how many pods are ready.
     pub(super) fn ready(&self) -> usize {
         self.snapshot
@@ -287,16 +277,6 @@ impl World {
             self.load
                 .add(container, resource, together(values, &self.workload));
         }
-    }
-
-    /// Whether a rollout is pending or under way.
-    pub(super) fn is_rolling(&self) -> bool {
-        self.workload.is_rolling()
-    }
-
-    /// The result of a rollout, if one has begun.
-    pub(super) fn rolled(&self) -> Option<Rolled> {
-        self.workload.rolled()
     }
 
     /// Advances the time, from step to step of a rollout if there is one.
@@ -377,6 +357,6 @@ impl World {
             && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
-        !is_held && !leaves && !self.workload.is_joining() && !self.is_rolling()
+        !is_held && !leaves && !self.workload.is_joining() && !self.workload.is_rolling()
     }
 }

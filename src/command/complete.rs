@@ -15,7 +15,7 @@ use super::named;
 use crate::apiserver::convert::hpa_from_json;
 use crate::args::{ConnectionFlags, ControllerArgs, Named, NamedRequest, Typing};
 use crate::cluster::fetch::complete as fetch;
-use crate::cluster::{self, Environment, connect};
+use crate::cluster::{self, Environment, Session, connect};
 use crate::findings::Code;
 use crate::findings::watched::Watched;
 use crate::render::style::clean;
@@ -166,31 +166,16 @@ fn described(hpa: &Hpa) -> Candidate {
     (hpa.name.clone(), about)
 }
 
-/// The query to a cluster.
-enum Asked {
-    Namespaces,
-    Hpas,
-    /// The HPA that the line refers to.
-    Hpa(Options),
-    /// The pods of its target.
-    Pods(Options),
-}
-
-/// The cluster's answer; empty if there was no response.
-#[derive(Default)]
-struct Reply {
-    namespaces: Vec<String>,
-    pods: Vec<Shared<Pod>>,
-    hpas: Vec<Hpa>,
-}
-
-/// Queries the cluster, without any message.
-fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
+/// Asks the cluster, without any message; the answer is empty if there was no response.
+fn ask<T: Default>(
+    flags: &ConnectionFlags,
+    question: impl AsyncFnOnce(&Session) -> Option<T>,
+) -> T {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     else {
-        return Reply::default();
+        return T::default();
     };
     let environment = Environment {
         silent: true,
@@ -198,23 +183,7 @@ fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
     };
     let answer = async {
         let session = connect(flags, &environment).await.ok()?;
-        let mut found = Reply::default();
-        match question {
-            Asked::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
-            Asked::Hpas => {
-                let listed = fetch::hpas(&session).await.ok()?;
-                found.hpas = listed.readable().cloned().collect();
-            }
-            Asked::Hpa(options) => {
-                let name = named::name(&session, options).await.ok()?;
-                found.hpas = vec![fetch::hpa(&session, &name).await?];
-            }
-            Asked::Pods(options) => {
-                let name = named::name(&session, options).await.ok()?;
-                found.pods = fetch::pods(&session, &name).await?;
-            }
-        }
-        Some(found)
+        question(&session).await
     };
     let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
     // A name may still be looked up.
@@ -267,7 +236,10 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     }
     let hpas = match read(typing) {
         Some(objects) => decoded(&objects, request.connection.namespace.as_deref()),
-        None => ask(&request.connection, &Asked::Hpas).hpas,
+        None => ask(&request.connection, async |session| {
+            let listed = fetch::hpas(session).await.ok()?;
+            Some(listed.readable().cloned().collect())
+        }),
     };
     let mut candidates: Vec<Candidate> = match last {
         Named::Hpa(_) => hpas.iter().map(described).collect(),
@@ -303,9 +275,14 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => typing
-            .connection()
-            .map_or_else(Vec::new, |flags| ask(&flags, &Asked::Namespaces).namespaces),
+        None => {
+            let Some(flags) = typing.connection() else {
+                return Vec::new();
+            };
+            ask(&flags, async |session| {
+                fetch::namespaces(session).await.ok()
+            })
+        }
     };
     names.into_iter().map(plain).collect()
 }
@@ -337,9 +314,10 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     };
     let hpa = match read(typing) {
         Some(objects) => meant(&objects, &request),
-        None => ask(&request.connection, &Asked::Hpa(options(&request)))
-            .hpas
-            .pop(),
+        None => ask(&request.connection, async |session| {
+            let name = named::name(session, &options(&request)).await.ok()?;
+            Some(fetch::hpa(session, &name).await)
+        }),
     };
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
@@ -423,7 +401,10 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
             });
             pods
         }
-        None => ask(&request.connection, &Asked::Pods(options(&request))).pods,
+        None => ask(&request.connection, async |session| {
+            let name = named::name(session, &options(&request)).await.ok()?;
+            fetch::pods(session, &name).await
+        }),
     }
 }
 

@@ -675,21 +675,6 @@ impl Spread {
     }
 }
 
-/// Runs a change with the decision for the unchanged snapshot: the known one, or one that is made here.
-pub(super) fn with_decision(
-    snapshot: &mut Snapshot,
-    known: Option<&Decision>,
-    change: impl FnOnce(&mut Snapshot, &Decision) -> Result<(), Error>,
-) -> Result<(), Error> {
-    match known {
-        Some(decision) => change(snapshot, decision),
-        None => {
-            let decision = super::look(snapshot);
-            change(snapshot, &decision)
-        }
-    }
-}
-
 /// Temporarily adds a ContainerResource metric for `container` with the target of the Resource metric at
 /// `whole`. A measurement of the container becomes one of its pods.
 pub(in crate::whatif) fn in_container<T>(

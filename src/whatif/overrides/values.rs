@@ -1,9 +1,10 @@
 //! The assumed values of metrics, one flag after the other: the metric or container of each, and a check that
 //! no two set the same usage.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{in_container, observed_of, set_metric, set_pod, with_decision};
+use super::metric::{in_container, observed_of, set_metric, set_pod};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
@@ -62,6 +63,12 @@ impl<'d> Values<'d> {
         }
     }
 
+    /// Returns the decision for the snapshot: the known one, or one that is made here.
+    fn decide(&self, snapshot: &Snapshot) -> Cow<'d, Decision> {
+        self.known
+            .map_or_else(|| Cow::Owned(look(snapshot)), Cow::Borrowed)
+    }
+
     /// Sets the value of a metric, or of a container without a metric of its own.
     pub(super) fn set(
         &mut self,
@@ -77,9 +84,8 @@ impl<'d> Values<'d> {
             let observed = before
                 .position(|before| source_of(before) == source)
                 .and_then(|place| current(self.decision, place));
-            with_decision(snapshot, self.known, |snapshot, decision| {
-                set_metric(snapshot, first, &assigned.value, decision)
-            })?;
+            let decision = self.decide(snapshot);
+            set_metric(snapshot, first, &assigned.value, &decision)?;
             copy_answer(snapshot, &places);
             let id = snapshot.hpa.spec.metrics[first].id();
             let own = Override::new(label, assigned.words(), observed).of(id);
@@ -100,9 +106,8 @@ impl<'d> Values<'d> {
                 let spec = snapshot.hpa.spec.metrics[place].clone();
                 change(snapshot, place, &spec, |_, _| None);
             } else {
-                with_decision(snapshot, self.known, |snapshot, decision| {
-                    set_metric(snapshot, place, &assigned.value, decision)
-                })?;
+                let decision = self.decide(snapshot);
+                set_metric(snapshot, place, &assigned.value, &decision)?;
             }
             let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
@@ -221,9 +226,8 @@ impl<'d> Values<'d> {
             return Err(Error::usage(format!("{label} of {pod} is set twice")));
         }
         let before = observed_of(snapshot, place, pod);
-        with_decision(snapshot, None, |snapshot, decision| {
-            set_pod(snapshot, place, pod, &assigned.value, decision)
-        })?;
+        let decision = look(snapshot);
+        set_pod(snapshot, place, pod, &assigned.value, &decision)?;
         let now = observed_of(snapshot, place, pod);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),

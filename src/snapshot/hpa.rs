@@ -129,6 +129,11 @@ pub struct HpaSpec {
 }
 
 impl HpaSpec {
+    /// Returns the lower limit; it is 1 by default.
+    pub(crate) fn min(&self) -> i32 {
+        self.min_replicas.unwrap_or(1)
+    }
+
     /// Returns the label of a metric; it includes the type and selector only if they are needed to distinguish
     /// it from another metric.
     pub(crate) fn label(&self, metric: usize) -> String {

@@ -352,7 +352,7 @@ impl<'a> PassFacts<'a> {
                 .decision
                 .replicas_before()
                 .map_or_else(no_scale, Fact::count),
-            PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
+            PassField::Min => Fact::count(spec.min()),
             PassField::Max => Fact::count(spec.max_replicas),
             PassField::Recommended => match (self.unread(), self.decision.proposal) {
                 (Some(unread), _) => unread,

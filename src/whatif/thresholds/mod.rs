@@ -500,7 +500,7 @@ fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let (min, max) = (spec.min(), spec.max_replicas);
     let bounded = |replicas: i32| replicas.min(max).max(min);
     if let Some(&CombineStep {
         highest,

@@ -349,7 +349,7 @@ impl World {
     /// Whether the next pass, and so every later one, is the same as this one, and nothing holds its proposal.
     pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
         let spec = &self.snapshot.hpa.spec;
-        let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
+        let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min());
         let disabled = decision.limit().is_some_and(LimitStep::is_disabled);
         let is_held = decision
             .proposal

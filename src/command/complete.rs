@@ -80,9 +80,6 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     let _ = writeln!(text, ":{directive}");
     Answer {
         text,
-        messages: Vec::new(),
-        errors: Vec::new(),
-        exit_code: 0,
         ..Answer::default()
     }
 }

@@ -212,13 +212,14 @@ async fn ask(
     let line = || line(&progress);
     let [usage, state] = wanted.scrapes(seconds);
     let mut first = vec![
-        ("the time between scrapes of usage", usage),
-        ("the time between scrapes of kube-state-metrics", state),
-        ("copies of the HPA", wanted.copies(seconds)),
+        ((), "the time between scrapes of usage", usage),
+        ((), "the time between scrapes of kube-state-metrics", state),
+        ((), "copies of the HPA", wanted.copies(seconds)),
     ];
-    first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
+    let owned = wanted.owned(seconds);
+    first.extend(owned.map(|query| ((), REPLICA_SETS, query)));
     let asked = async {
-        let answered = way.all_at_once(&keyed(&first), end, &progress).await?;
+        let answered = way.all_at_once(&first, end, &progress).await?;
         let answers: Vec<QueryAnswer> = answered.into_iter().map(|(_, answer)| answer).collect();
         let has_own = metrics.len() > stated.len();
         if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
@@ -243,7 +244,7 @@ async fn ask(
         .await?
     };
     let mut load = shown(asked, line, terminal).await?;
-    let queries = first.into_iter().map(|(of, query)| LoadQuery {
+    let queries = first.into_iter().map(|((), of, query)| LoadQuery {
         of: of.to_owned(),
         query,
     });
@@ -337,13 +338,6 @@ async fn nothing(
 
 /// The purpose of the query for ReplicaSets.
 pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
-
-fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> {
-    queries
-        .iter()
-        .map(|(of, query)| ((), *of, query.clone()))
-        .collect()
-}
 
 /// The maximum total length of the names of ReplicaSets in a query: it is part of a URL.
 const MOST_OF_NAMES: usize = 60_000;

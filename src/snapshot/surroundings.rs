@@ -575,7 +575,7 @@ pub enum Replacement {
     Paused,
     /// Once they are deleted manually: `OnDelete`.
     OnDelete,
-    /// In a rolling update, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
+    /// Once they are deleted, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
     ByKind,
     /// In a rolling update, except for the first ones: `partition`.
     AllBut(i32),

@@ -339,6 +339,15 @@ impl MetricSpec {
         )
     }
 
+    /// Whether the controller compares the metric with a share of the requests, which depends on the fields of its
+    /// target.
+    pub(crate) fn is_utilization(&self) -> bool {
+        self.is_resource()
+            && self.target().is_some_and(|target| {
+                target.average_value.is_none() && target.average_utilization.is_some()
+            })
+    }
+
     /// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
     /// same resource.
     pub(crate) fn shares_usage(&self, other: &Self) -> bool {

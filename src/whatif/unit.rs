@@ -67,10 +67,7 @@ pub(super) fn check(
     if !spec.is_resource() {
         return Ok(());
     }
-    let of_request = spec.target().is_some_and(|target| {
-        target.average_value.is_none() && target.average_utilization.is_some()
-    });
-    check_amount(spec.name(), of_request, value, typed)
+    check_amount(spec.name(), spec.is_utilization(), value, typed)
 }
 
 /// Checks that an amount of a resource is unambiguous; a bare number is not if it could also be a percentage

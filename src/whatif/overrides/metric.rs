@@ -154,7 +154,7 @@ impl<'s> Dial<'s> {
             .collect();
         let filled = samples(snapshot, index, &metric.spec).is_empty();
         let mut changed = snapshot.clone();
-        let percent = metric.is_utilization();
+        let percent = metric.spec.is_utilization();
         let nothing = if percent {
             AssumedValue::Share(Ratio::percent(0))
         } else {
@@ -469,19 +469,10 @@ impl Metric {
         Ok(())
     }
 
-    /// Whether the controller compares it with a share of the requests, which depends on the fields of its
-    /// target.
-    fn is_utilization(&self) -> bool {
-        self.spec.is_resource()
-            && self.spec.target().is_some_and(|target| {
-                target.average_value.is_none() && target.average_utilization.is_some()
-            })
-    }
-
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
     /// it can, or if the usage matters.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
-        if !self.is_utilization() {
+        if !self.spec.is_utilization() {
             return None;
         }
         let decision = probe(snapshot, self.index);

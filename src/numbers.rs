@@ -139,10 +139,7 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
         return format!("{}{}", without_zeros(&format!("{scaled:.1}")), UNITS[unit]);
     }
     if exact.ends_with('m') && quantity.milli_value().unsigned_abs() >= 1000 {
-        let milli = i128::from(quantity.milli_value());
-        let sign = if milli < 0 { "-" } else { "" };
-        let (whole, rest) = (milli.abs() / 1000, milli.abs() % 1000);
-        return format!("{sign}{}", without_zeros(&format!("{whole}.{rest:03}")));
+        return decimal(quantity.milli_value(), 3);
     }
     if exact.contains('.') && exact.ends_with('0') {
         return without_zeros(&exact).to_owned();
@@ -155,8 +152,7 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
 pub(crate) fn plain_quantity(amount: &Quantity) -> String {
     let milli = amount.milli_value();
     if milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
-        let sign = if milli < 0 { "-" } else { "" };
-        format!("{sign}{}", without_zeros(&format!("0.{:03}", milli.abs())))
+        decimal(milli, 3)
     } else {
         quantity(amount)
     }
@@ -206,6 +202,16 @@ pub(crate) fn number(f: f64) -> String {
         "-0" => "0".to_owned(),
         text => text.to_owned(),
     }
+}
+
+/// A number of which the last `places` digits are behind the point, without trailing zeros: `-0.5` for -500 with
+/// three places.
+pub(crate) fn decimal(number: i64, places: u32) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    let one = 10_u64.pow(places);
+    let (whole, rest) = (number.unsigned_abs() / one, number.unsigned_abs() % one);
+    let width = places as usize;
+    without_zeros(&format!("{sign}{whole}.{rest:0width$}")).to_owned()
 }
 
 fn without_zeros(decimal: &str) -> &str {

@@ -5,9 +5,10 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{MetricStep, UnreadMetrics};
+use crate::engine::decision::MetricStep;
 use crate::numbers::{age, border};
 pub(crate) use crate::numbers::{count, duration, list, long, number, part, percent, quantity};
+pub(crate) use crate::outlook::lacking;
 use crate::snapshot::surroundings::Surroundings;
 pub(crate) use crate::snapshot::value::{amount_of, value};
 use crate::whatif::overrides::Override;
@@ -58,24 +59,6 @@ pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
     } else {
         format!("{shown} ({} ago)", distance(at, now))
     }
-}
-
-/// Describes the metrics that are unknown here and the reasons, as a clause; `None` if all are known.
-pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
-    let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
-        let labels = metrics.join(", ");
-        match missing {
-            None => format!("you may not read {labels}"),
-            Some(documents) => {
-                format!(
-                    "the {} has no {} for {labels}",
-                    documents.container(),
-                    documents.kind()
-                )
-            }
-        }
-    });
-    (!unread.is_empty()).then(|| Vec::from_iter(clauses).join(", and "))
 }
 
 /// Returns the text for an override: what is assumed, and what was observed or, in a manifest, stated.

@@ -19,11 +19,15 @@ use kubectl_hpa::render::style::{clean, point_at};
 use kubectl_hpa::saved::save::to_json;
 use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::whatif::expect::{Expression, Node, Number, Operand};
+use kubectl_hpa::whatif::expect::{ComparisonOperator, Expression, Node, Number, Operand, Sign};
 use kubectl_hpa::whatif::timeline::Trace;
 use serde_json::{Value, json};
 
+use self::expression::printed;
 use super::{as_text, assert_harmless, assert_told};
+
+#[path = "../../tests/common/expression.rs"]
+mod expression;
 
 /// Two quantities, one per line: each reads back as it prints, and they are ordered and added like
 /// numbers.
@@ -147,10 +151,10 @@ pub fn expression(data: &[u8]) {
     let Some(text) = as_text(data) else { return };
     match Expression::parse(text) {
         Ok(read) => {
-            let printed = read.root.to_string();
-            let back = Expression::parse(&printed);
-            let back = back.unwrap_or_else(|e| panic!("{text:?} prints as {printed:?}: {e:?}"));
-            assert_eq!(back.root, read.root, "{text:?} prints as {printed:?}");
+            let shown = printed(&read.root);
+            let back = Expression::parse(&shown);
+            let back = back.unwrap_or_else(|e| panic!("{text:?} prints as {shown:?}: {e:?}"));
+            assert_eq!(back.root, read.root, "{text:?} prints as {shown:?}");
             for number in numbers(&read.root) {
                 let digits = number.text.strip_suffix('%').unwrap_or(&number.text);
                 let value = Quantity::parse(digits).expect("it was read");

@@ -41,7 +41,7 @@ pub struct Concern {
 pub enum GateCode {
     /// The HPA has been marked for deletion.
     HpaDeleted,
-    /// The target has been marked for deletion, at this time.
+    /// The target has been marked for deletion.
     TargetDeleted,
     /// The scale cannot be read, or its new value would be refused.
     CannotScale,

@@ -31,7 +31,7 @@ pub use named::{Named, NamedRequest, Target, meant_as_type, states_no_type};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use prometheus::{PrometheusArgs, PrometheusServer, RecordedArgs, TimeArgument};
 pub use tips::with_tips;
-pub use typing::Typing;
+pub use typing::{LastWord, Typing};
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
 #[derive(Debug, Parser)]

@@ -9,28 +9,28 @@ use super::ConnectionFlags;
 /// The command line as typed so far.
 #[derive(Debug)]
 pub struct Typing {
-    verb: String,
+    /// The verb; the program's name before there is one.
+    pub verb: String,
     /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
-    /// The possible values of the last word.
-    wanted: LastWord,
-    /// The part of the last word that is complete, such as `limited,` of a list.
-    lead: String,
-    /// The part of the last word to complete.
-    stem: String,
+    /// What the last word may be.
+    pub last: LastWord,
+    /// The part of the last word that is complete, such as `limited,` of a list. It precedes each candidate.
+    pub lead: String,
+    /// The part of the last word to complete, with which candidates must begin.
+    pub stem: String,
 }
 
-/// The possible values of a word.
-#[derive(Debug)]
-enum LastWord {
-    /// One of these, each with its description.
-    Known(Vec<(String, String)>),
-    /// A value of this flag or positional argument.
-    Value {
-        id: String,
-        values: Vec<(String, String)>,
-        is_file: bool,
-    },
+/// What a word may be, according to the definition.
+#[derive(Debug, Default)]
+pub struct LastWord {
+    /// The flag or positional argument whose value is typed, by its name in the definition; `None` for a flag or a
+    /// verb.
+    pub id: Option<String>,
+    /// The candidates of the definition, each with its description.
+    pub values: Vec<(String, String)>,
+    /// Whether it is a file name.
+    pub is_file: bool,
 }
 
 impl Typing {
@@ -74,57 +74,20 @@ impl Typing {
                 Some((flag, Some(value))) => {
                     (value_of(flag), &last[..last.len() - value.len()], value)
                 }
-                _ => (LastWord::Known(flags(command)), "", last),
+                _ => (flags(command), "", last),
             }
         } else if !flags_end && command.has_subcommands() {
-            (LastWord::Known(verbs(command)), "", last)
+            (verbs(command), "", last)
         } else {
-            let value = place.map_or(LastWord::Known(Vec::new()), value_of);
-            (value, "", last)
+            (place.map(value_of).unwrap_or_default(), "", last)
         };
         Self {
             verb: command.get_name().to_owned(),
             before,
-            wanted,
+            last: wanted,
             lead: lead.to_owned(),
             stem: stem.to_owned(),
         }
-    }
-
-    /// Returns the verb; the program's name before there is one.
-    pub fn verb(&self) -> &str {
-        &self.verb
-    }
-
-    /// Returns the flag or positional argument whose value is typed, by its name in the definition.
-    pub fn id(&self) -> Option<&str> {
-        match &self.wanted {
-            LastWord::Known(_) => None,
-            LastWord::Value { id, .. } => Some(id),
-        }
-    }
-
-    /// Whether the value is a file name.
-    pub fn is_file(&self) -> bool {
-        matches!(self.wanted, LastWord::Value { is_file: true, .. })
-    }
-
-    /// Returns the candidates of the definition, each with its description.
-    pub fn known(&self) -> &[(String, String)] {
-        match &self.wanted {
-            LastWord::Known(known) => known,
-            LastWord::Value { values, .. } => values,
-        }
-    }
-
-    /// Returns the part of the last word that precedes each candidate.
-    pub fn lead(&self) -> &str {
-        &self.lead
-    }
-
-    /// Returns the text with which candidates must begin.
-    pub fn stem(&self) -> &str {
-        &self.stem
     }
 
     /// Moves the stem into the lead, up to and including the last of these characters.
@@ -214,14 +177,14 @@ fn value_of(arg: &Arg) -> LastWord {
     );
     let values = arg.get_possible_values();
     let shown = values.iter().filter(|value| !value.is_hide_set());
-    LastWord::Value {
-        id: id(arg),
+    LastWord {
+        id: Some(id(arg)),
         values: shown.map(described).collect(),
         is_file,
     }
 }
 
-fn flags(command: &Command) -> Vec<(String, String)> {
+fn flags(command: &Command) -> LastWord {
     let flags = command
         .get_arguments()
         .filter(|arg| !arg.is_positional() && !arg.is_hide_set());
@@ -236,16 +199,22 @@ fn flags(command: &Command) -> Vec<(String, String)> {
             .chain(short)
             .map(move |form| (form, help.clone()))
     });
-    forms.collect()
+    LastWord {
+        values: forms.collect(),
+        ..LastWord::default()
+    }
 }
 
-fn verbs(command: &Command) -> Vec<(String, String)> {
+fn verbs(command: &Command) -> LastWord {
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let described = verbs.map(|verb| {
         let about = verb.get_about().map(ToString::to_string);
         (verb.get_name().to_owned(), about.unwrap_or_default())
     });
-    described.collect()
+    LastWord {
+        values: described.collect(),
+        ..LastWord::default()
+    }
 }
 
 #[cfg(test)]
@@ -287,7 +256,7 @@ mod tests {
         ] {
             let typing = typing(line);
             assert_eq!(
-                (typing.id(), typing.lead(), typing.stem()),
+                (typing.last.id.as_deref(), &*typing.lead, &*typing.stem),
                 (id, lead, stem),
                 "{line}"
             );
@@ -298,7 +267,8 @@ mod tests {
     fn the_definition_has_candidates() {
         let names = |line: &str| -> Vec<String> {
             typing(line)
-                .known()
+                .last
+                .values
                 .iter()
                 .map(|(name, _)| name.clone())
                 .collect()
@@ -308,8 +278,8 @@ mod tests {
         assert_eq!(names("explain --color "), ["auto", "always", "never"]);
         assert!(names("explain --na").contains(&"--namespace".to_owned()));
         assert!(names("explain -").contains(&"-n".to_owned()));
-        assert!(typing("explain -f ").is_file() && typing("explain --kubeconfig=").is_file());
-        assert!(!typing("explain -n ").is_file());
+        assert!(typing("explain -f ").last.is_file && typing("explain --kubeconfig=").last.is_file);
+        assert!(!typing("explain -n ").last.is_file);
     }
 
     #[test]
@@ -327,8 +297,8 @@ mod tests {
     fn lists_are_completed_at_their_end() {
         let mut typing = typing("predict web --fail-on limited,ma");
         typing.settle(|letter| letter == ',');
-        assert_eq!((typing.lead(), typing.stem()), ("limited,", "ma"));
+        assert_eq!((&*typing.lead, &*typing.stem), ("limited,", "ma"));
         typing.settle(|letter| letter == '=');
-        assert_eq!((typing.lead(), typing.stem()), ("limited,", "ma"));
+        assert_eq!((&*typing.lead, &*typing.stem), ("limited,", "ma"));
     }
 }

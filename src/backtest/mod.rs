@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::memory::Remembered;
 use crate::numbers::duration;
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Subject};
@@ -108,8 +109,17 @@ pub struct NamedSpec {
     pub name: String,
     /// The spec, with all other assumptions.
     pub assumptions: Assumptions,
-    /// The manifest that it comes from, if it comes from one.
-    pub manifest: Option<ManifestPlace>,
+}
+
+impl NamedSpec {
+    /// Returns the place of the manifest that it takes for an HPA, if it takes one from a file.
+    pub fn manifest(&self, hpa: &Hpa) -> Option<ManifestPlace> {
+        let (file, line) = self.assumptions.candidate()?.place(hpa)?;
+        Some(ManifestPlace {
+            file: file.to_owned(),
+            line: u64::try_from(line).ok()?,
+        })
+    }
 }
 
 /// A run that is ready to be played.
@@ -318,7 +328,7 @@ impl Plan {
             .flatten();
         Ok(Some(CandidateRun {
             run: prepared.into_run(&candidate.name, played),
-            manifest: candidate.manifest.clone(),
+            manifest: candidate.manifest(&self.observed.snapshot.hpa),
             parted,
             stretches,
         }))

@@ -7,7 +7,7 @@ use super::Plan;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::args::Overrides;
 use crate::error::Error;
-use crate::numbers::duration;
+use crate::numbers::{decimal, duration};
 use crate::pass::Pass;
 use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
@@ -35,9 +35,8 @@ pub struct Axis {
 pub struct Search {
     /// The fields.
     pub axes: Vec<Axis>,
-    /// The assumptions of every combination, and as they were typed.
+    /// The assumptions of every combination.
     every: Assumptions,
-    typed: Overrides,
     /// The time at which the pods are changed; `None` if from the first pass on.
     at: Option<SignedDuration>,
     first: Assumptions,
@@ -153,7 +152,7 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
             // Fields that are numbers do not take 1k for 1000.
             0 if first.format() != Format::BinarySI => format!("{}{unit}", milli / 1000),
             // As it was typed: 0.15, not 150m.
-            _ if is_decimal => format!("{}{unit}", decimal(milli)),
+            _ if is_decimal => format!("{}{unit}", decimal(milli, 3)),
             _ => format!("{}{unit}", Quantity::from_milli(milli, first.format())),
         });
     }
@@ -169,12 +168,6 @@ fn number(text: &str) -> Result<(Quantity, bool), String> {
     let quantity = Quantity::parse(digits)
         .map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
     Ok((quantity, is_percent))
-}
-
-/// Thousandths as a decimal number.
-fn decimal(milli: i64) -> String {
-    let text = format!("{}.{:03}", milli / 1000, milli % 1000);
-    text.trim_end_matches('0').to_owned()
 }
 
 impl Search {
@@ -223,7 +216,6 @@ impl Search {
             axes,
             first: every.clone(),
             every,
-            typed: typed.clone(),
             at,
         };
         // A setting that is invalid in one combination is invalid in all of them.
@@ -236,28 +228,13 @@ impl Search {
 
     /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
     fn base(&self) -> Vec<String> {
-        let Overrides {
-            min,
-            max,
-            targets,
-            fields,
-            requests,
-            ..
-        } = &self.typed;
-        let mut base = Vec::new();
-        let manifest = self.every.candidate();
-        base.extend(manifest.map(|manifest| format!("--hpa {}", manifest.origin())));
-        base.extend(min.map(|min| format!("--min {min}")));
-        base.extend(max.map(|max| format!("--max {max}")));
-        base.extend(targets.iter().map(|target| format!("--target {target}")));
-        base.extend(fields.iter().map(|field| format!("--set {field}")));
-        base.extend(
-            requests
-                .iter()
-                .map(|request| format!("--request {request}")),
-        );
-        base.extend(self.at.map(|at| format!("--at {}", duration(at))));
-        base
+        let candidate = self.every.candidate().into_iter();
+        let manifest = candidate.map(|own| format!("--hpa {}", own.origin()));
+        let at = self.at.map(|at| format!("--at {}", duration(at)));
+        manifest
+            .chain(self.every.of_candidate())
+            .chain(at)
+            .collect()
     }
 
     /// The assumptions of the first combination.
@@ -456,6 +433,7 @@ mod tests {
             ("target.cpu=100m..300m:100m", "100m 200m 300m"),
             ("max=9..11", "9 10 11"),
             ("max=3..3", "3"),
+            ("min=-1.5..1.5:1.5", "-1.5 0 1.5"),
             (
                 "behavior.scaleDown.stabilizationWindowSeconds=500..1500:500",
                 "500 1000 1500",

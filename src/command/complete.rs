@@ -15,7 +15,7 @@ use super::named;
 use crate::apiserver::convert::hpa_from_json;
 use crate::args::{ConnectionFlags, ControllerArgs, Named, NamedRequest, Typing};
 use crate::cluster::fetch::complete as fetch;
-use crate::cluster::{self, Environment, connect};
+use crate::cluster::{self, Environment, Session, connect};
 use crate::findings::Code;
 use crate::findings::watched::Watched;
 use crate::render::style::clean;
@@ -46,14 +46,14 @@ type Candidate = (String, String);
 pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     command.build();
     let mut typing = Typing::read(&command, words);
-    match typing.id() {
+    match typing.last.id.as_deref() {
         Some("names") => typing.settle(|letter| letter == '/'),
         Some("fail_on" | "ignore" | "feature_gates") => typing.settle(|letter| letter == ','),
         Some("pods") => typing.settle(|letter| letter == ':'),
         Some("expect") => typing.settle(|letter| letter == ' ' || letter == '('),
         _ => {}
     }
-    let is_file = typing.is_file();
+    let is_file = typing.last.is_file;
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let candidates = candidates(&typing);
@@ -65,7 +65,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     if let Ok((typing, candidates)) = receiver.recv_timeout(END) {
         let fit = candidates
             .iter()
-            .filter(|(name, _)| name.starts_with(typing.stem()));
+            .filter(|(name, _)| name.starts_with(&typing.stem));
         // A name that must be escaped to be shown cannot be typed either.
         for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
             if name.ends_with(['=', ':', '.']) {
@@ -74,22 +74,19 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
             let about = clean(about.lines().next().unwrap_or_default(), false);
             let tab = if about.is_empty() { "" } else { "\t" };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}{name}{tab}{about}", typing.lead());
+            let _ = writeln!(text, "{}{name}{tab}{about}", typing.lead);
         }
     }
     let _ = writeln!(text, ":{directive}");
     Answer {
         text,
-        messages: Vec::new(),
-        errors: Vec::new(),
-        exit_code: 0,
         ..Answer::default()
     }
 }
 
 fn candidates(typing: &Typing) -> Vec<Candidate> {
-    let mut known = typing.known().to_vec();
-    let more = match typing.id() {
+    let mut known = typing.last.values.clone();
+    let more = match typing.last.id.as_deref() {
         Some("names") => names(typing),
         Some("namespace") => namespaces(typing),
         Some("context") => named(typing).contexts.into_iter().map(plain).collect(),
@@ -111,7 +108,7 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
                 .flat_map(|name| resources(&format!("{name}=")));
             resources("").into_iter().chain(own).collect()
         }
-        Some("pods") if typing.lead().is_empty() => pods(typing)
+        Some("pods") if typing.lead.is_empty() => pods(typing)
             .into_iter()
             .map(|pod| plain(format!("{}:", pod.name)))
             .collect(),
@@ -166,31 +163,16 @@ fn described(hpa: &Hpa) -> Candidate {
     (hpa.name.clone(), about)
 }
 
-/// The query to a cluster.
-enum Asked {
-    Namespaces,
-    Hpas,
-    /// The HPA that the line refers to.
-    Hpa(Options),
-    /// The pods of its target.
-    Pods(Options),
-}
-
-/// The cluster's answer; empty if there was no response.
-#[derive(Default)]
-struct Reply {
-    namespaces: Vec<String>,
-    pods: Vec<Shared<Pod>>,
-    hpas: Vec<Hpa>,
-}
-
-/// Queries the cluster, without any message.
-fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
+/// Asks the cluster, without any message; the answer is empty if there was no response.
+fn ask<T: Default>(
+    flags: &ConnectionFlags,
+    question: impl AsyncFnOnce(&Session) -> Option<T>,
+) -> T {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
     else {
-        return Reply::default();
+        return T::default();
     };
     let environment = Environment {
         silent: true,
@@ -198,23 +180,7 @@ fn ask(flags: &ConnectionFlags, question: &Asked) -> Reply {
     };
     let answer = async {
         let session = connect(flags, &environment).await.ok()?;
-        let mut found = Reply::default();
-        match question {
-            Asked::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
-            Asked::Hpas => {
-                let listed = fetch::hpas(&session).await.ok()?;
-                found.hpas = listed.readable().cloned().collect();
-            }
-            Asked::Hpa(options) => {
-                let name = named::name(&session, options).await.ok()?;
-                found.hpas = vec![fetch::hpa(&session, &name).await?];
-            }
-            Asked::Pods(options) => {
-                let name = named::name(&session, options).await.ok()?;
-                found.pods = fetch::pods(&session, &name).await?;
-            }
-        }
-        Some(found)
+        question(&session).await
     };
     let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
     // A name may still be looked up.
@@ -256,18 +222,21 @@ fn request(typing: &Typing, word: Option<&str>) -> Option<NamedRequest> {
 /// Returns the possible names: of HPAs, or of the targets of the stated type.
 fn names(typing: &Typing) -> Vec<Candidate> {
     // Any name shows its type and namespace.
-    let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {
+    let Some(request) = request(typing, Some(&format!("{}x", typing.lead))) else {
         return Vec::new();
     };
     let Some(last) = request.named.last() else {
         return Vec::new();
     };
-    if typing.verb() != "explain" && request.named.len() > 1 {
+    if typing.verb != "explain" && request.named.len() > 1 {
         return Vec::new();
     }
     let hpas = match read(typing) {
         Some(objects) => decoded(&objects, request.connection.namespace.as_deref()),
-        None => ask(&request.connection, &Asked::Hpas).hpas,
+        None => ask(&request.connection, async |session| {
+            let listed = fetch::hpas(session).await.ok()?;
+            Some(listed.readable().cloned().collect())
+        }),
     };
     let mut candidates: Vec<Candidate> = match last {
         Named::Hpa(_) => hpas.iter().map(described).collect(),
@@ -287,7 +256,7 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     };
     candidates.dedup_by(|a, b| a.0 == b.0);
     let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
-    candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead())));
+    candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead)));
     candidates
 }
 
@@ -303,9 +272,14 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => typing
-            .connection()
-            .map_or_else(Vec::new, |flags| ask(&flags, &Asked::Namespaces).namespaces),
+        None => {
+            let Some(flags) = typing.connection() else {
+                return Vec::new();
+            };
+            ask(&flags, async |session| {
+                fetch::namespaces(session).await.ok()
+            })
+        }
     };
     names.into_iter().map(plain).collect()
 }
@@ -337,9 +311,10 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     };
     let hpa = match read(typing) {
         Some(objects) => meant(&objects, &request),
-        None => ask(&request.connection, &Asked::Hpa(options(&request)))
-            .hpas
-            .pop(),
+        None => ask(&request.connection, async |session| {
+            let name = named::name(session, &options(&request)).await.ok()?;
+            Some(fetch::hpa(session, &name).await)
+        }),
     };
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
@@ -378,7 +353,7 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut needs_others = false;
     for metric in &metrics {
-        if Some(metric.name()) != typing.id() {
+        if Some(metric.name()) != typing.last.id.as_deref() {
             continue;
         }
         match metric.container() {
@@ -423,14 +398,17 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
             });
             pods
         }
-        None => ask(&request.connection, &Asked::Pods(options(&request))).pods,
+        None => ask(&request.connection, async |session| {
+            let name = named::name(session, &options(&request)).await.ok()?;
+            fetch::pods(session, &name).await
+        }),
     }
 }
 
 /// Returns the fields of expectations; those of metrics and runs only once it is clear that one is wanted.
 fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
-    let stem = typing.stem();
+    let stem = &typing.stem;
     let metrics = if stem.starts_with(METRIC) {
         metrics(typing)
     } else {

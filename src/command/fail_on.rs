@@ -101,9 +101,9 @@ impl FindingsWatch {
         self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
             let lasts = !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts));
-            let codes = found.into_iter().map(Code::as_str).collect();
+            let codes: Vec<&str> = found.into_iter().map(Code::as_str).collect();
             let of_metrics = watched.is_of_metrics();
-            Expectation::not_found(watched.as_str(), codes, lasts, of_metrics, facts)
+            Expectation::not_found(watched.as_str(), &codes, lasts, of_metrics, facts)
         })
     }
 

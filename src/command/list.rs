@@ -269,21 +269,10 @@ impl<'a> ListCommand<'a> {
         let hint = without_target.and_then(|it| it.hint);
         let keeps =
             args.save.is_some() || args.output == Some(Output::Yaml) || pass.result.is_err();
-        let Listed {
-            namespace,
-            name,
-            reference,
-            ..
-        } = explained;
         let pass = if keeps {
             pass.and_then(|pass| Ok(Some(pass)))
         } else {
-            Listed {
-                namespace,
-                name,
-                reference,
-                result: Ok(None),
-            }
+            pass.with(Ok(None))
         };
         Ok(ListedHpa {
             text,
@@ -479,23 +468,11 @@ struct ListedHpa {
 impl ListedHpa {
     /// Returns the pass of the HPA, or the reason why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
-        let Listed {
-            namespace,
-            name,
-            reference,
-            result,
-        } = &self.pass;
-        let result = match result {
+        let result = match &self.pass.result {
             Ok(pass) => Ok(pass.as_ref()?),
             Err(e) => Err(e.clone()),
         };
-        let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
-        Some(Listed {
-            namespace,
-            name,
-            reference,
-            result,
-        })
+        Some(self.pass.with(result))
     }
 }
 
@@ -504,23 +481,10 @@ fn explanation<'p, P: Borrow<Pass>>(
     pass: &'p Listed<P>,
     watch: &FindingsWatch,
 ) -> Listed<Explanation<'p>> {
-    let Listed {
-        namespace,
-        name,
-        reference,
-        result,
-    } = pass;
-    let result = match result {
-        Ok(pass) => Ok(Explanation::ignoring(pass.borrow(), &watch.ignored)),
+    pass.with(match &pass.result {
+        Ok(own) => Ok(Explanation::ignoring(own.borrow(), &watch.ignored)),
         Err(e) => Err(e.clone()),
-    };
-    let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
-    Listed {
-        namespace,
-        name,
-        reference,
-        result,
-    }
+    })
 }
 
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.

@@ -9,7 +9,7 @@ use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
 use crate::cluster::prometheus::{Prometheus, QueryProgress, connect};
 use crate::cluster::{Environment, Session};
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::keda;
 use crate::prometheus::answer::QueryAnswer;
 use crate::prometheus::grid::Grid;
@@ -212,13 +212,14 @@ async fn ask(
     let line = || line(&progress);
     let [usage, state] = wanted.scrapes(seconds);
     let mut first = vec![
-        ("the time between scrapes of usage", usage),
-        ("the time between scrapes of kube-state-metrics", state),
-        ("copies of the HPA", wanted.copies(seconds)),
+        ((), "the time between scrapes of usage", usage),
+        ((), "the time between scrapes of kube-state-metrics", state),
+        ((), "copies of the HPA", wanted.copies(seconds)),
     ];
-    first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
+    let owned = wanted.owned(seconds);
+    first.extend(owned.map(|query| ((), REPLICA_SETS, query)));
     let asked = async {
-        let answered = way.all_at_once(&keyed(&first), end, &progress).await?;
+        let answered = way.all_at_once(&first, end, &progress).await?;
         let answers: Vec<QueryAnswer> = answered.into_iter().map(|(_, answer)| answer).collect();
         let has_own = metrics.len() > stated.len();
         if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
@@ -243,7 +244,7 @@ async fn ask(
         .await?
     };
     let mut load = shown(asked, line, terminal).await?;
-    let queries = first.into_iter().map(|(of, query)| LoadQuery {
+    let queries = first.into_iter().map(|((), of, query)| LoadQuery {
         of: of.to_owned(),
         query,
     });
@@ -325,10 +326,11 @@ async fn nothing(
         format!("the HPA {name} and its pods in the namespace {namespace}{with}")
     };
     let hint = match (any.series.is_empty(), wanted.matching) {
-        (true, "") => {
+        (true, "") => &format!(
             "check the server and the time; the label namespace has to be the pod's \
-             (honorLabels: true), see docs/prometheus.md"
-        }
+             (honorLabels: true), see {}",
+            docs("prometheus.md")
+        ),
         (false, "") => "check the name of the HPA and the time; -v 1 prints the queries",
         _ => "check its label and its value; without it, all series count",
     };
@@ -337,13 +339,6 @@ async fn nothing(
 
 /// The purpose of the query for ReplicaSets.
 pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
-
-fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> {
-    queries
-        .iter()
-        .map(|(of, query)| ((), *of, query.clone()))
-        .collect()
-}
 
 /// The maximum total length of the names of ReplicaSets in a query: it is part of a URL.
 const MOST_OF_NAMES: usize = 60_000;
@@ -411,7 +406,7 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
         if metrics
             .iter()
-            .all(|other| other.id() != spec.id() && !share_usage(spec, other))
+            .all(|other| other.id() != spec.id() && !spec.shares_usage(other))
         {
             metrics.push(spec.clone());
         }
@@ -486,15 +481,6 @@ pub(super) fn stated(
 
 /// The number of `=` that are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
-
-/// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
-/// same resource.
-fn share_usage(spec: &MetricSpec, other: &MetricSpec) -> bool {
-    spec.is_resource()
-        && other.is_resource()
-        && spec.name() == other.name()
-        && spec.container().is_some() != other.container().is_some()
-}
 
 /// Reads a header whose value is in a file.
 fn header(text: &str) -> Result<(HeaderName, Secret), Error> {

@@ -251,10 +251,8 @@ pub struct Terminal {
     pub width: Option<usize>,
     /// Whether the terminal shows only ASCII.
     pub ascii: bool,
-    /// The columns of standard error; `None` if it is not a terminal.
+    /// The columns of standard error if it is a terminal, on which a line can be rewritten.
     pub messages: Option<usize>,
-    /// Whether standard error is a terminal as well, on which a line can be rewritten.
-    pub rewrites: bool,
     /// Writes to standard error until the answer is ready; `None` if no one waits.
     pub tell: Option<fn(&str)>,
     /// Writes part of the answer before the rest is ready, on any thread; returns false if the output is
@@ -279,13 +277,11 @@ impl Terminal {
         });
         let width = std::io::stdout().is_terminal().then(columns);
         let messages = std::io::stderr().is_terminal().then(columns);
-        let rewrites = messages.is_some();
-        let asks = rewrites && std::io::stdin().is_terminal();
+        let asks = messages.is_some() && std::io::stdin().is_terminal();
         Self {
             width,
             messages,
             ascii,
-            rewrites,
             asks,
             ..Self::default()
         }

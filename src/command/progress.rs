@@ -33,7 +33,7 @@ pub(super) async fn shown<T>(
         pin!(pause);
         match select(work.as_mut(), pause).await {
             Either::Left((done, _)) => return done,
-            Either::Right(_) if terminal.rewrites => {
+            Either::Right(_) if terminal.messages.is_some() => {
                 shown.rewrite(&line());
                 wait = BETWEEN;
             }
@@ -95,10 +95,10 @@ mod tests {
     }
 
     /// What is shown while something takes this long.
-    fn told(took: Duration, rewrites: bool) -> Vec<String> {
+    fn told(took: Duration, messages: Option<usize>) -> Vec<String> {
         let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
         let terminal = Terminal {
-            rewrites,
+            messages,
             tell: Some(tell),
             ..Terminal::default()
         };
@@ -114,15 +114,15 @@ mod tests {
 
     #[test]
     fn only_what_takes_long_is_shown_and_nothing_of_it_stays_on_a_terminal() {
-        assert_eq!(told(Duration::from_millis(300), true), [""; 0]);
-        let lines = told(Duration::from_millis(1500), true);
+        assert_eq!(told(Duration::from_millis(300), Some(80)), [""; 0]);
+        let lines = told(Duration::from_millis(1500), Some(80));
         let [states @ .., end] = &lines[..] else {
             panic!("nothing was told")
         };
         assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
         assert_eq!(end, "\r                  \r");
         assert_eq!(
-            told(Duration::from_millis(1500), false),
+            told(Duration::from_millis(1500), None),
             ["listing the HPAs\n"]
         );
     }

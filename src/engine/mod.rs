@@ -157,7 +157,7 @@ impl<'s> Reconciliation<'s> {
         Self {
             snapshot,
             rules,
-            min: snapshot.hpa.spec.min_replicas.unwrap_or(1),
+            min: snapshot.hpa.spec.min(),
             max: snapshot.hpa.spec.max_replicas,
             memory,
             outcome: Draft {

@@ -109,7 +109,7 @@ fn any_changes(
             direction,
             version,
             current,
-            min: spec.min_replicas.unwrap_or(1),
+            min: spec.min(),
             max: spec.max_replicas,
         };
         for wish in [i64::from, |limit: i32| -i64::from(limit)] {

@@ -11,7 +11,7 @@ pub use ahead::longest_wait;
 
 use crate::apimachinery::json::time;
 use crate::engine;
-use crate::engine::decision::{Decision, Step};
+use crate::engine::decision::{Decision, Step, UnreadMetrics};
 use crate::engine::rules::Rules;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
@@ -168,6 +168,24 @@ pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
         .map(|it| it.max(0));
     let first = all.next()?;
     Some(all.fold(Bounds::exactly(first), Bounds::with))
+}
+
+/// Describes the metrics that are unknown here and the reasons, as a clause; `None` if all are known.
+pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
+    let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
+        let labels = metrics.join(", ");
+        match missing {
+            None => format!("you may not read {labels}"),
+            Some(documents) => {
+                format!(
+                    "the {} has no {} for {labels}",
+                    documents.container(),
+                    documents.kind()
+                )
+            }
+        }
+    });
+    (!unread.is_empty()).then(|| Vec::from_iter(clauses).join(", and "))
 }
 
 /// Returns the pass at the bounds of the uncertainty in the samples of its past.

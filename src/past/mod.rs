@@ -276,11 +276,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
     let millis = at.as_millisecond();
     let of = |samples: &Samples| samples.near(millis).map(|value| value as i32);
     if let Some(min) = of(&history.min) {
-        changed.extend(difference(
-            "minReplicas",
-            &min,
-            &spec.min_replicas.unwrap_or(1),
-        ));
+        changed.extend(difference("minReplicas", &min, &spec.min()));
         if Some(min) != spec.min_replicas.or(Some(1)) {
             spec.min_replicas = Some(min);
         }

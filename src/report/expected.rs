@@ -8,13 +8,10 @@ use serde::{Serialize, Serializer};
 use super::section::{Detail, Part, Section};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::ManifestPlace;
-use crate::engine::decision::Block;
 use crate::numbers;
 use crate::whatif::expect::{
-    Expectation, Fact, Field, FieldValue, Hint, RunField, Truth, UnknownCause, UnknownOperandCause,
-    named,
+    Expectation, Fact, Field, FieldValue, RunField, Truth, UnknownOperandCause, named,
 };
-use crate::words::lacking;
 
 /// The expectations of one spec.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,44 +64,6 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-impl fmt::Display for UnknownCause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Time => "it depends on the time of the pass, which is in doubt",
-            Self::History => "it depends on the controller's history",
-            Self::OpenMetrics => "it depends on metrics that are not known here",
-            Self::Lacking(all) => return f.write_str(&lacking(all).unwrap_or_default()),
-            Self::Stays(block) => match block {
-                Block::NoScale => "the scale of the target cannot be read",
-                Block::AtZero => "the replicas stay only because scaling is disabled at 0",
-                Block::Selector => {
-                    "the replicas stay only because the target's selector is unusable"
-                }
-                Block::SharedPods => {
-                    "the replicas stay only because other HPAs select the same pods"
-                }
-                Block::Metrics => "the replicas stay only because metrics fail",
-                Block::NotWritten => "the replicas stay only because the scale cannot be written",
-            },
-            Self::NoAnswer => "no pass of the run has an answer",
-            Self::NeverDecided => "metrics decide no pass of the run",
-            Self::Unanswered { unanswered, passes } => {
-                return write!(f, "{unanswered} of {passes} passes have no answer");
-            }
-            Self::LastUnanswered => "the last pass has no answer",
-            Self::MetricsIgnored => "the pass ignores the metrics",
-            Self::Undecided => "the metrics do not decide",
-            Self::EndsEarlier => "the pass ends earlier",
-            Self::InputLacks(error) | Self::NoMetric(error) | Self::MetricFailed(error) => error,
-            Self::OverNoReplicas => "it is an average over no replicas",
-            Self::NotComputed => "the controller does not compute it",
-            Self::NoSampleTime(metric) => {
-                return write!(f, "nothing says when {metric} was measured");
-            }
-        })
-    }
-}
-
 impl fmt::Display for Fact {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,24 +113,6 @@ impl fmt::Display for FieldValue {
     }
 }
 
-impl fmt::Display for Hint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::History(window) => {
-                let window = numbers::duration(*window);
-                write!(
-                    f,
-                    "use --history none, or --observe {window} in a cluster, to resolve this"
-                )
-            }
-            Self::Now(time) => write!(f, "use --now {} to resolve this", SecondsTime(*time)),
-            Self::MayHide(unknown) => unknown.fmt(f),
-            Self::Found(codes) => write!(f, "found: {}", codes.join(", ")),
-            Self::Tried(text) => f.write_str(text),
-        }
-    }
-}
-
 /// Returns why a comparison has no answer, if its fields do not show that themselves.
 fn reason(lack: UnknownOperandCause) -> Option<&'static str> {
     match lack {
@@ -216,7 +157,7 @@ impl Expectation {
     fn with_reasons(&self, values: String) -> String {
         let lack = self.lack.and_then(reason).map(str::to_owned);
         let values = Some(values).filter(|values| !values.is_empty());
-        [values, lack, self.hint.as_ref().map(Hint::to_string)]
+        [values, lack, self.hint.clone()]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -238,7 +179,7 @@ impl Serialize for Expectation {
             map.serialize_entry("unknown", why)?;
         }
         if let Some(hint) = &self.hint {
-            map.serialize_entry("hint", &hint.to_string())?;
+            map.serialize_entry("hint", hint)?;
         }
         map.end()
     }
@@ -287,7 +228,7 @@ fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
         }
         Fact::Unknown(why) => {
             map.serialize_entry("value", &None::<i64>)?;
-            map.serialize_entry("unknown", &why.to_string())
+            map.serialize_entry("unknown", why)
         }
     }
 }

@@ -159,7 +159,7 @@ pub fn row(listed: &Listed<Explanation<'_>>, wide: bool) -> Row {
                 let spec = explanation.hpa.spec;
                 let proposal = explanation.proposal.map(|replicas| replicas.to_string());
                 row.extend([
-                    spec.min_replicas.unwrap_or(1).to_string(),
+                    spec.min().to_string(),
                     spec.max_replicas.to_string(),
                     proposal.unwrap_or_default(),
                     explanation.winner().unwrap_or_default(),

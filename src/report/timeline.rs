@@ -50,7 +50,7 @@ impl<'a> Played<'a> {
                 .iter()
                 .map(|own| own.label(&spec.metrics))
                 .collect(),
-            bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
+            bounds: (spec.min(), spec.max_replicas),
             initialization: snapshot.controller.cpu_initialization_period,
         }
     }

@@ -400,7 +400,7 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
     let replicas = if states_replicas {
         String::new()
     } else {
-        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
         format!(" --replicas {}", 3.min(max).max(min))
     };
     let values = value_flags(&hpa.spec.metrics, hpa);

@@ -129,6 +129,11 @@ pub struct HpaSpec {
 }
 
 impl HpaSpec {
+    /// Returns the lower limit; it is 1 by default.
+    pub(crate) fn min(&self) -> i32 {
+        self.min_replicas.unwrap_or(1)
+    }
+
     /// Returns the label of a metric; it includes the type and selector only if they are needed to distinguish
     /// it from another metric.
     pub(crate) fn label(&self, metric: usize) -> String {
@@ -332,6 +337,24 @@ impl MetricSpec {
             self.source(),
             MetricSource::Resource(_) | MetricSource::ContainerResource(_)
         )
+    }
+
+    /// Whether the controller compares the metric with a share of the requests, which depends on the fields of its
+    /// target.
+    pub(crate) fn is_utilization(&self) -> bool {
+        self.is_resource()
+            && self.target().is_some_and(|target| {
+                target.average_value.is_none() && target.average_utilization.is_some()
+            })
+    }
+
+    /// Whether one of the two metrics is the pods' usage of a resource, and the other their containers' usage of the
+    /// same resource.
+    pub(crate) fn shares_usage(&self, other: &Self) -> bool {
+        self.is_resource()
+            && other.is_resource()
+            && self.name() == other.name()
+            && self.container().is_some() != other.container().is_some()
     }
 
     /// Whether the metric has one value for the whole workload rather than one for each pod.

@@ -391,6 +391,16 @@ impl<T> Listed<T> {
         }
     }
 
+    /// Returns another result of the same HPA.
+    pub fn with<U>(&self, result: Result<U, Error>) -> Listed<U> {
+        Listed {
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+            reference: self.reference.clone(),
+            result,
+        }
+    }
+
     /// Applies a function to the result of the same HPA.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Result<U, Error>) -> Listed<U> {
         let Self {

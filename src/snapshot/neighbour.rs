@@ -35,7 +35,7 @@ impl OtherHpa {
     /// ambiguity check: the target is within the bounds.
     pub fn is_stored(&self) -> bool {
         let Self { hpa, scale } = self;
-        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+        let bounds = hpa.spec.min()..=hpa.spec.max_replicas;
         scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas)
     }
 }

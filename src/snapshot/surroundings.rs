@@ -575,7 +575,7 @@ pub enum Replacement {
     Paused,
     /// Once they are deleted manually: `OnDelete`.
     OnDelete,
-    /// In a rolling update, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
+    /// Once they are deleted, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
     ByKind,
     /// In a rolling update, except for the first ones: `partition`.
     AllBut(i32),
@@ -926,10 +926,7 @@ impl ScaledObject {
     pub(crate) fn withheld_bound(&self, field: &str, hpa: &HpaSpec) -> Option<i32> {
         let (stated, own) = match field {
             "maxReplicas" => (self.spec.max_replica_count?, hpa.max_replicas),
-            _ => (
-                self.spec.min_replica_count?.max(1),
-                hpa.min_replicas.unwrap_or(1),
-            ),
+            _ => (self.spec.min_replica_count?.max(1), hpa.min()),
         };
         (stated != own && self.paused_by().is_none()).then_some(stated)
     }

@@ -2,6 +2,7 @@
 //! for cores, so if the target is a utilization it is neither: the error says how to write each.
 
 use crate::apimachinery::quantity::Amount;
+use crate::numbers::decimal;
 use crate::snapshot::hpa::MetricSpec;
 
 /// A KiB in thousandths of a byte.
@@ -52,18 +53,6 @@ pub(super) fn example(resource: &str) -> &'static str {
     }
 }
 
-/// A number without an exponent, with the number of digits after the point.
-fn decimal(number: i64, places: u32) -> String {
-    let one = 10_i64.pow(places);
-    let text = format!(
-        "{}.{:0width$}",
-        number / one,
-        number % one,
-        width = places as usize
-    );
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// Checks that a value typed for a metric or its target is unambiguous. `typed` inserts an alternative in
 /// place of the value, as it would be typed.
 ///
@@ -78,10 +67,7 @@ pub(super) fn check(
     if !spec.is_resource() {
         return Ok(());
     }
-    let of_request = spec.target().is_some_and(|target| {
-        target.average_value.is_none() && target.average_utilization.is_some()
-    });
-    check_amount(spec.name(), of_request, value, typed)
+    check_amount(spec.name(), spec.is_utilization(), value, typed)
 }
 
 /// Checks that an amount of a resource is unambiguous; a bare number is not if it could also be a percentage
@@ -228,6 +214,15 @@ mod tests {
                 Some(ambiguous(
                     "cpu",
                     "10% of the request is <10%>, 10 cores is <10000m>",
+                )),
+            ),
+            (
+                "cpu",
+                percent,
+                "-0.5",
+                Some(ambiguous(
+                    "cpu",
+                    "-0.5% of the request is <-0.5%>, -0.5 cores is <-500m>",
                 )),
             ),
             ("cpu", amount, "80", None),

@@ -243,7 +243,6 @@ fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Back
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
-        manifest: None,
     };
     Ok(plan(input, loads).run(&assumptions, &[candidate])?.unwrap())
 }
@@ -335,7 +334,6 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
         let candidate = NamedSpec {
             name: "c".to_owned(),
             assumptions: assumptions.clone(),
-            manifest: None,
         };
         let played = plan.run(&assumptions, &[candidate]).unwrap().unwrap();
         assert_eq!(played.candidates[0].stretches.all.len(), 0, "{flags:?}");
@@ -371,7 +369,6 @@ fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
-        manifest: None,
     };
     let plan = plan.with_rollout(Some(SignedDuration::from_secs(at)));
     plan.run(&assumptions, &[candidate]).unwrap().unwrap()

@@ -959,7 +959,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         truth: Truth::False,
         values: vec![expect::FieldValue {
             field,
-            fact: Fact::Unknown(expect::UnknownCause::MetricFailed(say())),
+            fact: Fact::Unknown(say().into()),
             moment: None,
         }],
         is_plain: true,

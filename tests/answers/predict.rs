@@ -607,6 +607,18 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
     }
 }
 
+/// Each pod is looked at a few times, however many are chosen: this takes minutes if each one is searched for.
+#[test]
+fn half_of_many_pods_are_put_in_a_state_at_once() {
+    let input = web();
+    let flags = ["--replicas=60000", "--missing=20000", "--pending=10000"].map(str::to_owned);
+    let assumptions = assume(&flags).expect("assumptions");
+    let (Input { snapshot, .. }, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
+    let pending = snapshot.pods.iter();
+    let pending = pending.filter(|pod| pod.phase == Phase::Pending).count();
+    assert_eq!((pending, snapshot.pod_metrics.len()), (10_000, 30_000));
+}
+
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
 #[test]
 fn replicas_that_are_assumed_have_no_writer() {

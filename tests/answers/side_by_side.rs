@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Overrides, Validate};
-use kubectl_hpa::backtest::{self, ManifestPlace, NamedSpec, Plan};
+use kubectl_hpa::backtest::{self, NamedSpec, Plan};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::markdown::markdown;
@@ -68,7 +68,6 @@ fn flags(typed: &Overrides) -> NamedSpec {
     NamedSpec {
         name: "candidate".to_owned(),
         assumptions,
-        manifest: None,
     }
 }
 
@@ -83,14 +82,9 @@ fn manifest(file: &str, spec: &Value) -> NamedSpec {
     let candidate = Candidate::find(&objects, &options, file, Validate::Strict).unwrap();
     let mut assumptions = Assumptions::read(&Overrides::default()).unwrap();
     assumptions.replace_hpa(candidate);
-    let place = ManifestPlace {
-        file: file.to_owned(),
-        line: 1,
-    };
     NamedSpec {
         name: file.to_owned(),
         assumptions,
-        manifest: Some(place),
     }
 }
 

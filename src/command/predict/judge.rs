@@ -45,10 +45,10 @@ pub(super) fn judge<'s>(
     let explanation = scenario.watch.explain(pass, rolled_out);
     let totals = simulation.timeline.as_ref().map(|own| &own.totals);
     let (expectations, mut worst) = judgement.of(pass, &explanation, totals);
-    let manifest = baseline.candidates.first();
+    let candidate = scenario.candidates.first();
     let mut judged = vec![Judged {
         candidate: first.and_then(name),
-        manifest: manifest.and_then(|own| own.manifest.clone()),
+        manifest: candidate.and_then(|own| own.manifest(&baseline.pass.input.snapshot.hpa)),
         expectations,
     }];
     let mut findings = vec![explanation.findings.clone()];

@@ -91,8 +91,6 @@ struct Baseline<'s> {
     load: Option<Cow<'s, Load>>,
     /// The options of the run; `None` for the next pass alone.
     timeline: Option<TimelineOptions>,
-    /// The candidates, with the places of their manifests.
-    candidates: Vec<NamedSpec>,
     messages: Vec<String>,
 }
 

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use super::read::{check_not_played, timeline_options};
 use super::{Baseline, Scenario};
-use crate::backtest::{ManifestPlace, NamedSpec};
 use crate::cluster::Session;
 use crate::command::past::narrow;
 use crate::command::state::{ask, pass, read_saved};
@@ -12,7 +11,6 @@ use crate::command::{Terminal, connected, waited};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::objects::Objects;
-use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
@@ -76,13 +74,11 @@ pub(super) fn observe<'s>(
         .iter()
         .flat_map(|load| load.notes.iter().map(|note| Note::new(note.to_string())));
     pass.input.notes.extend(of_load);
-    let candidates = located(&scenario.candidates, &pass.input.snapshot.hpa);
     Ok(Baseline {
         pass,
         as_read,
         load,
         timeline,
-        candidates,
         messages,
     })
 }
@@ -141,19 +137,4 @@ fn wants_run(scenario: &Scenario<'_>) -> bool {
         || !args.timeline.vary.is_empty()
         || !args.overrides.hpa.is_empty()
         || args.recorded.typed().iter().any(|(_, is_typed)| *is_typed)
-}
-
-/// Returns the same candidates with the places of their manifests of an HPA.
-fn located(candidates: &[NamedSpec], hpa: &Hpa) -> Vec<NamedSpec> {
-    let located = candidates.iter().cloned().map(|spec| {
-        let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
-        let manifest = place.and_then(|(file, line)| {
-            Some(ManifestPlace {
-                file: file.to_owned(),
-                line: u64::try_from(line).ok()?,
-            })
-        });
-        NamedSpec { manifest, ..spec }
-    });
-    located.collect()
 }

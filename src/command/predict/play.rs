@@ -20,7 +20,7 @@ pub(super) fn play(
     let played = match &baseline.timeline {
         Some(timeline) => {
             let plan = plan(scenario, baseline, timeline)?;
-            runs(scenario, baseline, &plan, terminal)
+            runs(scenario, &plan, terminal)
         }
         None => next_pass(scenario, &baseline.pass),
     };
@@ -99,14 +99,9 @@ fn next_pass(scenario: &Scenario<'_>, observed: &Pass) -> Result<Simulation, Err
 }
 
 /// Plays the HPA as it is, and any candidates or combinations.
-fn runs(
-    scenario: &Scenario<'_>,
-    baseline: &Baseline<'_>,
-    plan: &Plan,
-    terminal: &Terminal,
-) -> Result<Simulation, Error> {
+fn runs(scenario: &Scenario<'_>, plan: &Plan, terminal: &Terminal) -> Result<Simulation, Error> {
     let begun = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
-    let (search, candidates) = (&scenario.search, &baseline.candidates);
+    let (search, candidates) = (&scenario.search, &scenario.candidates);
     let compares = !candidates.is_empty() || search.is_some() || plan.is_recorded();
     // What only a candidate has may be assumed in a search, too.
     let assumptions = scenario.first();

@@ -287,17 +287,13 @@ fn candidates(manifests: impl Iterator<Item = Candidate>, typed: &Assumptions) -
         let mut assumptions = typed.clone();
         let name = manifest.origin().to_owned();
         assumptions.replace_hpa(manifest);
-        candidates.push((name, assumptions));
+        candidates.push(NamedSpec { name, assumptions });
     }
     if candidates.is_empty() && typed.has_candidate() {
-        candidates.push(("candidate".to_owned(), typed.clone()));
+        candidates.push(NamedSpec {
+            name: "candidate".to_owned(),
+            assumptions: typed.clone(),
+        });
     }
     candidates
-        .into_iter()
-        .map(|(name, assumptions)| NamedSpec {
-            name,
-            assumptions,
-            manifest: None,
-        })
-        .collect()
 }

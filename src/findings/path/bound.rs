@@ -165,7 +165,7 @@ impl About<'_> {
             .spec;
         let bound = match field {
             "maxReplicas" => running.max_replicas,
-            _ => running.min_replicas.unwrap_or(1),
+            _ => running.min(),
         };
         Some(format!("The HPA itself has {field} {bound}."))
     }

@@ -112,7 +112,7 @@ pub(super) fn corrected(
     let decision = case.decision();
     let current = decision.replicas_before()?;
     let spec = &case.snapshot().hpa.spec;
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let (min, max) = (spec.min(), spec.max_replicas);
     let bound = match (decision.path()?, beyond) {
         (Path::AboveMax, Direction::Up) => max,
         (Path::BelowMin, Direction::Down) => min,
@@ -252,7 +252,7 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     if let Some(observed) = &case.pass.input.observed {
         let bound = match beyond {
             Direction::Up => observed.spec.max_replicas,
-            Direction::Down => observed.spec.min_replicas.unwrap_or(1),
+            Direction::Down => observed.spec.min(),
         };
         let allows = if beyond == Direction::Up {
             current <= bound

@@ -50,7 +50,7 @@ impl Kind for Rounding {
             proposal.because,
             Because::RatioTimesReady | Because::RatioTimesFilled | Because::UsageOverTarget
         );
-        let allowed = case.snapshot().hpa.spec.min_replicas.unwrap_or(1);
+        let allowed = case.snapshot().hpa.spec.min();
         if !is_rounded || ratio >= 1.0 || proposal.replicas != current || current <= allowed {
             return None;
         }

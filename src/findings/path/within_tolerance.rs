@@ -51,8 +51,7 @@ impl Kind for WithinTolerance {
         let spec = &case.snapshot().hpa.spec;
         let current = case.decision().replicas_before();
         let borders = Borders::find(case.pass, winner.index);
-        let fewer =
-            current.filter(|it| side == Direction::Down && *it > spec.min_replicas.unwrap_or(1));
+        let fewer = current.filter(|it| side == Direction::Down && *it > spec.min());
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
         // If something is wrong, a small change of a target is not the place to look.
         let is_sound = case.shown().all(|it| it.severity == Severity::Info);

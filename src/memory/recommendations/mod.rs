@@ -229,7 +229,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
         if rescale.time < oldest
             || !is_up
             // From zero, the minimum is applied whatever the metrics propose.
-            || rescale.size <= spec.min_replicas.unwrap_or(1)
+            || rescale.size <= spec.min()
             || known.spec_may_have_changed_since(rescale.time.minus(SECOND))
         {
             continue;
@@ -366,7 +366,7 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
     {
         return None;
     }
-    let (count, min) = (status.current_replicas, spec.min_replicas.unwrap_or(1));
+    let (count, min) = (status.current_replicas, spec.min());
     let (earliest, likely) = if is_limited {
         (changed.minus(SECOND), changed)
     } else {

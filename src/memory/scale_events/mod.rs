@@ -282,11 +282,7 @@ fn starts(known: &Known<'_>, rescale: &Rescale) -> Option<RangeInclusive<i32>> {
     // Only with this condition can there have been none.
     let mut conditions = known.hpa.status.conditions.iter();
     let may_be_none = conditions.any(|condition| condition.type_ == "ScaledToZero");
-    let min = if may_be_none {
-        0
-    } else {
-        spec.min_replicas.unwrap_or(1)
-    };
+    let min = if may_be_none { 0 } else { spec.min() };
     let starts = match rescale.reason {
         // Below the minimum, that is the reason.
         RescaleReason::AboveTarget => min..=rescale.size.checked_sub(1)?,

@@ -195,7 +195,7 @@ impl Lookahead<'_> {
         }
         // A course with more steps than the maximum may go to its end.
         let hpa = &self.snapshot.hpa.spec;
-        let (min, max) = (hpa.min_replicas.unwrap_or(1), hpa.max_replicas);
+        let (min, max) = (hpa.min(), hpa.max_replicas);
         let long = runs.iter().filter(|steps| steps.len() == STEPS);
         let cut = long
             .filter_map(|steps| steps.last())
@@ -251,7 +251,7 @@ impl Lookahead<'_> {
         } = self.snapshot;
         let period = controller.sync_period.max(SignedDuration::from_secs(1));
         let longest = longest_wait(&hpa.spec, controller);
-        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
         let mut current = self.current;
         let mut steps = Vec::new();
         // Whoever states a history may have another clock.

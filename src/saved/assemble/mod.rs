@@ -350,7 +350,7 @@ impl InputHpa<'_> {
             Ok(Ok(scale)) => return Ok((hpa, Cow::Borrowed(scale))),
             Ok(Err(ScaleError::NoReplicas { selector, .. })) => {
                 // Whatever the replicas are, the HPA's own passes bring them inside its bounds, and read the selector.
-                let replicas = hpa.spec.min_replicas.unwrap_or(1);
+                let replicas = hpa.spec.min();
                 return Ok((hpa, Cow::Owned(Scale::new(replicas, selector.as_str()))));
             }
             Ok(Err(ScaleError::Missing(target))) => WhyUnknownSelector::NoTarget(target.clone()),

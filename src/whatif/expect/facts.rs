@@ -2,20 +2,22 @@
 //! controller's history, or on what the controller may read although this program cannot, is a range or
 //! unknown; an unknown value has a cause.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::Hint;
 use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
+use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{
     Block, Decision, Group, MetricResult, MetricStep, Path, Step, UnreadMetric, UnreadMetrics,
 };
 use crate::memory::{Remembered, infer};
-use crate::outlook::{Outlook, Range};
+use crate::numbers::duration;
+use crate::outlook::{Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
-use crate::whatif::timeline::{Stretch, Totals};
+use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::timeline::{Peak, Stretch, Totals};
 use jiff::{SignedDuration, Timestamp};
 
 /// The value of a field.
@@ -47,65 +49,21 @@ pub enum Fact {
         max: SignedDuration,
     },
     /// An unknown value, with the cause.
-    Unknown(UnknownCause),
+    Unknown(Cow<'static, str>),
 }
 
-/// The reason why a field has no value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UnknownCause {
-    /// It depends on the time of the pass, which is in doubt.
-    Time,
-    /// It depends on the controller's history.
-    History,
-    /// The run depends on metrics that are not known here.
-    OpenMetrics,
-    /// These metrics were not read.
-    Lacking(Vec<UnreadMetrics>),
-    /// The input lacks the target or its replicas; the text says which.
-    InputLacks(String),
-    /// The replicas stay because this blocks the pass, which does not show what follows once nothing blocks it.
-    Stays(Block),
-    /// No pass of the run has an answer.
-    NoAnswer,
-    /// Metrics decide no pass of the run.
-    NeverDecided,
-    /// Too many passes of the run have no answer.
-    Unanswered {
-        /// The number of passes without an answer.
-        unanswered: usize,
-        /// The number of passes of the run.
-        passes: usize,
-    },
-    /// The last pass of the run has no answer.
-    LastUnanswered,
-    /// The pass ignores the metrics.
-    MetricsIgnored,
-    /// The metrics do not decide.
-    Undecided,
-    /// The pass ends before the step that would show it.
-    EndsEarlier,
-    /// The spec has no such metric, or several: the message about the name.
-    NoMetric(String),
-    /// The metric fails, with the controller's error.
-    MetricFailed(String),
-    /// It is an average over no replicas.
-    OverNoReplicas,
-    /// The controller does not compute it.
-    NotComputed,
-    /// The samples of the metric of this name have no time.
-    NoSampleTime(String),
-}
-
-impl From<UnknownCause> for Fact {
-    fn from(why: UnknownCause) -> Self {
-        Self::Unknown(why)
-    }
-}
+const HISTORY: &str = "it depends on the controller's history";
+const TIME: &str = "it depends on the time of the pass, which is in doubt";
+const METRICS_IGNORED: &str = "the pass ignores the metrics";
 
 impl Fact {
     fn count(n: impl Into<i64>) -> Self {
         let n = n.into();
         Self::Count { min: n, max: n }
+    }
+
+    fn unknown(why: impl Into<Cow<'static, str>>) -> Self {
+        Self::Unknown(why.into())
     }
 
     fn duration(length: SignedDuration) -> Self {
@@ -161,43 +119,50 @@ impl<'a> RunFacts<'a> {
     fn get(&self, field: RunField) -> Fact {
         let Self { doubts, .. } = self;
         let open = [
-            (doubts.metrics, UnknownCause::OpenMetrics),
-            (doubts.history, UnknownCause::History),
-            (doubts.time, UnknownCause::Time),
+            (
+                doubts.metrics,
+                "it depends on metrics that are not known here",
+            ),
+            (doubts.history, HISTORY),
+            (doubts.time, TIME),
         ];
         if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
-            return why.into();
+            return Fact::unknown(why);
         }
         self.undecided(field)
-            .map_or_else(|| self.total(field), Fact::Unknown)
+            .map_or_else(|| self.total(field).0, Fact::Unknown)
     }
 
     /// Returns why a field says nothing about the spec, if too much of the run is unchanged only because nothing
     /// was measured.
-    fn undecided(&self, field: RunField) -> Option<UnknownCause> {
+    fn undecided(&self, field: RunField) -> Option<Cow<'static, str>> {
         use RunField::{Last, LongestShort, Settled, Short, Unanswered};
         let Self { totals, .. } = self;
         let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
         match field {
             // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
-            _ if unanswered == passes => Some(UnknownCause::NoAnswer),
+            _ if unanswered == passes => Some("no pass of the run has an answer".into()),
             _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
-                Some(UnknownCause::Stays(Block::AtZero))
+                Some(stays(Block::AtZero).into())
             }
-            _ if totals.decided_passes() == 0 => Some(UnknownCause::NeverDecided),
+            _ if totals.decided_passes() == 0 => Some("metrics decide no pass of the run".into()),
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
-                Some(UnknownCause::Unanswered { unanswered, passes })
+                Some(format!("{unanswered} of {passes} passes have no answer").into())
             }
-            Last | Settled if !totals.ends_answered() => Some(UnknownCause::LastUnanswered),
+            Last | Settled if !totals.ends_answered() => Some("the last pass has no answer".into()),
             _ => None,
         }
     }
 
-    fn total(&self, field: RunField) -> Fact {
+    /// Returns a total, and when it was first reached or where its longest stretch begins.
+    fn total(&self, field: RunField) -> (Fact, Option<Timestamp>) {
         let Self { totals, .. } = self;
+        let first = &totals.first;
+        let longest = totals.longest_short();
+        let since = longest.map(|it| it.start);
         let length = |of: Option<Stretch>| of.map_or(SignedDuration::ZERO, |it| it.length);
         match field {
             RunField::ReplicaHours => {
@@ -205,46 +170,40 @@ impl<'a> RunFacts<'a> {
                 let numerator = totals
                     .replica_passes()
                     .saturating_mul(totals.period.as_nanos());
-                Fact::Fraction {
+                let denominator = SignedDuration::from_hours(1).as_nanos();
+                let hours = Fact::Fraction {
                     numerator,
-                    denominator: SignedDuration::from_hours(1).as_nanos(),
-                }
+                    denominator,
+                };
+                (hours, None)
             }
-            RunField::Mean => Fact::Fraction {
-                numerator: totals.replica_passes(),
-                denominator: totals.passes as i128,
-            },
-            RunField::Lowest => Fact::count(totals.lowest),
-            RunField::Highest => Fact::count(totals.highest.replicas),
-            RunField::AtMax => Fact::duration(totals.at_max()),
-            RunField::Short => Fact::Duration {
-                min: totals.short(),
-                max: totals.short_at_most(),
-            },
-            RunField::LongestShort => Fact::Duration {
-                min: length(totals.longest_short()),
-                max: length(totals.longest_short_at_most()),
-            },
-            RunField::Rescales => Fact::count(totals.rescales as i64),
-            RunField::Reversals => Fact::count(totals.reversals as i64),
-            RunField::Unanswered => Fact::duration(totals.unanswered()),
-            RunField::Last => Fact::count(totals.last),
-            RunField::Settled => Fact::Flag(totals.is_settled),
-        }
-    }
-
-    /// Returns when a value was first reached, or where its longest stretch begins.
-    fn moment(&self, field: RunField) -> Option<Timestamp> {
-        let Self { totals, .. } = self;
-        match field {
-            RunField::Lowest => Some(totals.first_lowest()),
-            RunField::Highest => Some(totals.highest.time),
-            RunField::AtMax => totals.first_at_max(),
-            RunField::Short | RunField::LongestShort => totals.longest_short().map(|it| it.start),
-            RunField::Rescales => totals.first_rescale(),
-            RunField::Reversals => totals.first_reversal(),
-            RunField::Unanswered => totals.first_unanswered(),
-            RunField::ReplicaHours | RunField::Mean | RunField::Last | RunField::Settled => None,
+            RunField::Mean => {
+                let mean = Fact::Fraction {
+                    numerator: totals.replica_passes(),
+                    denominator: totals.passes as i128,
+                };
+                (mean, None)
+            }
+            RunField::Lowest => (Fact::count(totals.lowest), Some(first.lowest)),
+            RunField::Highest => {
+                let Peak { replicas, time } = totals.highest;
+                (Fact::count(replicas), Some(time))
+            }
+            RunField::AtMax => (Fact::duration(totals.at_max()), first.at_max),
+            RunField::Short => {
+                let (min, max) = (totals.short(), totals.short_at_most());
+                (Fact::Duration { min, max }, since)
+            }
+            RunField::LongestShort => {
+                let max = length(totals.longest_short_at_most());
+                let min = length(longest);
+                (Fact::Duration { min, max }, since)
+            }
+            RunField::Rescales => (Fact::count(totals.rescales as i64), first.rescale),
+            RunField::Reversals => (Fact::count(totals.reversals as i64), first.reversal),
+            RunField::Unanswered => (Fact::duration(totals.unanswered()), first.unanswered),
+            RunField::Last => (Fact::count(totals.last), None),
+            RunField::Settled => (Fact::Flag(totals.is_settled), None),
         }
     }
 }
@@ -285,8 +244,9 @@ impl<'a> PassFacts<'a> {
     }
 
     /// Returns the hint that settles the time of the pass, if it is one of two.
-    pub(super) fn time_hint(&self) -> Option<Hint> {
-        Some(Hint::Now(self.elsewhen?.input.snapshot.now))
+    pub(super) fn time_hint(&self) -> Option<String> {
+        let now = SecondsTime(self.elsewhen?.input.snapshot.now);
+        Some(format!("use --now {now} to resolve this"))
     }
 
     /// Returns the same facts as if the time were certain.
@@ -308,8 +268,9 @@ impl<'a> PassFacts<'a> {
     }
 
     /// Returns the hint for an answer that depends on the controller's history.
-    pub(super) fn history_hint(&self) -> Hint {
-        Hint::History(infer::window(&self.snapshot.hpa, &self.snapshot.controller))
+    pub(super) fn history_hint(&self) -> String {
+        let window = duration(infer::window(&self.snapshot.hpa, &self.snapshot.controller));
+        format!("use --history none, or --observe {window} in a cluster, to resolve this")
     }
 
     /// Evaluates something on the facts as they would be if the history were known.
@@ -348,14 +309,14 @@ impl<'a> PassFacts<'a> {
                 min: min.min(least),
                 max: max.max(most),
             },
-            _ => UnknownCause::Time.into(),
+            _ => Fact::unknown(TIME),
         }
     }
 
     /// Returns when the value of a field was reached, if that is known.
     pub(super) fn moment(&self, field: &Field) -> Option<Timestamp> {
         match field {
-            Field::Run(of, field) => self.run(*of)?.moment(*field),
+            Field::Run(of, field) => self.run(*of)?.total(*field).1,
             Field::Pass(_) | Field::Metric(..) => None,
         }
     }
@@ -376,7 +337,7 @@ impl<'a> PassFacts<'a> {
             Field::Metric(name, field) => {
                 match find_metric(&self.snapshot.hpa.spec, name, *field) {
                     Ok(index) => self.of_metric(index, *field),
-                    Err((message, _)) => UnknownCause::NoMetric(message).into(),
+                    Err((message, _)) => Fact::unknown(message),
                 }
             }
         }
@@ -391,15 +352,15 @@ impl<'a> PassFacts<'a> {
                 .decision
                 .replicas_before()
                 .map_or_else(no_scale, Fact::count),
-            PassField::Min => Fact::count(spec.min_replicas.unwrap_or(1)),
+            PassField::Min => Fact::count(spec.min()),
             PassField::Max => Fact::count(spec.max_replicas),
             PassField::Recommended => match (self.unread(), self.decision.proposal) {
                 (Some(unread), _) => unread,
                 (None, Some(proposal)) => Fact::count(proposal),
                 (None, None) if self.decision.metrics().next().is_some() => {
-                    UnknownCause::Undecided.into()
+                    Fact::unknown("the metrics do not decide")
                 }
-                (None, None) => UnknownCause::MetricsIgnored.into(),
+                (None, None) => Fact::unknown(METRICS_IGNORED),
             },
             PassField::Failed => self.over_metrics(|metrics| {
                 let failed = |metric: &&MetricStep| metric.is_failed();
@@ -434,13 +395,11 @@ impl<'a> PassFacts<'a> {
 
     fn of_metric(&self, index: usize, field: MetricField) -> Fact {
         let Some(metric) = self.decision.metric(index) else {
-            return UnknownCause::MetricsIgnored.into();
+            return Fact::unknown(METRICS_IGNORED);
         };
         let proposal = match &metric.result {
             MetricResult::Proposal(proposal) => proposal,
-            MetricResult::Error(error) => {
-                return UnknownCause::MetricFailed(error.error.clone()).into();
-            }
+            MetricResult::Error(error) => return Fact::unknown(error.error.clone()),
             MetricResult::Unread(_) => return self.unread().unwrap_or_else(no_scale),
         };
         let current = &proposal.current;
@@ -455,18 +414,18 @@ impl<'a> PassFacts<'a> {
             MetricField::Desired => Some(Fact::count(proposal.replicas)),
             MetricField::Utilization => current.average_utilization.map(Fact::count),
             MetricField::AverageValue if of_nothing => {
-                return UnknownCause::OverNoReplicas.into();
+                return Fact::unknown("it is an average over no replicas");
             }
             MetricField::AverageValue => current.average_value.clone().map(Fact::Amount),
             MetricField::Value => current.value.clone().map(Fact::Amount),
         };
-        value.unwrap_or_else(|| UnknownCause::NotComputed.into())
+        value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
     }
 
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
         let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
         if metrics.is_empty() {
-            return UnknownCause::MetricsIgnored.into();
+            return Fact::unknown(METRICS_IGNORED);
         }
         self.unread()
             .unwrap_or_else(|| Fact::count(count(&metrics) as i64))
@@ -474,17 +433,17 @@ impl<'a> PassFacts<'a> {
 
     /// Returns what is unknown here although the controller may have read it, if there is anything.
     fn unread(&self) -> Option<Fact> {
-        self.lacking().map(Fact::Unknown)
+        self.lacking().map(Fact::unknown)
     }
 
     /// Returns the cause alone.
-    pub(super) fn lacking(&self) -> Option<UnknownCause> {
+    pub(super) fn lacking(&self) -> Option<String> {
         self.lacks(&self.decision.outcome.unread)
     }
 
     /// Returns the cause also for a pass that corrects replicas beyond a bound, from the metrics that the pass
     /// after it reads.
-    pub(super) fn lacking_to_read(&self) -> Option<UnknownCause> {
+    pub(super) fn lacking_to_read(&self) -> Option<String> {
         if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
         }
@@ -499,16 +458,9 @@ impl<'a> PassFacts<'a> {
         self.lacks(&Vec::from_iter(unread))
     }
 
-    fn lacks(&self, unread: &[UnreadMetric]) -> Option<UnknownCause> {
-        let lacking = UnreadMetrics::of(unread, &self.snapshot.hpa.spec);
-        if lacking.is_empty() {
-            let error = self.snapshot.scale.as_ref().err();
-            error
-                .and_then(ScaleError::lacking)
-                .map(UnknownCause::InputLacks)
-        } else {
-            Some(UnknownCause::Lacking(lacking))
-        }
+    fn lacks(&self, unread: &[UnreadMetric]) -> Option<String> {
+        let unread = UnreadMetrics::of(unread, &self.snapshot.hpa.spec);
+        lacking(&unread).or_else(|| self.snapshot.scale.as_ref().err()?.lacking())
     }
 
     /// Returns a fact about the replicas after the pass and before it. In a blocked pass they stay, but that is
@@ -520,10 +472,10 @@ impl<'a> PassFacts<'a> {
             return self.unread().unwrap_or_else(no_scale);
         }
         if let Some(block) = self.decision.block() {
-            return UnknownCause::Stays(block).into();
+            return Fact::unknown(stays(block));
         }
         if self.may_fail_to_write() {
-            return UnknownCause::History.into();
+            return Fact::unknown(HISTORY);
         }
         match (
             self.outlook.range(self.decision),
@@ -547,7 +499,7 @@ impl<'a> PassFacts<'a> {
             return unread;
         }
         if self.may_fail_to_write() {
-            return UnknownCause::History.into();
+            return Fact::unknown(HISTORY);
         }
         of(self.decision)
     }
@@ -567,7 +519,7 @@ impl<'a> PassFacts<'a> {
                 Some(Path::AboveMax | Path::BelowMin) => Fact::Flag(false),
                 _ => self
                     .unread()
-                    .unwrap_or_else(|| UnknownCause::EndsEarlier.into()),
+                    .unwrap_or_else(|| Fact::unknown("the pass ends earlier")),
             };
         };
         if let Some(unread) = self.unread() {
@@ -579,7 +531,7 @@ impl<'a> PassFacts<'a> {
             .iter()
             .filter_map(|extreme| extreme.steps.iter().find_map(&of));
         if open || others.any(|other| other != likely) {
-            return UnknownCause::History.into();
+            return Fact::unknown(HISTORY);
         }
         Fact::Flag(likely != Ordering::Equal)
     }
@@ -622,13 +574,28 @@ impl<'a> PassFacts<'a> {
             }
         }
         match timeless {
-            _ if !looked => UnknownCause::MetricsIgnored.into(),
-            Some(metric) => UnknownCause::NoSampleTime(metric.name.clone()).into(),
+            _ if !looked => Fact::unknown(METRICS_IGNORED),
+            Some(metric) => {
+                Fact::unknown(format!("nothing says when {} was measured", metric.name))
+            }
             None => Fact::Flag(false),
         }
     }
 }
 
 fn no_scale() -> Fact {
-    UnknownCause::Stays(Block::NoScale).into()
+    Fact::unknown(stays(Block::NoScale))
+}
+
+/// Returns why the replicas stay: because this blocks the pass, which does not show what follows once nothing blocks
+/// it.
+fn stays(block: Block) -> &'static str {
+    match block {
+        Block::NoScale => "the scale of the target cannot be read",
+        Block::AtZero => "the replicas stay only because scaling is disabled at 0",
+        Block::Selector => "the replicas stay only because the target's selector is unusable",
+        Block::SharedPods => "the replicas stay only because other HPAs select the same pods",
+        Block::Metrics => "the replicas stay only because metrics fail",
+        Block::NotWritten => "the replicas stay only because the scale cannot be written",
+    }
 }

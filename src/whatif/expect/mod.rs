@@ -7,11 +7,11 @@ mod facts;
 mod syntax;
 mod units;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
 pub use exact::UnknownOperandCause;
-pub use facts::{Fact, PassFacts, RunFacts, UnknownCause};
+pub use facts::{Fact, PassFacts, RunFacts};
 pub use syntax::{
     ComparisonOperator, Expression, Field, MetricField, Node, Number, Operand, PassField, RunField,
     RunOf, SyntaxError, metric_fields, pass_fields, run_fields,
@@ -162,24 +162,9 @@ pub struct Expectation {
     /// The reason why it is unknown, if no field gives one.
     pub lack: Option<UnknownOperandCause>,
     /// Advice for an expectation that does not hold or is unknown.
-    pub hint: Option<Hint>,
+    pub hint: Option<String>,
     /// Whether it applies to the first pass of a run only, and not to the passes that follow.
     pub is_of_first_pass: bool,
-}
-
-/// Advice for an expectation that does not hold or is unknown.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Hint {
-    /// Only the history is uncertain; a pass remembers this long.
-    History(SignedDuration),
-    /// Only the time is uncertain: this is the other one.
-    Now(Timestamp),
-    /// Unread data may hide a finding.
-    MayHide(UnknownCause),
-    /// The findings that are there.
-    Found(Vec<&'static str>),
-    /// The results of the settings of a search.
-    Tried(String),
 }
 
 /// A field that an expectation uses.
@@ -254,7 +239,7 @@ impl Expectation {
     /// and one about metrics even if the pass ignores them.
     pub fn not_found(
         what: &'static str,
-        found: Vec<&'static str>,
+        found: &[&str],
         lasts: bool,
         of_metrics: bool,
         facts: &PassFacts<'_>,
@@ -265,9 +250,9 @@ impl Expectation {
             facts.lacking()
         };
         let (truth, hint) = match lacking {
-            _ if !found.is_empty() => (Truth::False, Some(Hint::Found(found))),
+            _ if !found.is_empty() => (Truth::False, Some(format!("found: {}", found.join(", ")))),
             None => (Truth::True, None),
-            Some(lacking) => (Truth::Unknown, Some(Hint::MayHide(lacking))),
+            Some(lacking) => (Truth::Unknown, Some(lacking)),
         };
         Self {
             expression: format!("no finding {what}"),
@@ -291,7 +276,7 @@ impl Expectation {
             values: Vec::new(),
             is_plain: true,
             lack: None,
-            hint: Some(Hint::Tried(tried)),
+            hint: Some(tried),
             is_of_first_pass: false,
         }
     }

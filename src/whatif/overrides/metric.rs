@@ -6,14 +6,14 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
 use super::pods::{WITHOUT_PODS, known_selector};
-use super::samples::{SampleSource, change, fill, is_running, samples};
+use super::samples::{change, failure, fill, is_running, samples};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{MetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, UnreadCause};
 use crate::whatif::unit;
@@ -36,13 +36,13 @@ pub fn set_metric(
     decision: &Decision,
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
-    match metric.source {
-        _ if *value == AssumedValue::Missing => {
-            snapshot.metrics[index] = MetricAnswer::Failed(metric.source.failure());
-            Ok(())
-        }
-        SampleSource::Object(_) | SampleSource::External(_) => metric.set_total(snapshot, value),
-        _ => metric.set_each(snapshot, value, decision),
+    if *value == AssumedValue::Missing {
+        snapshot.metrics[index] = MetricAnswer::Failed(failure(&snapshot.hpa, &metric.spec));
+        Ok(())
+    } else if metric.spec.is_total() {
+        metric.set_total(snapshot, value)
+    } else {
+        metric.set_each(snapshot, value, decision)
     }
 }
 
@@ -72,11 +72,11 @@ pub fn set_pod(
     decision: &Decision,
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
-    let Metric { source, label, .. } = &metric;
-    if matches!(source, SampleSource::Object(_) | SampleSource::External(_)) {
+    let Metric { spec, label, .. } = &metric;
+    if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
-    let observed = samples(snapshot, index, source)
+    let observed = samples(snapshot, index, spec)
         .into_iter()
         .find(|(name, _)| **name == *pod);
     let one = |wanted: &Pod| *wanted.name == *pod;
@@ -90,7 +90,7 @@ pub fn set_pod(
         (AssumedValue::Share(ratio), observed) => {
             let mut measured = snapshot.clone();
             if observed.is_none() {
-                fill(&mut measured, index, source, one);
+                fill(&mut measured, index, spec, one);
             }
             let step = match metric.step(&measured, value, Some(decision)) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
@@ -107,9 +107,9 @@ pub fn set_pod(
         }
     };
     if to.is_some() {
-        fill(snapshot, index, source, one);
+        fill(snapshot, index, spec, one);
     }
-    change(snapshot, index, source, |name, observed| {
+    change(snapshot, index, spec, |name, observed| {
         if name == pod { to } else { Some(observed) }
     });
     Ok(())
@@ -152,9 +152,9 @@ impl<'s> Dial<'s> {
                     && other.selector() == own.selector()
             })
             .collect();
-        let filled = samples(snapshot, index, &metric.source).is_empty();
+        let filled = samples(snapshot, index, &metric.spec).is_empty();
         let mut changed = snapshot.clone();
-        let percent = metric.is_utilization(snapshot);
+        let percent = metric.spec.is_utilization();
         let nothing = if percent {
             AssumedValue::Share(Ratio::percent(0))
         } else {
@@ -241,14 +241,14 @@ impl<'s> Dial<'s> {
 
     /// The highest value at which the controller's sums stay within 64 bits.
     pub fn end(&self) -> i64 {
-        let most = match (&self.parts, &self.metric.source) {
-            (Some(parts), _) => {
+        let most = match &self.parts {
+            Some(parts) => {
                 // Percents are 32 bits wide.
                 (i128::from(i64::MAX) / parts.iter().map(PodPart::whole).sum::<i128>().max(1))
                     .min(i32::MAX.into())
             }
-            (None, SampleSource::Object(_) | SampleSource::External(_)) => i128::from(i64::MAX) / 2,
-            (None, _) => {
+            None if self.metric.spec.is_total() => i128::from(i64::MAX) / 2,
+            None => {
                 let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
                 i128::from(i64::MAX) / (values as i128 + 1)
             }
@@ -271,7 +271,7 @@ impl<'s> Dial<'s> {
             changed,
             ..
         } = self;
-        if matches!(metric.source, SampleSource::Resource { .. }) && !*filled {
+        if metric.spec.is_resource() && !*filled {
             // Each container keeps its share of the observed usage.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
                 for (to, from) in to.containers.iter_mut().zip(&from.containers) {
@@ -286,14 +286,10 @@ impl<'s> Dial<'s> {
                 let ratio = Ratio::percent(value.unsigned_abs());
                 metric.spread(changed, &AssumedValue::Share(ratio), ratio, parts)?;
             }
-            None if matches!(
-                metric.source,
-                SampleSource::Object(_) | SampleSource::External(_)
-            ) =>
-            {
+            None if metric.spec.is_total() => {
                 metric.set_total(changed, &AssumedValue::Amount(value))?;
             }
-            None => change(changed, metric.index, &metric.source, |_, _| Some(value)),
+            None => change(changed, metric.index, &metric.spec, |_, _| Some(value)),
         }
         for place in also {
             let answer = changed.metrics[metric.index].clone();
@@ -306,7 +302,7 @@ impl<'s> Dial<'s> {
 /// A metric of the spec whose values are changed.
 struct Metric {
     index: usize,
-    source: SampleSource,
+    spec: MetricSpec,
     label: String,
 }
 
@@ -316,8 +312,7 @@ impl Metric {
         let Some(spec) = metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
         };
-        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label(metrics));
-        if source == SampleSource::None {
+        if spec.source() == MetricSource::Unknown {
             let type_ = &spec.type_;
             return Err(Error::usage(format!(
                 "a metric of the type {type_} cannot be overridden"
@@ -325,8 +320,8 @@ impl Metric {
         }
         Ok(Self {
             index,
-            source,
-            label,
+            spec: spec.clone(),
+            label: spec.label(metrics),
         })
     }
 
@@ -347,12 +342,14 @@ impl Metric {
             }
             AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
-        *answer = match (&self.source, &*answer) {
-            (SampleSource::Object(_), _) => MetricAnswer::Object(vec![ObjectValue {
-                value,
-                ..ObjectValue::default()
-            }]),
-            (_, MetricAnswer::External(values)) => {
+        *answer = match answer {
+            _ if self.spec.described_object().is_some() => {
+                MetricAnswer::Object(vec![ObjectValue {
+                    value,
+                    ..ObjectValue::default()
+                }])
+            }
+            MetricAnswer::External(values) => {
                 let labels = values
                     .first()
                     .map(|value| value.labels.clone())
@@ -379,15 +376,12 @@ impl Metric {
         decision: &Decision,
     ) -> Result<(), Error> {
         let Self {
-            index, ref source, ..
+            index, ref spec, ..
         } = *self;
-        if matches!(
-            (value, source),
-            (AssumedValue::Share(_), SampleSource::Pods)
-        ) {
+        if matches!(value, AssumedValue::Share(_)) && !spec.is_resource() {
             return Err(self.no_share());
         }
-        let filled = samples(snapshot, index, source).is_empty();
+        let filled = samples(snapshot, index, spec).is_empty();
         if filled {
             if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
@@ -397,16 +391,16 @@ impl Metric {
                 ..e
             })?;
             let was = snapshot.metrics[index].clone();
-            fill(snapshot, index, source, |pod| {
+            fill(snapshot, index, spec, |pod| {
                 is_running(pod) && selector.matches(&pod.labels)
             });
-            if samples(snapshot, index, source).is_empty() {
+            if samples(snapshot, index, spec).is_empty() {
                 return Err(self.no_pods(snapshot, &selector, &was));
             }
         }
         let ratio = match value {
             AssumedValue::Amount(amount) => {
-                change(snapshot, index, source, |_, _| Some(*amount));
+                change(snapshot, index, spec, |_, _| Some(*amount));
                 return Ok(());
             }
             AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
@@ -431,7 +425,7 @@ impl Metric {
             .iter()
             .map(|row| (&*snapshot.pods[row.pod as usize].name, row))
             .collect();
-        samples(snapshot, self.index, &self.source)
+        samples(snapshot, self.index, &self.spec)
             .into_iter()
             .map(|(pod, observed)| {
                 let row = rows.get(&*pod);
@@ -471,25 +465,14 @@ impl Metric {
             .collect::<Option<Vec<i64>>>()
             .ok_or_else(|| self.too_large())?
             .into_iter();
-        change(snapshot, self.index, &self.source, |_, _| assumed.next());
+        change(snapshot, self.index, &self.spec, |_, _| assumed.next());
         Ok(())
-    }
-
-    /// Whether the controller compares it with a share of the requests, which depends on the fields of its
-    /// target.
-    fn is_utilization(&self, snapshot: &Snapshot) -> bool {
-        matches!(self.source, SampleSource::Resource { .. })
-            && snapshot.hpa.spec.metrics[self.index]
-                .target()
-                .is_some_and(|target| {
-                    target.average_value.is_none() && target.average_utilization.is_some()
-                })
     }
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
     /// it can, or if the usage matters.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
-        if !self.is_utilization(snapshot) {
+        if !self.spec.is_utilization() {
             return None;
         }
         let decision = probe(snapshot, self.index);
@@ -551,11 +534,10 @@ impl Metric {
             "{}: there is no observed value to change",
             self.label
         ))
-        .hint(match &self.source {
-            SampleSource::Resource { .. } => {
-                format!("give a value such as 80% or {}", self.amount())
-            }
-            _ => format!("give a value such as {}", self.amount()),
+        .hint(if self.spec.is_resource() {
+            format!("give a value such as 80% or {}", self.amount())
+        } else {
+            format!("give a value such as {}", self.amount())
         })
     }
 
@@ -579,9 +561,10 @@ impl Metric {
 
     /// An amount in a unit of the metric.
     fn amount(&self) -> &'static str {
-        match &self.source {
-            SampleSource::Resource { name, .. } => unit::example(name),
-            _ => "30",
+        if self.spec.is_resource() {
+            unit::example(self.spec.name())
+        } else {
+            "30"
         }
     }
 
@@ -593,14 +576,8 @@ impl Metric {
             .filter(|pod| selector.matches(&pod.labels));
         let has_pods = pods.clone().next().is_some();
         let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
-        match (&self.source, was) {
-            (
-                SampleSource::Resource {
-                    container: Some(name),
-                    ..
-                },
-                _,
-            ) if !running.is_empty() => {
+        match (self.spec.container(), was) {
+            (Some(name), _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
                 let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();
                 Error::usage(format!(
@@ -689,28 +666,6 @@ impl Spread {
     }
 }
 
-/// Runs a change with the decision for the unchanged snapshot: the known one, or one that is made here.
-pub(super) fn with_decision(
-    snapshot: &mut Snapshot,
-    known: Option<&Decision>,
-    change: impl FnOnce(&mut Snapshot, &Decision) -> Result<(), Error>,
-) -> Result<(), Error> {
-    match known {
-        Some(decision) => change(snapshot, decision),
-        None => {
-            let decision = super::look(snapshot);
-            change(snapshot, &decision)
-        }
-    }
-}
-
-/// Whether two metrics are different views of the same measurements.
-pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usize) -> bool {
-    let hpa = &snapshot.hpa;
-    let source = |place: usize| SampleSource::of(hpa, &hpa.spec.metrics[place]);
-    source(one).shares_usage(&source(other))
-}
-
 /// Temporarily adds a ContainerResource metric for `container` with the target of the Resource metric at
 /// `whole`. A measurement of the container becomes one of its pods.
 pub(in crate::whatif) fn in_container<T>(
@@ -720,17 +675,8 @@ pub(in crate::whatif) fn in_container<T>(
     look: impl FnOnce(&mut Snapshot, usize) -> T,
 ) -> T {
     let metrics = &mut snapshot.hpa.spec.metrics;
-    let (name, place) = (metrics[whole].name().to_owned(), metrics.len());
-    let target = metrics[whole].target().cloned().unwrap_or_default();
-    metrics.push(MetricSpec {
-        type_: "ContainerResource".to_owned(),
-        container_resource: Some(ContainerResourceMetricSource {
-            name,
-            target,
-            container: container.to_owned(),
-        }),
-        ..MetricSpec::default()
-    });
+    let place = metrics.len();
+    metrics.push(metrics[whole].of_container(container));
     snapshot
         .metrics
         .insert(place, snapshot.metrics[whole].clone());
@@ -748,7 +694,7 @@ pub(in crate::whatif) fn in_container<T>(
 /// Returns the value of a metric for a pod.
 pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<Reported> {
     let spec = &snapshot.hpa.spec.metrics[index];
-    let samples = samples(snapshot, index, &SampleSource::of(&snapshot.hpa, spec));
+    let samples = samples(snapshot, index, spec);
     let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
     let binary = spec.is_resource() && spec.name() == "memory";
     let format = if binary {

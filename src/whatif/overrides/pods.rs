@@ -1,12 +1,13 @@
 //! Changes of the pods: more, fewer, or the same ones in another state.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
+use crate::args::Overrides;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
 use crate::snapshot::by_name::Names;
@@ -22,9 +23,8 @@ use crate::whatif::MAX_PODS;
 #[derive(Debug, Clone, Default)]
 pub(super) struct PodChanges {
     pub(super) replicas: Option<ReplicasChange>,
-    pub(super) unready: Vec<Which>,
-    pub(super) missing: Vec<Which>,
-    pub(super) pending: Vec<Which>,
+    /// The states that pods are put in, state by state.
+    pub(super) states: Vec<(State, Which)>,
 }
 
 /// The hint for an input whose pods are not known to be the target's, or that states that there are no pods.
@@ -87,7 +87,7 @@ impl ReplicasChange {
         }
     }
 
-    /// The new count, and the count before.
+    /// Returns the new count.
     pub(super) fn after(self, before: i32) -> Result<i32, Error> {
         let (count, typed) = match self {
             Self::To(count) => (Some(count), count.to_string()),
@@ -162,14 +162,25 @@ impl Which {
 }
 
 impl PodChanges {
+    /// Parses the typed flags.
+    pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
+        let replicas = typed.replicas.as_deref();
+        let replicas = replicas.map(ReplicasChange::read).transpose()?;
+        let mut states = Vec::new();
+        for (state, list) in [
+            (State::Unready, &typed.unready),
+            (State::Missing, &typed.missing),
+            (State::Pending, &typed.pending),
+        ] {
+            for text in list {
+                states.push((state, Which::read(state.flag(), text)?));
+            }
+        }
+        Ok(Self { replicas, states })
+    }
+
     pub(super) fn is_none(&self) -> bool {
-        let Self {
-            replicas,
-            unready,
-            missing,
-            pending,
-        } = self;
-        replicas.is_none() && unready.is_empty() && missing.is_empty() && pending.is_empty()
+        self.replicas.is_none() && self.states.is_empty()
     }
 
     /// Changes the pods, and returns the state of those that were put in one.
@@ -184,16 +195,8 @@ impl PodChanges {
         if let Some(replicas) = self.replicas {
             overrides.push(replicas.set(snapshot, decision, notes, supposed)?);
         }
-        let lists = [
-            (State::Unready, &self.unready),
-            (State::Missing, &self.missing),
-            (State::Pending, &self.pending),
-        ];
         let mut chosen: Vec<(Box<str>, State)> = Vec::new();
-        let asked = lists
-            .iter()
-            .flat_map(|(state, list)| list.iter().map(|which| (*state, which)));
-        for (state, which) in asked.clone() {
+        for (state, which) in &self.states {
             let Which::Named(name) = which else { continue };
             named(snapshot, name)?;
             if let Some((_, other)) = chosen.iter().find(|(pod, _)| **pod == **name) {
@@ -204,22 +207,20 @@ impl PodChanges {
                     format!("{name} cannot be both {other} and {state}")
                 }));
             }
-            chosen.push((name.as_str().into(), state));
+            chosen.push((name.as_str().into(), *state));
         }
         let uncounted = if self.replicas.is_some() {
             uncounted(snapshot, &look(snapshot))
         } else {
             uncounted(snapshot, decision)
         };
-        for (state, which) in asked {
+        for (state, which) in &self.states {
             if let Which::Count(count) = *which {
-                choose(count, state, snapshot, &uncounted, &mut chosen)?;
+                choose(count, *state, snapshot, &uncounted, &mut chosen)?;
             }
         }
-        for (name, state) in &chosen {
-            put(snapshot, name, *state);
-        }
-        for (state, _) in lists {
+        put(snapshot, &chosen);
+        for state in [State::Unready, State::Missing, State::Pending] {
             let word = state.flag().trim_start_matches('-');
             let names: Vec<Box<str>> = chosen
                 .iter()
@@ -243,14 +244,14 @@ fn choose(
     uncounted: &Names<Box<str>>,
     chosen: &mut Vec<(Box<str>, State)>,
 ) -> Result<(), Error> {
+    let taken: Names<&str> = chosen.iter().map(|(name, _)| &**name).collect();
     let mut free = of_target(snapshot)?;
     free.retain(|pod| {
-        let is_free = !chosen.iter().any(|(name, _)| *name == pod.name);
         let stays = match state {
             State::Unready => is_ready(pod),
             State::Missing | State::Pending => is_running(pod),
         };
-        is_free && stays
+        stays && !taken.contains(&pod.name)
     });
     if free.len() < count {
         let (flag, left) = (state.flag(), free.len());
@@ -260,12 +261,12 @@ fn choose(
             (State::Missing | State::Pending, 1) => "pod of the target is in the phase Running",
             (State::Missing | State::Pending, _) => "pods of the target are in the phase Running",
         };
-        let taken = match chosen.len() {
+        let besides = match chosen.len() {
             0 => String::new(),
             taken => format!(", besides {taken} that other flags take"),
         };
         return Err(Error::usage(format!(
-            "{flag} {count}: only {left} {do_so}{taken}"
+            "{flag} {count}: only {left} {do_so}{besides}"
         )));
     }
     free.sort_by_key(|pod| !uncounted.contains(&pod.name));
@@ -319,13 +320,14 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
             .is_some_and(|ready| ready.status == ConditionStatus::True)
 }
 
-/// Puts a pod in a state, as it would be with every metric.
-fn put(snapshot: &mut Snapshot, name: &str, state: State) {
+/// Puts pods in their states, as they would be with every metric.
+fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
+    let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
     let Snapshot { pods, now, .. } = snapshot;
-    if let Some(pod) = pods.iter_mut().find(|pod| *pod.name == *name) {
-        match state {
-            State::Unready => be_unready(pod, *now),
-            State::Pending => {
+    for pod in pods {
+        match states.get(&*pod.name) {
+            Some(State::Unready) => be_unready(pod, *now),
+            Some(State::Pending) => {
                 let started = pod
                     .start_time
                     .filter(|since| *since != Timestamp::UNIX_EPOCH);
@@ -333,12 +335,11 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
             }
-            State::Missing => {}
+            Some(State::Missing) | None => {}
         }
     }
-    if state != State::Unready {
-        forget(snapshot, |pod| pod == name);
-    }
+    let is_gone = |state: &State| *state != State::Unready;
+    forget(snapshot, |pod| states.get(pod).is_some_and(is_gone));
 }
 
 /// Takes some pods away, and their values with them.

@@ -17,7 +17,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
 use crate::snapshot::requests::aggregate_request;
-use crate::snapshot::shared::Shared;
+use crate::snapshot::shared::{Share, Shared};
 use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
@@ -257,9 +257,13 @@ pub(super) fn set_requests(
         };
         notes.retain(|note| note.subject != subject);
         notes.extend(request.far(both())?);
-        let of_target = snapshot.pods.iter_mut().filter(|pod| is_meant(pod));
-        for pod in of_target {
+        let mut before: Option<Shared<Pod>> = None;
+        for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
             request.set(pod)?;
+            if let Some(before) = &before {
+                pod.share(before);
+            }
+            before = Some(pod.clone());
         }
         let templates = surroundings
             .workloads

@@ -13,87 +13,42 @@ use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 
-/// The source of a metric.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::whatif) enum SampleSource {
-    /// The usage of each pod, or of one of its containers.
-    Resource {
-        name: String,
-        container: Option<String>,
-    },
-    /// A value for each pod.
-    Pods,
-    /// A value for an object; the text is the request for it.
-    Object(String),
-    /// Values whose sum counts.
-    External(String),
-    /// Nothing known.
-    None,
-}
-
-impl SampleSource {
-    pub(in crate::whatif) fn of(hpa: &Hpa, spec: &MetricSpec) -> Self {
-        match spec.source() {
-            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => Self::Resource {
-                name: spec.name().to_owned(),
-                container: spec.container().map(str::to_owned),
-            },
-            MetricSource::Pods(_) => Self::Pods,
-            MetricSource::Object(ObjectMetricSource {
-                described_object: object,
-                ..
-            }) => Self::Object(format!(
-                "{}.custom.metrics.k8s.io {}",
-                resource_of(object.group(), &object.kind),
-                described_name(object, hpa)
-            )),
-            MetricSource::External(source) => Self::External(source.metric.name.clone()),
-            MetricSource::Unknown => Self::None,
+/// Returns the message of a server that cannot answer for a metric.
+pub(in crate::whatif) fn failure(hpa: &Hpa, spec: &MetricSpec) -> String {
+    let asked = match spec.source() {
+        MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
+            "pods.metrics.k8s.io".to_owned()
         }
-    }
-
-    /// Whether it is another view of the same measurements.
-    pub(super) fn shares_usage(&self, other: &Self) -> bool {
-        match (self, other) {
-            (
-                Self::Resource { name, container },
-                Self::Resource {
-                    name: other,
-                    container: of_other,
-                },
-            ) => name == other && container.is_some() != of_other.is_some(),
-            _ => false,
-        }
-    }
-
-    /// Returns the message of a server that cannot answer.
-    pub(in crate::whatif) fn failure(&self) -> String {
-        let asked = match self {
-            Self::Resource { .. } => "pods.metrics.k8s.io".to_owned(),
-            Self::Pods => "pods.custom.metrics.k8s.io *".to_owned(),
-            Self::Object(asked) => asked.clone(),
-            Self::External(name) => format!("{name}.external.metrics.k8s.io"),
-            Self::None => String::new(),
-        };
-        format!("the server is currently unable to handle the request (get {asked})")
-    }
+        MetricSource::Pods(_) => "pods.custom.metrics.k8s.io *".to_owned(),
+        MetricSource::Object(ObjectMetricSource {
+            described_object: object,
+            ..
+        }) => format!(
+            "{}.custom.metrics.k8s.io {}",
+            resource_of(object.group(), &object.kind),
+            described_name(object, hpa)
+        ),
+        MetricSource::External(source) => format!("{}.external.metrics.k8s.io", source.metric.name),
+        MetricSource::Unknown => String::new(),
+    };
+    format!("the server is currently unable to handle the request (get {asked})")
 }
 
 /// The pods that have a value of a metric, with it.
 pub(in crate::whatif) fn samples(
     snapshot: &Snapshot,
     index: usize,
-    source: &SampleSource,
+    spec: &MetricSpec,
 ) -> Vec<(Box<str>, i64)> {
-    match (&snapshot.metrics[index], source) {
-        (MetricAnswer::Failed(_) | MetricAnswer::Unread(_), _) => Vec::new(),
-        (_, SampleSource::Resource { name, container }) => {
-            let used = |pod: &Shared<PodMetrics>| {
-                Some((pod.name.clone(), pod.usage(name, container.as_deref())?))
-            };
+    match &snapshot.metrics[index] {
+        MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => Vec::new(),
+        _ if spec.is_resource() => {
+            let (name, container) = (spec.name(), spec.container());
+            let used =
+                |pod: &Shared<PodMetrics>| Some((pod.name.clone(), pod.usage(name, container)?));
             snapshot.pod_metrics.iter().filter_map(used).collect()
         }
-        (MetricAnswer::Pods(values), _) => values
+        MetricAnswer::Pods(values) => values
             .iter()
             .map(|value| (value.pod.clone(), value.value))
             .collect(),
@@ -105,25 +60,23 @@ pub(in crate::whatif) fn samples(
 pub(super) fn change(
     snapshot: &mut Snapshot,
     index: usize,
-    source: &SampleSource,
+    spec: &MetricSpec,
     mut to: impl FnMut(&str, i64) -> Option<i64>,
 ) {
-    match (&mut snapshot.metrics[index], source) {
-        (_, SampleSource::Resource { name, container }) => {
-            let only = container.as_deref();
-            for pod in &mut snapshot.pod_metrics {
-                if let Some(observed) = pod.usage(name, only) {
-                    let changed = to(&pod.name, observed);
-                    set_usage(pod, name, only, observed, changed);
-                }
+    if spec.is_resource() {
+        let (name, container) = (spec.name(), spec.container());
+        for pod in &mut snapshot.pod_metrics {
+            if let Some(observed) = pod.usage(name, container) {
+                let changed = to(&pod.name, observed);
+                set_usage(pod, name, container, observed, changed);
             }
         }
-        (MetricAnswer::Pods(values), _) => values.retain_mut(|value| {
+    } else if let MetricAnswer::Pods(values) = &mut snapshot.metrics[index] {
+        values.retain_mut(|value| {
             let changed = to(&value.pod, value.value);
             value.value = changed.unwrap_or_default();
             changed.is_some()
-        }),
-        _ => {}
+        });
     }
 }
 
@@ -131,7 +84,7 @@ pub(super) fn change(
 pub(super) fn fill(
     snapshot: &mut Snapshot,
     index: usize,
-    source: &SampleSource,
+    spec: &MetricSpec,
     wanted: impl Fn(&Pod) -> bool,
 ) {
     let Snapshot {
@@ -147,8 +100,9 @@ pub(super) fn fill(
         metrics[index],
         MetricAnswer::Failed(_) | MetricAnswer::Unread(_)
     );
-    match source {
-        SampleSource::Resource { name, container } => {
+    match spec.source() {
+        MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
+            let (name, container) = (spec.name(), spec.container());
             metrics[index] = MetricAnswer::PodMetrics;
             let mut places: HashMap<Box<str>, usize> = HashMap::new();
             for (place, item) in pod_metrics.iter().enumerate() {
@@ -172,7 +126,7 @@ pub(super) fn fill(
                 // A value for the whole pod is split in this proportion: by requests, as nothing was measured.
                 for usage in &mut item.containers {
                     if usage.get(name).is_none()
-                        && container.as_deref().is_none_or(|only| only == &*usage.name)
+                        && container.is_none_or(|only| *only == *usage.name)
                     {
                         let own = pod.running(false).find(|own| own.name == usage.name);
                         let request = own
@@ -183,7 +137,7 @@ pub(super) fn fill(
                 }
             }
         }
-        SampleSource::Pods => {
+        MetricSource::Pods(_) => {
             if failed {
                 metrics[index] = MetricAnswer::Pods(Vec::new());
             }
@@ -202,7 +156,7 @@ pub(super) fn fill(
                     }),
             );
         }
-        SampleSource::Object(_) | SampleSource::External(_) | SampleSource::None => {}
+        MetricSource::Object(_) | MetricSource::External(_) | MetricSource::Unknown => {}
     }
 }
 

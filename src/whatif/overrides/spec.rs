@@ -148,15 +148,11 @@ impl SpecChanges {
         let Snapshot {
             hpa, other_hpas, ..
         } = &input.snapshot;
-        let chosen = self
-            .candidate
-            .as_ref()
-            .map(|own| (own, own.choose(hpa, other_hpas)));
-        let chosen = match chosen {
-            Some((candidate, chosen)) => Some((candidate, chosen?)),
-            None => None,
-        };
-        let mut differences = match &chosen {
+        let candidate = self.candidate.as_ref();
+        let chosen = candidate
+            .map(|own| own.choose(hpa, other_hpas))
+            .transpose()?;
+        let mut differences = match candidate.zip(chosen.as_ref()) {
             Some((candidate, chosen)) => replace(candidate, chosen, input, overrides)?,
             None => Vec::new(),
         };
@@ -166,13 +162,7 @@ impl SpecChanges {
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some((
-            _,
-            Chosen {
-                workload: Some(workload),
-                ..
-            },
-        )) = &chosen
+        if let Some(workload) = chosen.and_then(|chosen| chosen.workload)
             && !self.keeps_template
         {
             template::apply(input, workload, overrides)?;
@@ -570,15 +560,12 @@ impl NewTarget {
         let Some(target) = metric.target_mut() else {
             return Err(Error::usage(format!("{label} has no target")));
         };
-        let whole = !of_resource && target.type_ == "Value";
-        let (type_, own) = match self {
-            Self::Percent(percent) if of_resource => (
-                "Utilization",
-                MetricTarget {
-                    average_utilization: Some(*percent),
-                    ..MetricTarget::default()
-                },
-            ),
+        let mut set = MetricTarget::default();
+        let type_ = match self {
+            Self::Percent(percent) if of_resource => {
+                set.average_utilization = Some(*percent);
+                "Utilization"
+            }
             Self::Percent(_) => {
                 return Err(
                     Error::usage(format!("--target: {self} is not a target of {label}")).hint(
@@ -586,25 +573,17 @@ impl NewTarget {
                     ),
                 );
             }
-            Self::Amount(amount) if whole => (
-                "Value",
-                MetricTarget {
-                    value: Some(amount.clone()),
-                    ..MetricTarget::default()
-                },
-            ),
-            Self::Amount(amount) => (
-                "AverageValue",
-                MetricTarget {
-                    average_value: Some(amount.clone()),
-                    ..MetricTarget::default()
-                },
-            ),
+            Self::Amount(amount) if !of_resource && target.type_ == "Value" => {
+                set.value = Some(amount.clone());
+                "Value"
+            }
+            Self::Amount(amount) => {
+                set.average_value = Some(amount.clone());
+                "AverageValue"
+            }
         };
-        *target = MetricTarget {
-            type_: type_.to_owned(),
-            ..own
-        };
+        set.type_ = type_.to_owned();
+        *target = set;
         Ok(())
     }
 }

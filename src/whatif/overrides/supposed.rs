@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{ReplicasChange, be_ready, known_selector};
+use super::pods::{ReplicasChange, State, be_ready, known_selector};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::Assumptions;
@@ -135,7 +135,8 @@ pub fn suppose_pods(
         stated,
         template,
     };
-    let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
+    let mut states = assumptions.pods.states.iter();
+    let is_as_read = typed.is_none() && !states.any(|(state, _)| *state == State::Unready);
     let not_ready = running.filter(|_| is_as_read).and_then(some_not_ready);
     let notes = not_ready
         .into_iter()

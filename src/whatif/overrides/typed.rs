@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
-use super::pods::{PodChanges, ReplicasChange, Which, of_target};
+use super::pods::{PodChanges, ReplicasChange, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
@@ -28,7 +28,7 @@ pub struct Assumptions {
     pub(super) elsewhere: Vec<MetricSpec>,
     /// The containers that only that candidate's pods have, treated likewise.
     pub(super) containers_elsewhere: Vec<Box<str>>,
-    /// The flags for all this, except manifests, each with its value quoted for a shell.
+    /// The flags for all this, except manifests, each with its value as it was typed.
     flags: Vec<(&'static str, String)>,
 }
 
@@ -72,7 +72,7 @@ impl Assumptions {
             self.spec.add_field(&text, "")?;
             ("--set", text)
         };
-        self.flags.push((flag, shell_word(&text)));
+        self.flags.push((flag, text));
         Ok(())
     }
 
@@ -89,10 +89,21 @@ impl Assumptions {
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
     }
 
-    /// Returns the flags of a command with the same assumptions.
+    /// Returns the flags of a command with the same assumptions, with their values quoted for a shell.
     pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
-        let manifest = self.candidate().into_iter().map(Candidate::flag);
-        self.flags.iter().cloned().chain(manifest).collect()
+        let quoted = self.flags.iter().map(|(flag, value)| match &**value {
+            "" => (*flag, String::new()),
+            value => (*flag, shell_word(value)),
+        });
+        let manifest = self.candidate().map(Candidate::flag);
+        quoted.chain(manifest).collect()
+    }
+
+    /// Returns the flags about the spec and the requests, as typed.
+    pub fn of_candidate(&self) -> impl Iterator<Item = String> {
+        let of_flag = |wanted| self.flags.iter().filter(move |(flag, _)| *flag == wanted);
+        let flags = OF_CANDIDATE.into_iter().flat_map(of_flag);
+        flags.map(|(flag, value)| format!("{flag} {value}"))
     }
 
     /// Whether nothing is assumed about pods, their requests and metrics.
@@ -196,10 +207,6 @@ impl Assumptions {
             memory,
             metrics,
             pods,
-            replicas,
-            unready,
-            missing,
-            pending,
             ..
         } = typed;
         let mut assigned = Vec::new();
@@ -246,12 +253,7 @@ impl Assumptions {
                 .iter()
                 .map(|it| TypedRequest::read(it))
                 .collect::<Result<_, _>>()?,
-            pods: PodChanges {
-                replicas: replicas.as_deref().map(ReplicasChange::read).transpose()?,
-                unready: selections("--unready", unready)?,
-                missing: selections("--missing", missing)?,
-                pending: selections("--pending", pending)?,
-            },
+            pods: PodChanges::read(typed)?,
             metrics: assigned,
             of_pods,
             elsewhere: Vec::new(),
@@ -259,11 +261,6 @@ impl Assumptions {
             flags: flags(typed),
         })
     }
-}
-
-/// Reads the selections of pods that a flag states.
-fn selections(flag: &str, list: &[String]) -> Result<Vec<Which>, Error> {
-    list.iter().map(|text| Which::read(flag, text)).collect()
 }
 
 /// Returns the flags with their typed values, except manifests.
@@ -292,7 +289,7 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
         Validate::Ignore => Some(("--validate=ignore", String::new())),
     };
     all.into_iter()
-        .flat_map(|(flag, values)| values.iter().map(move |value| (flag, shell_word(value))))
+        .flat_map(|(flag, values)| values.iter().map(move |value| (flag, value.clone())))
         .chain(validate)
         .collect()
 }

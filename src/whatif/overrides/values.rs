@@ -1,17 +1,18 @@
 //! The assumed values of metrics, one flag after the other: the metric or container of each, and a check that
 //! no two set the same usage.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{in_container, observed_of, set_metric, set_pod, with_decision};
+use super::metric::{in_container, observed_of, set_metric, set_pod};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
-use super::samples::{SampleSource, change, samples};
+use super::samples::{change, samples};
 use super::typed::Assigned;
 use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
-use crate::snapshot::hpa::MetricId;
+use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::AssumedValue;
 
@@ -30,7 +31,7 @@ pub(super) struct Values<'d> {
 
 /// A metric or container whose value is set.
 struct Taken {
-    source: SampleSource,
+    spec: MetricSpec,
     id: MetricId,
     /// The flag with its full text.
     flag: String,
@@ -62,6 +63,12 @@ impl<'d> Values<'d> {
         }
     }
 
+    /// Returns the decision for the snapshot: the known one, or one that is made here.
+    fn decide(&self, snapshot: &Snapshot) -> Cow<'d, Decision> {
+        self.known
+            .map_or_else(|| Cow::Owned(look(snapshot)), Cow::Borrowed)
+    }
+
     /// Sets the value of a metric, or of a container without a metric of its own.
     pub(super) fn set(
         &mut self,
@@ -77,9 +84,8 @@ impl<'d> Values<'d> {
             let observed = before
                 .position(|before| source_of(before) == source)
                 .and_then(|place| current(self.decision, place));
-            with_decision(snapshot, self.known, |snapshot, decision| {
-                set_metric(snapshot, first, &assigned.value, decision)
-            })?;
+            let decision = self.decide(snapshot);
+            set_metric(snapshot, first, &assigned.value, &decision)?;
             copy_answer(snapshot, &places);
             let id = snapshot.hpa.spec.metrics[first].id();
             let own = Override::new(label, assigned.words(), observed).of(id);
@@ -97,12 +103,11 @@ impl<'d> Values<'d> {
         in_container(snapshot, whole, container, |snapshot, place| {
             let label = self.take(snapshot, assigned, place)?;
             if assigned.value == AssumedValue::Missing {
-                let source = SampleSource::of(&snapshot.hpa, &snapshot.hpa.spec.metrics[place]);
-                change(snapshot, place, &source, |_, _| None);
+                let spec = snapshot.hpa.spec.metrics[place].clone();
+                change(snapshot, place, &spec, |_, _| None);
             } else {
-                with_decision(snapshot, self.known, |snapshot, decision| {
-                    set_metric(snapshot, place, &assigned.value, decision)
-                })?;
+                let decision = self.decide(snapshot);
+                set_metric(snapshot, place, &assigned.value, &decision)?;
             }
             let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
@@ -123,14 +128,13 @@ impl<'d> Values<'d> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
         assigned.check_unit(spec)?;
-        let (source, id) = (SampleSource::of(&snapshot.hpa, spec), spec.id());
-        let label = spec.label(metrics);
+        let (id, label) = (spec.id(), spec.label(metrics));
         for other in &self.taken {
             if other.id == id {
                 return Err(Error::usage(format!("{label} is set twice"))
                     .hint(format!("keep one of {} and {}", other.flag, assigned.flag)));
             }
-            if other.source.shares_usage(&source) {
+            if other.spec.shares_usage(spec) {
                 let with = &other.label;
                 return Err(Error::usage(format!(
                     "{label} and {with} are based on the same usage: set only one"
@@ -142,7 +146,7 @@ impl<'d> Values<'d> {
         }
         let is_missing = assigned.value == AssumedValue::Missing;
         self.taken.push(Taken {
-            source,
+            spec: spec.clone(),
             id,
             label: label.clone(),
             flag: assigned.flag.clone(),
@@ -222,9 +226,8 @@ impl<'d> Values<'d> {
             return Err(Error::usage(format!("{label} of {pod} is set twice")));
         }
         let before = observed_of(snapshot, place, pod);
-        with_decision(snapshot, None, |snapshot, decision| {
-            set_pod(snapshot, place, pod, &assigned.value, decision)
-        })?;
+        let decision = look(snapshot);
+        set_pod(snapshot, place, pod, &assigned.value, &decision)?;
         let now = observed_of(snapshot, place, pod);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
@@ -243,17 +246,13 @@ impl<'d> Values<'d> {
         let is_single = pods.iter().all(|pod| pod.running(false).nth(1).is_none());
         for place in 0..snapshot.hpa.spec.metrics.len() {
             let spec = &snapshot.hpa.spec.metrics[place];
-            let source = SampleSource::of(&snapshot.hpa, spec);
-            let is_shared = self
-                .taken
-                .iter()
-                .any(|own| own.source.shares_usage(&source));
+            let is_shared = self.taken.iter().any(|own| own.spec.shares_usage(spec));
             let is_known = is_shared && (is_single || spec.container().is_none());
             if !is_known || !snapshot.metrics[place].is_missing() {
                 continue;
             }
             let was = std::mem::replace(&mut snapshot.metrics[place], MetricAnswer::PodMetrics);
-            if samples(snapshot, place, &source).is_empty() {
+            if samples(snapshot, place, spec).is_empty() {
                 snapshot.metrics[place] = was;
             }
         }
@@ -268,8 +267,7 @@ impl<'d> Values<'d> {
         for &whole in &self.wholes {
             let metrics = &snapshot.hpa.spec.metrics;
             let spec = &metrics[whole];
-            let source = SampleSource::of(&snapshot.hpa, spec);
-            if !samples(snapshot, whole, &source).is_empty() {
+            if !samples(snapshot, whole, spec).is_empty() {
                 continue;
             }
             let (label, name) = (spec.label(metrics), spec.name());

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
-use search::{Probe, ValueSearch};
+use search::ValueSearch;
 
 /// The effect of the values of one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -434,8 +434,6 @@ fn changes(
     search.run(now)?;
     let curve = with_curve.then(|| search.curve(now)).transpose()?;
     let (min, max) = search.bounds();
-    let lowest = |holds: &dyn Fn(&Probe) -> bool| search.lowest(holds);
-    let highest = |holds: &dyn Fn(&Probe) -> bool| search.highest(holds);
     Ok(Changes {
         unit,
         now,
@@ -443,13 +441,13 @@ fn changes(
         tolerance: search.tolerance(),
         min: Reached {
             replicas: min,
-            proposed: highest(&|seen| seen.proposal.is_some_and(|proposal| proposal <= min)),
-            met: highest(&|seen| seen.replicas == min),
+            proposed: search.highest(&|seen| seen.proposal.is_some_and(|proposal| proposal <= min)),
+            met: search.highest(&|seen| seen.replicas == min),
         },
         max: Reached {
             replicas: max,
-            proposed: lowest(&|seen| seen.proposal.is_some_and(|proposal| proposal >= max)),
-            met: lowest(&|seen| seen.replicas == max),
+            proposed: search.lowest(&|seen| seen.proposal.is_some_and(|proposal| proposal >= max)),
+            met: search.lowest(&|seen| seen.replicas == max),
         },
         lowest: search.pass(0)?,
         highest: search.pass(search.end())?,
@@ -500,7 +498,7 @@ fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let (min, max) = (spec.min(), spec.max_replicas);
     let bounded = |replicas: i32| replicas.min(max).max(min);
     if let Some(&CombineStep {
         highest,

@@ -99,7 +99,7 @@ impl<'s> ValueSearch<'s> {
             .scale
             .as_ref()
             .map_or(0, |scale| scale.spec_replicas);
-        let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+        let (min, max) = (spec.min(), spec.max_replicas);
         let seen = BTreeMap::new();
         let counted = current.into();
         Self {

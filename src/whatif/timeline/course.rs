@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::World;
-use super::{MAX_PASSES, PassChange, Point, Rolled, Stays, Timeline, swing};
+use super::{MAX_PASSES, PassChange, Point, Timeline, swing};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 /// A run at one of its passes.
 pub struct Course<'p> {
     pub(super) player: &'p Player,
-    world: World,
+    pub(super) world: World,
     decision: Decision,
     /// The replicas before the pass.
     before: i32,
@@ -96,16 +96,6 @@ impl<'p> Course<'p> {
         self.after_first
     }
 
-    /// The number of pods that are about to become ready.
-    pub(super) fn starting(&self) -> usize {
-        self.world.starting()
-    }
-
-    /// The pods that are assumed to stay as they are.
-    pub(super) fn stays(&self) -> Vec<Stays> {
-        self.world.stays()
-    }
-
     /// Whether nothing is left that could change the replicas while the load stays as it is. Known once
     /// [`Course::go_on`] has returned `false`.
     pub fn is_settled(&self) -> bool {
@@ -119,11 +109,6 @@ impl<'p> Course<'p> {
         } else {
             swing(&self.changes)
         }
-    }
-
-    /// The result of a rollout, if one has begun.
-    pub(super) fn rolled(&self) -> Option<Rolled> {
-        self.world.rolled()
     }
 
     /// The pass in numbers.
@@ -210,7 +195,7 @@ impl<'p> Course<'p> {
             self.changes.clear();
         }
         // While pods are being replaced, a change may lead to more.
-        if self.world.is_rolling() {
+        if self.world.workload.is_rolling() {
             self.changes.clear();
             self.last_change = next;
         }

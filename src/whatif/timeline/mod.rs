@@ -33,6 +33,7 @@ pub use record::{Mark, Record};
 pub use samples::Gaps;
 pub use totals::{Peak, Stretch, Totals};
 pub use trace::{LoadFacts, Trace, read_csv};
+use world::World;
 
 /// As many passes as are played; with the usual sync period, twelve weeks.
 pub const MAX_PASSES: i64 = 500_000;
@@ -252,9 +253,12 @@ impl Timeline {
     /// A timeline of a run that has not begun.
     fn of(course: &Course<'_>) -> Self {
         let player = course.player;
+        let World {
+            snapshot, workload, ..
+        } = &course.world;
         let Snapshot {
             now, controller, ..
-        } = course.snapshot();
+        } = snapshot;
         let period = controller.sync_period;
         Self {
             start: *now,
@@ -262,8 +266,8 @@ impl Timeline {
             span: player.span,
             trace: player.trace.clone(),
             times: player.plan.times,
-            starting: course.starting(),
-            stays: course.stays(),
+            starting: workload.starting(),
+            stays: workload.stays(snapshot),
             passes: Vec::new(),
             changes: Vec::new(),
             totals: Totals::begin(course),
@@ -289,7 +293,7 @@ impl Timeline {
     fn end(&mut self, course: &Course<'_>) {
         self.is_settled = course.is_settled();
         self.swing = course.swing();
-        self.rolled = course.rolled();
+        self.rolled = course.world.workload.rolled();
         if let Some(last) = self.passes.last().copied().filter(|_| self.is_settled) {
             let mut after_first = course.after_first().saturating_add(self.period);
             while after_first <= self.span {

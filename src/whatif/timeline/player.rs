@@ -14,9 +14,7 @@ use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::overrides::{
-    Meant, Override, SampleSource, current, in_container, look, matters, words,
-};
+use crate::whatif::overrides::{Meant, Override, current, in_container, look, matters, words};
 use crate::whatif::value::AssumedValue;
 
 /// A timeline that is ready to be played.
@@ -283,9 +281,8 @@ pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
 /// Returns the meaning of a trace value as text.
 fn meaning(stated: &TraceValue<'_>, snapshot: &Snapshot, place: usize) -> String {
     let TraceValue { value, text, .. } = stated;
-    let spec = &snapshot.hpa.spec.metrics[place];
-    match (value, SampleSource::of(&snapshot.hpa, spec)) {
-        (AssumedValue::Amount(_), SampleSource::Resource { .. } | SampleSource::Pods) => {
+    match value {
+        AssumedValue::Amount(_) if !snapshot.hpa.spec.metrics[place].is_total() => {
             format!("{text} in all")
         }
         _ => words(value, text),

@@ -54,7 +54,7 @@ pub struct Totals {
     unanswered: usize,
     /// Whether the last pass, under the load or after it, had an answer.
     ends_answered: bool,
-    first: Firsts,
+    pub(crate) first: Firsts,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
     /// Whether nothing is left that could change them while the load stays as it is at the end.
@@ -120,14 +120,19 @@ impl PassStretches {
     }
 }
 
-/// The first passes of their kind, by place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Firsts {
-    lowest: usize,
-    at_max: Option<usize>,
-    rescale: Option<usize>,
-    reversal: Option<usize>,
-    unanswered: Option<usize>,
+/// The times at which something happened first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Firsts {
+    /// The replicas were at their lowest.
+    pub(crate) lowest: Timestamp,
+    /// There were `maxReplicas` or more.
+    pub(crate) at_max: Option<Timestamp>,
+    /// The replicas changed.
+    pub(crate) rescale: Option<Timestamp>,
+    /// A change reversed the one before.
+    pub(crate) reversal: Option<Timestamp>,
+    /// A pass had no answer.
+    pub(crate) unanswered: Option<Timestamp>,
 }
 
 impl Totals {
@@ -204,7 +209,13 @@ impl Totals {
             last_rescale: None,
             unanswered: 0,
             ends_answered: true,
-            first: Firsts::default(),
+            first: Firsts {
+                lowest: start,
+                at_max: None,
+                rescale: None,
+                reversal: None,
+                unanswered: None,
+            },
             last: 0,
             is_settled: false,
         }
@@ -224,28 +235,26 @@ impl Totals {
         if place == self.limit {
             return;
         }
+        let time = self.time(place);
         self.next += 1;
         self.passes += 1;
         self.sum += i128::from(replicas);
         self.decided += usize::from(proposal.is_some());
         if replicas < self.lowest {
             self.lowest = replicas;
-            self.first.lowest = place;
+            self.first.lowest = time;
         }
         if replicas > self.highest.replicas {
-            self.highest = Peak {
-                replicas,
-                time: self.time(place),
-            };
+            self.highest = Peak { replicas, time };
         }
         if replicas >= self.max {
             self.at_max += 1;
-            self.first.at_max.get_or_insert(place);
+            self.first.at_max.get_or_insert(time);
         }
         self.above_max += usize::from(proposal.is_some_and(|proposal| proposal > self.max));
         if !is_answered {
             self.unanswered += 1;
-            self.first.unanswered.get_or_insert(place);
+            self.first.unanswered.get_or_insert(time);
         }
         let missing = i128::from(proposal.unwrap_or(0)) - ready as i128;
         let is_short = missing > 0;
@@ -254,14 +263,14 @@ impl Totals {
         self.possibly_short.add(place, is_short || !is_answered);
         if before != replicas {
             self.rescales += 1;
-            self.first.rescale.get_or_insert(place);
+            self.first.rescale.get_or_insert(time);
             let is_up = replicas > before;
             let reverses = self.last_rescale.is_some_and(|(last, was_up)| {
                 was_up != is_up && self.length(place - last) <= REVERSAL
             });
             if reverses {
                 self.reversals += 1;
-                self.first.reversal.get_or_insert(place);
+                self.first.reversal.get_or_insert(time);
             }
             self.last_rescale = Some((place, is_up));
         }
@@ -374,30 +383,5 @@ impl Totals {
     /// Whether the last pass had an answer, under the load or later.
     pub(crate) fn ends_answered(&self) -> bool {
         self.ends_answered
-    }
-
-    /// The first time at which the replicas were at their lowest.
-    pub(crate) fn first_lowest(&self) -> Timestamp {
-        self.time(self.first.lowest)
-    }
-
-    /// The first time at which there were `maxReplicas` or more.
-    pub(crate) fn first_at_max(&self) -> Option<Timestamp> {
-        self.first.at_max.map(|place| self.time(place))
-    }
-
-    /// The time of the first change of the replicas.
-    pub(crate) fn first_rescale(&self) -> Option<Timestamp> {
-        self.first.rescale.map(|place| self.time(place))
-    }
-
-    /// The first time at which a change reversed the one before.
-    pub(crate) fn first_reversal(&self) -> Option<Timestamp> {
-        self.first.reversal.map(|place| self.time(place))
-    }
-
-    /// The time of the first pass without an answer.
-    pub(crate) fn first_unanswered(&self) -> Option<Timestamp> {
-        self.first.unanswered.map(|place| self.time(place))
     }
 }

@@ -18,7 +18,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
 use crate::snapshot::load::{Load, Rows};
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
+use crate::whatif::overrides::{Meant, NamedMetric};
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
@@ -42,6 +42,8 @@ struct MetricColumn {
     name: String,
     wanted: NamedMetric,
     samples: Vec<Sample<Typed>>,
+    /// Whether its values are percentages, and the line of the first that shows it.
+    unit: Option<(bool, u64)>,
     step: Option<SignedDuration>,
 }
 
@@ -357,9 +359,10 @@ impl Trace {
         others: &[OtherRun],
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
+        let metrics = &snapshot.hpa.spec.metrics;
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { name, wanted, .. } in &self.metrics {
-            let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
+            let has_whole = wanted.whole(metrics).is_some();
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
             let meant = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
@@ -401,7 +404,7 @@ impl Trace {
                 let shared = if is_same {
                     taken.container.is_none() || meant.container.is_none()
                 } else {
-                    firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
+                    firsts.is_some_and(|(one, two)| metrics[*one].shares_usage(&metrics[*two]))
                 };
                 if shared {
                     return Err(Error::usage(format!(
@@ -434,7 +437,7 @@ impl Trace {
         let metrics = &snapshot.hpa.spec.metrics;
         let lacking = (0..metrics.len()).find(|place| {
             let mut columns = places.iter().flat_map(|meant| &meant.places);
-            !columns.any(|other| other == place || share_usage(snapshot, *other, *place))
+            !columns.any(|other| other == place || metrics[*other].shares_usage(&metrics[*place]))
                 && !is_given(*place)
         });
         let Some(place) = lacking else {
@@ -536,11 +539,8 @@ impl MetricColumn {
         })?;
         // Two kinds of values in one column are a mistake in joining two sources.
         if let Some(is_percentage) = is_share(&value) {
-            let mut before = self.samples.iter().filter_map(|sample| {
-                let typed = sample.value.as_ref()?;
-                Some((is_share(&typed.value)?, sample.line))
-            });
-            if let Some((_, line)) = before.next().filter(|(is, _)| *is != is_percentage) {
+            let (first, line) = *self.unit.get_or_insert((is_percentage, place.line));
+            if first != is_percentage {
                 let why = format!("{name}: another unit than in line {line}");
                 let hint = "use percentages or amounts throughout a column";
                 return Err(place.bad(why).hint(hint));
@@ -617,6 +617,7 @@ fn titles(
                     name,
                     wanted,
                     samples,
+                    unit: None,
                     step: None,
                 });
                 Title::Metric(metrics.len() - 1)
@@ -779,6 +780,17 @@ mod tests {
     }
 
     #[test]
+    fn a_long_column_is_read_in_one_pass() {
+        let cells = (0..80_000).map(|row| match row {
+            0..40_000 => (row, "missing"),
+            _ => (row, "80%"),
+        });
+        let rows: String = cells.map(|(row, cell)| format!("{row},{cell}\n")).collect();
+        let trace = Trace::read(format!("time,cpu\n{rows}").as_bytes(), "load.csv").unwrap();
+        assert_eq!(trace.metrics[0].unit, Some((true, 40_002)));
+    }
+
+    #[test]
     fn what_is_no_table_is_an_error() {
         for (text, message) in [
             ("", ":1: it is empty"),
@@ -822,6 +834,10 @@ mod tests {
             (
                 "time,cpu\n0s,80%\n5s,\n10s,1500m\n",
                 ":4: column 2: another unit than in line 2",
+            ),
+            (
+                "time,cpu\n0s,missing\n5s,1500m\n10s,1\n15s,80%\n",
+                ":5: column 2: another unit than in line 3",
             ),
             (
                 "time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n",

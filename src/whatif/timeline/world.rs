@@ -8,16 +8,17 @@ use jiff::{SignedDuration, Timestamp};
 use super::load::{TotalUsage, together};
 use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
-use super::{JoinTimes, Rolled, Rollout, Stays};
+use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
+use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::resource_name;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::{
-    Meant, SampleSource, in_container, is_ready, look, samples, set_metric, set_total,
+    Meant, failure, in_container, is_ready, look, samples, set_metric, set_total,
 };
 use crate::whatif::value::{AssumedValue, Ratio};
 
@@ -48,7 +49,7 @@ pub(super) struct LoadSetting {
 /// The cluster over time.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
-    workload: TargetPods,
+    pub(super) workload: TargetPods,
     load: TotalUsage,
     /// The metrics that cannot be read, by place, with the container if only its usage is missing.
     missing: BTreeSet<(usize, Option<String>)>,
@@ -76,12 +77,12 @@ impl World {
         }
     }
 
-    /// Returns the source of a metric, or of a container's part in it.
-    fn source(&self, place: usize, container: Option<&str>) -> SampleSource {
+    /// Returns a metric, or a container's part in it.
+    fn metric(&self, place: usize, container: Option<&str>) -> MetricSpec {
         let spec = &self.snapshot.hpa.spec.metrics[place];
         match container {
-            Some(container) => SampleSource::of(&self.snapshot.hpa, &spec.of_container(container)),
-            None => SampleSource::of(&self.snapshot.hpa, spec),
+            Some(container) => spec.of_container(container),
+            None => spec.clone(),
         }
     }
 
@@ -174,7 +175,7 @@ impl World {
     }
 
     fn together(&self, snapshot: &Snapshot, place: usize, container: Option<&str>) -> Option<i128> {
-        let values = samples(snapshot, place, &self.source(place, container));
+        let values = samples(snapshot, place, &self.metric(place, container));
         together(
             values.iter().map(|(pod, value)| (&**pod, *value)),
             &self.workload,
@@ -192,24 +193,21 @@ impl World {
             };
             self.missing.remove(&missing);
             let container = meant.container.as_deref();
-            let source = self.source(place, container);
-            if let SampleSource::Resource {
-                name,
-                container: Some(own),
-            } = &source
+            let spec = self.metric(place, container);
+            if let Some(own) = spec.container()
                 && !self.has(meant)
             {
                 // The pods of a rollout may have it.
-                let resource = &resource_name(name);
-                if !self.load.set_usage(name, Some(own), total.into()) {
+                let resource = &resource_name(spec.name());
+                if !self.load.set_usage(spec.name(), Some(own), total.into()) {
                     self.load.add(own, resource, Some(total.into()));
                 }
                 self.workload.expect_usage(own, resource);
                 continue;
             }
-            if let SampleSource::Object(_) | SampleSource::External(_) = source {
+            if spec.is_total() {
                 set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
-            } else if !self.set_total(place, &source, total) {
+            } else if !self.set_total(place, &spec, total) {
                 // Nothing was measured so far; measurement now begins.
                 set_in(
                     &mut self.snapshot,
@@ -220,7 +218,7 @@ impl World {
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load = TotalUsage::of(&self.snapshot, &self.workload);
-                self.set_total(place, &source, total);
+                self.set_total(place, &spec, total);
             }
         }
         Ok(())
@@ -238,27 +236,17 @@ impl World {
         pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
     }
 
-    fn set_total(&mut self, place: usize, source: &SampleSource, total: i64) -> bool {
-        let SampleSource::Resource { name, container } = source else {
+    fn set_total(&mut self, place: usize, spec: &MetricSpec, total: i64) -> bool {
+        if !spec.is_resource() {
             return self.load.set_values(place, total.into());
-        };
+        }
         let known = self
             .load
-            .set_usage(name, container.as_deref(), total.into());
+            .set_usage(spec.name(), spec.container(), total.into());
         if known {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }
         known
-    }
-
-    /// The number of pods that are about to become ready.
-    pub(super) fn starting(&self) -> usize {
-        self.workload.starting()
-    }
-
-    /// The pods that are assumed to stay as they are.
-    pub(super) fn stays(&self) -> Vec<Stays> {
-        self.workload.stays(&self.snapshot)
     }
 
     /// Returns how many pods are ready.
@@ -289,16 +277,6 @@ impl World {
             self.load
                 .add(container, resource, together(values, &self.workload));
         }
-    }
-
-    /// Whether a rollout is pending or under way.
-    pub(super) fn is_rolling(&self) -> bool {
-        self.workload.is_rolling()
-    }
-
-    /// The result of a rollout, if one has begun.
-    pub(super) fn rolled(&self) -> Option<Rolled> {
-        self.workload.rolled()
     }
 
     /// Advances the time, from step to step of a rollout if there is one.
@@ -351,7 +329,8 @@ impl World {
                 }
                 continue;
             }
-            let failed = MetricAnswer::Failed(self.source(*place, None).failure());
+            let hpa = &self.snapshot.hpa;
+            let failed = MetricAnswer::Failed(failure(hpa, &hpa.spec.metrics[*place]));
             let answer = std::mem::replace(&mut self.snapshot.metrics[*place], failed);
             self.aside.push((*place, answer));
         }
@@ -370,7 +349,7 @@ impl World {
     /// Whether the next pass, and so every later one, is the same as this one, and nothing holds its proposal.
     pub(super) fn is_at_rest(&self, decision: &Decision, replicas: i32) -> bool {
         let spec = &self.snapshot.hpa.spec;
-        let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
+        let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min());
         let disabled = decision.limit().is_some_and(LimitStep::is_disabled);
         let is_held = decision
             .proposal
@@ -378,6 +357,6 @@ impl World {
             && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
-        !is_held && !leaves && !self.workload.is_joining() && !self.is_rolling()
+        !is_held && !leaves && !self.workload.is_joining() && !self.workload.is_rolling()
     }
 }

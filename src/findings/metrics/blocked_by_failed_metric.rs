@@ -20,13 +20,14 @@ pub struct BlockedByFailedMetric {
 impl Kind for BlockedByFailedMetric {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "blocked-by-failed-metric";
-    const WHEN: &'static str = "A metric fails, and the others propose fewer replicas than there are. The controller removes \
-             no replicas while a metric fails, because that metric might propose more.";
-    const REMEDY: &'static str = "Fix the metric, or remove it from the HPA.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-    const ENDS: Option<Block> = Some(Block::Metrics);
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "blocked-by-failed-metric",
+        when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
+            no replicas while a metric fails, because that metric might propose more.",
+        remedy: "Fix the metric, or remove it from the HPA.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let decision = case.decision();

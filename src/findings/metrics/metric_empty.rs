@@ -29,13 +29,14 @@ pub struct MetricEmpty {
 impl Kind for MetricEmpty {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "metric-empty";
-    const WHEN: &'static str = "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-             that its query has no result. No resource metric has one until about a minute after the first pod started.";
-    const REMEDY: &'static str =
-        "Correct the selector, or let the source report 0 instead of nothing.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-empty",
+        when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
+            that its query has no result. No resource metric has one until about a minute after the first pod started.",
+        remedy: "Correct the selector, or let the source report 0 instead of nothing.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         case.metrics()

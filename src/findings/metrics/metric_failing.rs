@@ -27,11 +27,13 @@ pub struct MetricFailing {
 impl Kind for MetricFailing {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "metric-failing";
-    const WHEN: &'static str = "A metrics API knows a metric and reports an error for it.";
-    const REMEDY: &'static str = "Look at the backend that the adapter reads the metric from.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-failing",
+        when: "A metrics API knows a metric and reports an error for it.",
+        remedy: "Look at the backend that the adapter reads the metric from.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         case.metrics()

@@ -28,13 +28,14 @@ pub struct MetricNotFound {
 impl Kind for MetricNotFound {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "metric-not-found";
-    const WHEN: &'static str = "The custom or external metrics API does not know a metric by its name, or serves it for \
-             other kinds of objects only. It is asked for the namespace of the HPA.";
-    const REMEDY: &'static str =
-        "Correct the name or the object, or add a rule for it to the adapter.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-not-found",
+        when: "The custom or external metrics API does not know a metric by its name, or serves it for \
+            other kinds of objects only. It is asked for the namespace of the HPA.",
+        remedy: "Correct the name or the object, or add a rule for it to the adapter.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         case.metrics()

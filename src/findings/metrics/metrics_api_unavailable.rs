@@ -35,13 +35,14 @@ pub struct MetricsApiUnavailable {
 impl Kind for MetricsApiUnavailable {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "metrics-api-unavailable";
-    const WHEN: &'static str = "The API server does not serve the metrics API that a metric is asked of, its APIService is \
-             not available, or requests fail with a server error.";
-    const REMEDY: &'static str =
-        "Install what serves the API, or look at its APIService and at the pods behind it.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metrics-api-unavailable",
+        when: "The API server does not serve the metrics API that a metric is asked of, its APIService is \
+            not available, or requests fail with a server error.",
+        remedy: "Install what serves the API, or look at its APIService and at the pods behind it.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let mut apis: Vec<Self> = Vec::new();

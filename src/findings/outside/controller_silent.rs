@@ -70,13 +70,16 @@ pub enum ControllerSilent {
 impl Kind for ControllerSilent {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "controller-silent";
-    const WHEN: &'static str = "The controller makes no passes: the lease of the controller manager has run out, the \
-             HPA controller is switched off, or no status has been written in several sync periods in which every \
-             pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
-             old, it is a warning.";
-    const REMEDY: &'static str = "Look at the controller manager.";
-    const RANK: Rank = Rank::Broken;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "controller-silent",
+        when: "The controller makes no passes: the lease of the controller manager has run out, the \
+            HPA controller is switched off, or no status has been written in several sync periods in which every \
+            pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
+            old, it is a warning.",
+        remedy: "Look at the controller manager.",
+        rank: Rank::Broken,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let input = &case.pass.input;

@@ -24,11 +24,14 @@ pub struct DiffersFromStatus {
 impl Kind for DiffersFromStatus {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "differs-from-status";
-    const WHEN: &'static str = "The controller came to a different number of replicas than this pass, from the same values and with a \
-             history that makes no difference.";
-    const REMEDY: &'static str = "State the flags and the version of the controller.";
-    const RANK: Rank = Rank::Misconfigured;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "differs-from-status",
+        when: "The controller came to a different number of replicas than this pass, from the same values and with a \
+            history that makes no difference.",
+        remedy: "State the flags and the version of the controller.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let pass = case.pass;

@@ -33,12 +33,14 @@ const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 impl Kind for FieldIgnored {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "field-ignored";
-    const WHEN: &'static str = "The API server drops a field of the spec, or the controller ignores it, as the version \
-             does not have it or its feature gate is off.";
-    const REMEDY: &'static str =
-        "Use a version that has the field, switch on its feature gate, or remove the field.";
-    const RANK: Rank = Rank::Misconfigured;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "field-ignored",
+        when: "The API server drops a field of the spec, or the controller ignores it, as the version \
+            does not have it or its feature gate is off.",
+        remedy: "Use a version that has the field, switch on its feature gate, or remove the field.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let mut found: Vec<FieldIgnored> = Vec::new();

@@ -35,11 +35,14 @@ pub struct Flapping {
 impl Kind for Flapping {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "flapping";
-    const WHEN: &'static str = "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
-             the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.";
-    const REMEDY: &'static str = "Lengthen the window, so that it lasts from one peak to the next.";
-    const RANK: Rank = Rank::Misconfigured;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "flapping",
+        when: "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
+            the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
+        remedy: "Lengthen the window, so that it lasts from one peak to the next.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// This many changes up and down are no coincidence.

@@ -33,14 +33,15 @@ pub struct OtherWriter {
 impl Kind for OtherWriter {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "other-writer";
-    const WHEN: &'static str = "The target has other replicas than the last pass left, or the controller scales to the \
-             same number over and over: something else sets the replicas, too. A manifest given to \
-             `--hpa` that states them will, whenever it is applied.";
-    const REMEDY: &'static str =
-        "Take `replicas` out of the manifest, and leave it to the HPA alone.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::Lasts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "other-writer",
+        when: "The target has other replicas than the last pass left, or the controller scales to the \
+            same number over and over: something else sets the replicas, too. A manifest given to \
+            `--hpa` that states them will, whenever it is applied.",
+        remedy: "Take `replicas` out of the manifest, and leave it to the HPA alone.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::Lasts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let manifest = case.surroundings().manifest_replicas.clone();

@@ -26,13 +26,15 @@ pub struct PausedByKeda {
 impl Kind for PausedByKeda {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "paused-by-keda";
-    const WHEN: &'static str = "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-             removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
-             `paused-replicas`, with both bounds at that number.";
-    const REMEDY: &'static str =
-        "Remove the annotation from the ScaledObject, unless it is there on purpose.";
-    const RANK: Rank = Rank::Misconfigured;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "paused-by-keda",
+        when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
+            removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
+            `paused-replicas`, with both bounds at that number.",
+        remedy: "Remove the annotation from the ScaledObject, unless it is there on purpose.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let hpa = &case.snapshot().hpa;

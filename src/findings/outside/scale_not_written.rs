@@ -20,11 +20,14 @@ pub struct ScaleNotWritten {
 impl Kind for ScaleNotWritten {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "scale-not-written";
-    const WHEN: &'static str = "The API server refuses to change the scale of the target: either the input says so, or the last status \
-             does and this pass would change the replicas, too.";
-    const REMEDY: &'static str = "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.";
-    const RANK: Rank = Rank::Broken;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "scale-not-written",
+        when: "The API server refuses to change the scale of the target: either the input says so, or the last status \
+            does and this pass would change the replicas, too.",
+        remedy: "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
+        rank: Rank::Broken,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).

@@ -26,11 +26,13 @@ pub struct TargetNotFound {
 impl Kind for TargetNotFound {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "target-not-found";
-    const WHEN: &'static str = "The target of the HPA, its kind or its scale does not exist.";
-    const REMEDY: &'static str = "Correct `scaleTargetRef`, or create the target.";
-    const RANK: Rank = Rank::Broken;
-    const ENDS: Option<Block> = Some(Block::NoScale);
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "target-not-found",
+        when: "The target of the HPA, its kind or its scale does not exist.",
+        remedy: "Correct `scaleTargetRef`, or create the target.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::Ends(Block::NoScale)],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let target = case.target();

@@ -27,12 +27,14 @@ pub struct ForeignPods {
 impl Kind for ForeignPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "foreign-pods";
-    const WHEN: &'static str = "Pods are counted that the target does not own, as their owners show, or that it does \
-             not count in its `status.replicas`.";
-    const REMEDY: &'static str = "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "foreign-pods",
+        when: "Pods are counted that the target does not own, as their owners show, or that it does \
+            not count in its `status.replicas`.",
+        remedy: "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let counted = case.pods_in(|group| group != Group::Ignored);

@@ -25,12 +25,14 @@ pub struct OldRevisionPods {
 impl Kind for OldRevisionPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "old-revision-pods";
-    const WHEN: &'static str = "Pods of several revisions are counted, as in a rollout or with a canary, and together \
-             they are more than `spec.replicas`.";
-    const REMEDY: &'static str = "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "old-revision-pods",
+        when: "Pods of several revisions are counted, as in a rollout or with a canary, and together \
+            they are more than `spec.replicas`.",
+        remedy: "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.

@@ -25,13 +25,14 @@ pub struct SelectorMatchesNothing {
 impl Kind for SelectorMatchesNothing {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "selector-matches-nothing";
-    const WHEN: &'static str =
-        "The target has replicas, and its selector matches no pod, or none that the target owns.";
-    const REMEDY: &'static str = "Make the operator of the kind write a selector that its pods match to the path that \
-             `labelSelectorPath` of its CRD names.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::NoValues];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "selector-matches-nothing",
+        when: "The target has replicas, and its selector matches no pod, or none that the target owns.",
+        remedy: "Make the operator of the kind write a selector that its pods match to the path that \
+            `labelSelectorPath` of its CRD names.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::NoValues],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let scale = case.scale()?;

@@ -14,14 +14,15 @@ pub struct SelectorMissing {
 impl Kind for SelectorMissing {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "selector-missing";
-    const WHEN: &'static str = "The scale of the target has no selector in its status, or none that can be read, so the \
-             controller cannot find the pods.";
-    const REMEDY: &'static str = "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
-             its CRD names.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-    const ENDS: Option<Block> = Some(Block::Selector);
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "selector-missing",
+        when: "The scale of the target has no selector in its status, or none that can be read, so the \
+            controller cannot find the pods.",
+        remedy: "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
+            its CRD names.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Ends(Block::Selector)],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let selector = &case.scale()?.selector;

@@ -19,14 +19,18 @@ pub struct SharedPods {
 impl Kind for SharedPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "shared-pods";
-    const WHEN: &'static str = "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
-             neither of them is scaled.";
-    const REMEDY: &'static str =
-        "Use one HPA with both metrics, or give the pods of each target labels of their own.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
-    const ENDS: Option<Block> = Some(Block::SharedPods);
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "shared-pods",
+        when: "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
+            neither of them is scaled.",
+        remedy: "Use one HPA with both metrics, or give the pods of each target labels of their own.",
+        rank: Rank::Broken,
+        aspects: &[
+            Aspect::OfMetrics,
+            Aspect::Lasts,
+            Aspect::Ends(Block::SharedPods),
+        ],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let is_refused = case.decision().block() == Some(Block::SharedPods);

@@ -33,12 +33,14 @@ pub struct AtMax {
 impl Kind for AtMax {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "at-max";
-    const WHEN: &'static str = "The metrics propose more than `maxReplicas`.";
-    const REMEDY: &'static str = "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
-             pod can carry more.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "at-max",
+        when: "The metrics propose more than `maxReplicas`.",
+        remedy: "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
+            pod can carry more.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooManyReplicas")?;

@@ -18,10 +18,13 @@ pub struct AtMin {
 impl Kind for AtMin {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "at-min";
-    const WHEN: &'static str = "The metrics propose fewer than `minReplicas`.";
-    const REMEDY: &'static str = "Nothing to do.";
-    const RANK: Rank = Rank::Rule;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "at-min",
+        when: "The metrics propose fewer than `minReplicas`.",
+        remedy: "Nothing to do.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let bound = bound(case, "TooFewReplicas")?;

@@ -21,12 +21,14 @@ pub struct DirectionDisabled {
 impl Kind for DirectionDisabled {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "direction-disabled";
-    const WHEN: &'static str =
-        "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.";
-    const REMEDY: &'static str = "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
-             well.";
-    const RANK: Rank = Rank::Rule;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "direction-disabled",
+        when: "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
+        remedy: "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
+            well.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;

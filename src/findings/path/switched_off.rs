@@ -25,12 +25,14 @@ pub struct SwitchedOff {
 impl Kind for SwitchedOff {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "switched-off";
-    const WHEN: &'static str = "The target has 0 replicas, and the controller ignores it until something else scales it \
-             up.";
-    const REMEDY: &'static str =
-        "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.";
-    const RANK: Rank = Rank::Rule;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "switched-off",
+        when: "The target has 0 replicas, and the controller ignores it until something else scales it \
+            up.",
+        remedy: "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         if case.decision().path() != Some(Path::Disabled) {

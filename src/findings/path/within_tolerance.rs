@@ -36,13 +36,14 @@ pub struct WithinTolerance {
 impl Kind for WithinTolerance {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "within-tolerance";
-    const WHEN: &'static str =
-        "A metric is off its target, but within the tolerance, so the replicas stay.";
-    const REMEDY: &'static str = "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
-             or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "within-tolerance",
+        when: "A metric is off its target, but within the tolerance, so the replicas stay.",
+        remedy: "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
+            or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let (winner, ratio) = within(case)?;

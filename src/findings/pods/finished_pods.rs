@@ -23,14 +23,15 @@ pub struct FinishedPods {
 impl Kind for FinishedPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "finished-pods";
-    const WHEN: &'static str = "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
-             a succeeded pod counts as a pod without metrics. A finished pod without a request \
-             fails a utilization.";
-    const REMEDY: &'static str =
-        "Delete the finished pods, or give them labels that the selector does not match.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "finished-pods",
+        when: "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
+            a succeeded pod counts as a pod without metrics. A finished pod without a request \
+            fails a utilization.",
+        remedy: "Delete the finished pods, or give them labels that the selector does not match.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));

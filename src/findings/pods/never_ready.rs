@@ -16,13 +16,14 @@ pub struct NeverReady {
 impl Kind for NeverReady {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "never-ready";
-    const WHEN: &'static str = "Pods have never been ready for longer than is usual: for longer than CPU samples may \
-             be skipped if a container waits or restarts, otherwise for more than 30 minutes.";
-    const REMEDY: &'static str =
-        "Find out why the pods do not become ready, or roll back the revision.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "never-ready",
+        when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
+            be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
+        remedy: "Find out why the pods do not become ready, or roll back the revision.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();

@@ -31,13 +31,14 @@ pub struct ReplicasWithoutPods {
 impl Kind for ReplicasWithoutPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "replicas-without-pods";
-    const WHEN: &'static str = "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
-             reports that it cannot create them. Metrics are multiplied by pods, not by replicas.";
-    const REMEDY: &'static str =
-        "Find out what keeps the pods from being created: a quota, or admission.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "replicas-without-pods",
+        when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
+            reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
+        remedy: "Find out what keeps the pods from being created: a quota, or admission.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let scale = case.scale()?;

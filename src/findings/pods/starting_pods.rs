@@ -23,14 +23,15 @@ pub struct StartingPods {
 impl Kind for StartingPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "starting-pods";
-    const WHEN: &'static str = "Pods that have only just started, or are not ready yet, count and change the answer: \
-             they use much more than the other pods, or they are not ready and the metric counts \
-             them nevertheless.";
-    const REMEDY: &'static str =
-        "Add a startup probe, or lengthen the stabilization window of scaling up.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "starting-pods",
+        when: "Pods that have only just started, or are not ready yet, count and change the answer: \
+            they use much more than the other pods, or they are not ready and the metric counts \
+            them nevertheless.",
+        remedy: "Add a startup probe, or lengthen the stabilization window of scaling up.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let (step, pods, how) = case

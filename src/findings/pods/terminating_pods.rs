@@ -18,12 +18,14 @@ pub struct TerminatingPods {
 impl Kind for TerminatingPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "terminating-pods";
-    const WHEN: &'static str = "Ready pods that are being deleted count for Object and External metrics with a `Value` \
-             target.";
-    const REMEDY: &'static str = "Use an `AverageValue` target.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "terminating-pods",
+        when: "Ready pods that are being deleted count for Object and External metrics with a `Value` \
+            target.",
+        remedy: "Use an `AverageValue` target.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let mut totals = case.metrics().filter(|step| step.is_total());

@@ -34,19 +34,21 @@ pub struct UncountedPods {
 impl Kind for UncountedPods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "uncounted-pods";
-    const WHEN: &'static str = "Pods that are unready, pending or without metrics do not count with their usage, and \
-             the answer would be different if they did. Or they are unready and count for CPU \
-             nevertheless, because they have been ready before, and it would be different if they did \
-             not.";
-    const REMEDY: &'static str = "Find out why the pods are not ready, or have no metrics.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[
-        Aspect::NoValues,
-        Aspect::Miscounts,
-        Aspect::Passes,
-        Aspect::Repeats,
-    ];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "uncounted-pods",
+        when: "Pods that are unready, pending or without metrics do not count with their usage, and \
+            the answer would be different if they did. Or they are unready and count for CPU \
+            nevertheless, because they have been ready before, and it would be different if they did \
+            not.",
+        remedy: "Find out why the pods are not ready, or have no metrics.",
+        rank: Rank::Broken,
+        aspects: &[
+            Aspect::NoValues,
+            Aspect::Miscounts,
+            Aspect::Passes,
+            Aspect::Repeats,
+        ],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         left_out(case).or_else(|| counted_unready(case))

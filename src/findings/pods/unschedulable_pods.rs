@@ -22,11 +22,13 @@ pub struct UnschedulablePods {
 impl Kind for UnschedulablePods {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "unschedulable-pods";
-    const WHEN: &'static str = "The scheduler finds no node for pending pods of the target.";
-    const REMEDY: &'static str = "Add nodes, or lower maxReplicas.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Passes];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "unschedulable-pods",
+        when: "The scheduler finds no node for pending pods of the target.",
+        remedy: "Add nodes, or lower maxReplicas.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Passes],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();

@@ -29,14 +29,15 @@ pub struct DilutedByContainer {
 impl Kind for DilutedByContainer {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "diluted-by-container";
-    const WHEN: &'static str = "The containers of the pods use very different shares of their requests, so the share of the \
-             pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
-             sidecars counts and their requests do not.";
-    const REMEDY: &'static str =
-        "Use a ContainerResource metric for the container that does the work.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "diluted-by-container",
+        when: "The containers of the pods use very different shares of their requests, so the share of the \
+            pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
+            sidecars counts and their requests do not.",
+        remedy: "Use a ContainerResource metric for the container that does the work.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());

@@ -31,13 +31,14 @@ pub struct MemoryBaseline {
 impl Kind for MemoryBaseline {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "memory-baseline";
-    const WHEN: &'static str = "Each pod uses more memory than the target and about as much as the others, although pods were \
-             added or the replicas have been at `maxReplicas` for long.";
-    const REMEDY: &'static str =
-        "Raise the memory request, or a target that is an amount, or drop the metric.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "memory-baseline",
+        when: "Each pod uses more memory than the target and about as much as the others, although pods were \
+            added or the replicas have been at `maxReplicas` for long.",
+        remedy: "Raise the memory request, or a target that is an amount, or drop the metric.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// A pod that has been running for this long has reached the memory that it needs.

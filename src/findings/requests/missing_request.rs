@@ -28,14 +28,16 @@ pub struct MissingRequest {
 impl Kind for MissingRequest {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "missing-request";
-    const WHEN: &'static str = "The target of a metric is a percentage of the request, and a container of a pod that the \
-             selector matches has no request for the resource. One such container fails the metric for \
-             all pods.";
-    const REMEDY: &'static str = "Set the request in the template or by the annotation of whatever injects the container, or \
-             look at another container with a ContainerResource metric.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "missing-request",
+        when: "The target of a metric is a percentage of the request, and a container of a pod that the \
+            selector matches has no request for the resource. One such container fails the metric for \
+            all pods.",
+        remedy: "Set the request in the template or by the annotation of whatever injects the container, or \
+            look at another container with a ContainerResource metric.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let mut found: Vec<Finding> = Vec::new();

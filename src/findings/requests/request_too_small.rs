@@ -34,14 +34,16 @@ pub struct RequestTooSmall {
 impl Kind for RequestTooSmall {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "request-too-small";
-    const WHEN: &'static str = "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
-             last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
-             that.";
-    const REMEDY: &'static str = "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
-             answer with it.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "request-too-small",
+        when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
+            last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+            that.",
+        remedy: "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
+            answer with it.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let metrics = utilizations(case);

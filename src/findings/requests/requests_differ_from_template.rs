@@ -37,14 +37,16 @@ pub struct RequestsDifferFromTemplate {
 impl Kind for RequestsDifferFromTemplate {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "requests-differ-from-template";
-    const WHEN: &'static str = "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
-             something else sets them, or the target is paused and its template was changed. The utilization \
-             changes with the requests.";
-    const REMEDY: &'static str = "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
-             resume the target.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "requests-differ-from-template",
+        when: "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
+            something else sets them, or the target is paused and its template was changed. The utilization \
+            changes with the requests.",
+        remedy: "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
+            resume the target.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find<'p>(case: &Case<'p>) -> Self::Hits {
         let workload = case.workload()?;

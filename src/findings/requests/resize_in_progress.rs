@@ -23,13 +23,14 @@ pub struct ResizeInProgress {
 impl Kind for ResizeInProgress {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "resize-in-progress";
-    const WHEN: &'static str = "The requests in the spec of pods are not those in effect, because a resize in place is \
-             pending. The controller computes the utilization with those of the spec.";
-    const REMEDY: &'static str =
-        "Wait until the resize is done, or use a target of type AverageValue.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "resize-in-progress",
+        when: "The requests in the spec of pods are not those in effect, because a resize in place is \
+            pending. The controller computes the utilization with those of the spec.",
+        remedy: "Wait until the resize is done, or use a target of type AverageValue.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         let rules = case.rules();

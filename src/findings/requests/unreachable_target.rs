@@ -23,15 +23,17 @@ pub struct UnreachableTarget {
 impl Kind for UnreachableTarget {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "unreachable-target";
-    const WHEN: &'static str = "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
-             replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
-             more than half of the target: the controller looks at the average only.";
-    const REMEDY: &'static str = "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
-             sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
-             spreads.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "unreachable-target",
+        when: "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
+            replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
+            more than half of the target: the controller looks at the average only.",
+        remedy: "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
+            sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
+            spreads.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         // Pods that are starting are busy for another reason.

@@ -27,13 +27,14 @@ pub struct StaleSamples {
 impl Kind for StaleSamples {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "stale-samples";
-    const WHEN: &'static str = "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
-             far from the clock of the pass.";
-    const REMEDY: &'static str =
-        "Look at the metrics pipeline, or state the time at which the objects were read.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "stale-samples",
+        when: "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
+            far from the clock of the pass.",
+        remedy: "Look at the metrics pipeline, or state the time at which the objects were read.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// The window that the controller assumes if a custom metric states none.

@@ -29,15 +29,17 @@ pub struct SuspectUnit {
 impl Kind for SuspectUnit {
     type Hits = Vec<Finding>;
 
-    const CODE: &'static str = "suspect-unit";
-    const WHEN: &'static str = "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
-             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
-             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
-             queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
-             be meant.";
-    const REMEDY: &'static str = "Set the target in the unit of the value.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "suspect-unit",
+        when: "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
+            target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
+            the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
+            queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
+            be meant.",
+        remedy: "Set the target in the unit of the value.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         case.metrics()

@@ -30,13 +30,15 @@ pub struct ValueMultiplies {
 impl Kind for ValueMultiplies {
     type Hits = Option<Finding>;
 
-    const CODE: &'static str = "value-multiplies";
-    const WHEN: &'static str = "An Object or External metric has a target of type Value, which multiplies the ready pods by \
-             value over target in each pass. A value that does not fall with the replicas, such as the \
-             length of a queue, multiplies them without end.";
-    const REMEDY: &'static str =
-        "Use a target of type AverageValue, which divides the value by the target.";
-    const RANK: Rank = Rank::Misconfigured;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "value-multiplies",
+        when: "An Object or External metric has a target of type Value, which multiplies the ready pods by \
+            value over target in each pass. A value that does not fall with the replicas, such as the \
+            length of a queue, multiplies them without end.",
+        remedy: "Use a target of type AverageValue, which divides the value by the target.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
     fn find(case: &Case<'_>) -> Self::Hits {
         /// The number of passes to look ahead.

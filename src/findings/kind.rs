@@ -22,14 +22,11 @@ pub(crate) struct CatalogueEntry {
 
 /// A kind of finding. The type that implements it has the facts.
 pub(crate) trait Kind {
-    /// An `Option` if a pass has at most one of them.
-    type Hits: IntoIterator<Item = Finding>;
-
     /// Its entry in the catalogue of findings.
     const ENTRY: CatalogueEntry;
 
-    /// Looks for it.
-    fn find(case: &Case<'_>) -> Self::Hits;
+    /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
+    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>;
 
     /// Returns the finding that it follows from, if there is one.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {

@@ -4,6 +4,11 @@
 //!
 //! A finding needs evidence: missing data leads to no finding, and the absence of a finding proves nothing.
 
+#![allow(
+    refining_impl_trait_internal,
+    reason = "a kind says in the type of its search whether a pass has at most one of its findings"
+)]
+
 pub(crate) mod about;
 mod case;
 mod causes;

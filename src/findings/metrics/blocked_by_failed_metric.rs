@@ -18,8 +18,6 @@ pub struct BlockedByFailedMetric {
 }
 
 impl Kind for BlockedByFailedMetric {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "blocked-by-failed-metric",
         when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
@@ -29,7 +27,7 @@ impl Kind for BlockedByFailedMetric {
         aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let decision = case.decision();
         let combined = decision
             .combination()

@@ -26,8 +26,6 @@ pub struct ContainerMetricsMissing {
 }
 
 impl Kind for ContainerMetricsMissing {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "container-metrics-missing",
         when: "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
@@ -37,7 +35,7 @@ impl Kind for ContainerMetricsMissing {
         aspects: &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| Self::of(case, step))
             .collect()

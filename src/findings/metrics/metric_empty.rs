@@ -27,8 +27,6 @@ pub struct MetricEmpty {
 }
 
 impl Kind for MetricEmpty {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-empty",
         when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
@@ -38,7 +36,7 @@ impl Kind for MetricEmpty {
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
                 Miss::Empty(text) => Some(Self::of(case, step, text).weighed(case)),

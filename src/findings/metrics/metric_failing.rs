@@ -25,8 +25,6 @@ pub struct MetricFailing {
 }
 
 impl Kind for MetricFailing {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-failing",
         when: "A metrics API knows a metric and reports an error for it.",
@@ -35,7 +33,7 @@ impl Kind for MetricFailing {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {
                 Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),

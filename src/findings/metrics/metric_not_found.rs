@@ -26,8 +26,6 @@ pub struct MetricNotFound {
 }
 
 impl Kind for MetricNotFound {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-not-found",
         when: "The custom or external metrics API does not know a metric by its name, or serves it for \
@@ -37,7 +35,7 @@ impl Kind for MetricNotFound {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
                 Miss::Unknown(text) => Some(failed(case, Self::of(case, step, text))),

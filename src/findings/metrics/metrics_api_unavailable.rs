@@ -33,8 +33,6 @@ pub struct MetricsApiUnavailable {
 }
 
 impl Kind for MetricsApiUnavailable {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metrics-api-unavailable",
         when: "The API server does not serve the metrics API that a metric is asked of, its APIService is \
@@ -44,7 +42,7 @@ impl Kind for MetricsApiUnavailable {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {
             let Some(Miss::Unavailable(why, text)) = Miss::of(case, step) else {

@@ -18,8 +18,6 @@ pub struct UnknownContainer {
 }
 
 impl Kind for UnknownContainer {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "unknown-container",
         when: "A ContainerResource metric names a container that no pod has.",
@@ -28,7 +26,7 @@ impl Kind for UnknownContainer {
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let errors = case.metrics().filter(|step| step.is_failed());
         errors
             .filter_map(|step| Some(failed(case, Self::of(case, step)?)))

@@ -68,8 +68,6 @@ pub enum ControllerSilent {
 }
 
 impl Kind for ControllerSilent {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "controller-silent",
         when: "The controller makes no passes: the lease of the controller manager has run out, the \
@@ -81,7 +79,7 @@ impl Kind for ControllerSilent {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let input = &case.pass.input;
         let off = input.notes.iter().find_map(|note| match &note.subject {
             Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),

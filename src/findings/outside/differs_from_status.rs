@@ -22,8 +22,6 @@ pub struct DiffersFromStatus {
 }
 
 impl Kind for DiffersFromStatus {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "differs-from-status",
         when: "The controller came to a different number of replicas than this pass, from the same values and with a \
@@ -33,7 +31,7 @@ impl Kind for DiffersFromStatus {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
         let scale = case.scale()?;

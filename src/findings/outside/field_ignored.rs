@@ -31,8 +31,6 @@ pub struct FieldIgnored {
 const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "field-ignored",
         when: "The API server drops a field of the spec, or the controller ignores it, as the version \
@@ -42,7 +40,7 @@ impl Kind for FieldIgnored {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
         for note in &case.pass.input.notes {

@@ -33,8 +33,6 @@ pub struct Flapping {
 }
 
 impl Kind for Flapping {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "flapping",
         when: "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
@@ -44,7 +42,7 @@ impl Kind for Flapping {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// This many changes up and down are no coincidence.
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.

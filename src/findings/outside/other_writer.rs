@@ -31,8 +31,6 @@ pub struct OtherWriter {
 }
 
 impl Kind for OtherWriter {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "other-writer",
         when: "The target has other replicas than the last pass left, or the controller scales to the \
@@ -43,7 +41,7 @@ impl Kind for OtherWriter {
         aspects: &[Aspect::Lasts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);
         if seen.is_none() && manifest.is_none() {

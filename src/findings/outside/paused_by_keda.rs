@@ -24,8 +24,6 @@ pub struct PausedByKeda {
 }
 
 impl Kind for PausedByKeda {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "paused-by-keda",
         when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
@@ -36,7 +34,7 @@ impl Kind for PausedByKeda {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();

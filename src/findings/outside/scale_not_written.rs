@@ -18,8 +18,6 @@ pub struct ScaleNotWritten {
 }
 
 impl Kind for ScaleNotWritten {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "scale-not-written",
         when: "The API server refuses to change the scale of the target: either the input says so, or the last status \
@@ -29,7 +27,7 @@ impl Kind for ScaleNotWritten {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Conflicts with another writer and failures to answer, which need no fix if they happen once.

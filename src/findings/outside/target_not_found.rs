@@ -24,8 +24,6 @@ pub struct TargetNotFound {
 }
 
 impl Kind for TargetNotFound {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "target-not-found",
         when: "The target of the HPA, its kind or its scale does not exist.",
@@ -34,7 +32,7 @@ impl Kind for TargetNotFound {
         aspects: &[Aspect::Ends(Block::NoScale)],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let target = case.target();
         // The controller has reported it itself, or the input has other objects of the kind.
         let status = &case.snapshot().hpa.status.conditions;

@@ -25,8 +25,6 @@ pub struct ForeignPods {
 }
 
 impl Kind for ForeignPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "foreign-pods",
         when: "Pods are counted that the target does not own, as their owners show, or that it does \
@@ -36,7 +34,7 @@ impl Kind for ForeignPods {
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
         let mut owned: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();

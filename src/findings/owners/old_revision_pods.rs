@@ -23,8 +23,6 @@ pub struct OldRevisionPods {
 }
 
 impl Kind for OldRevisionPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "old-revision-pods",
         when: "Pods of several revisions are counted, as in a rollout or with a canary, and together \
@@ -34,7 +32,7 @@ impl Kind for OldRevisionPods {
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.
         const LONG: SignedDuration = SignedDuration::from_mins(10);
         let scale = case.scale()?;

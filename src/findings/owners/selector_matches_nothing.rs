@@ -23,8 +23,6 @@ pub struct SelectorMatchesNothing {
 }
 
 impl Kind for SelectorMatchesNothing {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "selector-matches-nothing",
         when: "The target has replicas, and its selector matches no pod, or none that the target owns.",
@@ -34,7 +32,7 @@ impl Kind for SelectorMatchesNothing {
         aspects: &[Aspect::OfMetrics, Aspect::NoValues],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let spec = &case.snapshot().hpa.spec;
         let looks = |index: usize| spec.metrics[index].needs_pods();

@@ -12,8 +12,6 @@ pub struct SelectorMissing {
 }
 
 impl Kind for SelectorMissing {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "selector-missing",
         when: "The scale of the target has no selector in its status, or none that can be read, so the \
@@ -24,7 +22,7 @@ impl Kind for SelectorMissing {
         aspects: &[Aspect::OfMetrics, Aspect::Ends(Block::Selector)],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
         if is_usable || case.decision().block() != Some(Block::Selector) {

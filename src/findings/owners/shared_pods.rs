@@ -17,8 +17,6 @@ pub struct SharedPods {
 }
 
 impl Kind for SharedPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "shared-pods",
         when: "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
@@ -32,7 +30,7 @@ impl Kind for SharedPods {
         ],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let is_refused = case.decision().block() == Some(Block::SharedPods);
         if !is_refused && case.decision().path() != Some(Path::Metrics) {
             return None;

@@ -8,8 +8,6 @@ use crate::findings::prelude::*;
 pub struct AboveMax(pub Correction);
 
 impl Kind for AboveMax {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "above-max",
         when: "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
@@ -21,7 +19,7 @@ impl Kind for AboveMax {
         aspects: &[Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Up, |it| Self(it).into())
     }
 

@@ -31,8 +31,6 @@ pub struct AtMax {
 }
 
 impl Kind for AtMax {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "at-max",
         when: "The metrics propose more than `maxReplicas`.",
@@ -42,7 +40,7 @@ impl Kind for AtMax {
         aspects: &[Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooManyReplicas")?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {

@@ -16,8 +16,6 @@ pub struct AtMin {
 }
 
 impl Kind for AtMin {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "at-min",
         when: "The metrics propose fewer than `minReplicas`.",
@@ -26,7 +24,7 @@ impl Kind for AtMin {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooFewReplicas")?;
         let least = least(case);
         let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));

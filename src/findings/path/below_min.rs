@@ -8,8 +8,6 @@ use crate::findings::prelude::*;
 pub struct BelowMin(pub Correction);
 
 impl Kind for BelowMin {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "below-min",
         when: "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
@@ -21,7 +19,7 @@ impl Kind for BelowMin {
         aspects: &[Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Down, |it| Self(it).into())
     }
 

@@ -19,8 +19,6 @@ pub struct DirectionDisabled {
 }
 
 impl Kind for DirectionDisabled {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "direction-disabled",
         when: "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
@@ -30,7 +28,7 @@ impl Kind for DirectionDisabled {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
         let direction = limited.rate?.direction;

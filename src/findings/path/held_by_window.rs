@@ -40,8 +40,6 @@ pub struct HeldByWindow {
 }
 
 impl Kind for HeldByWindow {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "held-by-window",
         when: "A recommendation within the stabilization window decides. The controller uses the \
@@ -53,7 +51,7 @@ impl Kind for HeldByWindow {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let &StabilizeStep {
             desired,

@@ -24,8 +24,6 @@ pub struct RateLimited {
 }
 
 impl Kind for RateLimited {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "rate-limited",
         when: "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
@@ -35,7 +33,7 @@ impl Kind for RateLimited {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
         let facts = RateLimited {
             desired: limited.desired,

@@ -30,8 +30,6 @@ pub struct Rounding {
 }
 
 impl Kind for Rounding {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "rounding",
         when: "A metric is below the tolerance, but its proposal is rounded up to the current \
@@ -42,7 +40,7 @@ impl Kind for Rounding {
         aspects: &[Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, proposal) = winner(case)?;
         let current = case.decision().replicas_before()?;
         let ratio = proposal

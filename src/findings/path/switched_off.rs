@@ -23,8 +23,6 @@ pub struct SwitchedOff {
 }
 
 impl Kind for SwitchedOff {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "switched-off",
         when: "The target has 0 replicas, and the controller ignores it until something else scales it \
@@ -34,7 +32,7 @@ impl Kind for SwitchedOff {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         if case.decision().path() != Some(Path::Disabled) {
             return None;
         }

@@ -34,8 +34,6 @@ pub struct WithinTolerance {
 }
 
 impl Kind for WithinTolerance {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "within-tolerance",
         when: "A metric is off its target, but within the tolerance, so the replicas stay.",
@@ -45,7 +43,7 @@ impl Kind for WithinTolerance {
         aspects: &[Aspect::Repeats],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
         let has_field = case.has_tolerance_field();
         let side = side_of(ratio);

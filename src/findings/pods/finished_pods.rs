@@ -21,8 +21,6 @@ pub struct FinishedPods {
 }
 
 impl Kind for FinishedPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "finished-pods",
         when: "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
@@ -33,7 +31,7 @@ impl Kind for FinishedPods {
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
         let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
         let looks_at_metrics = case.metrics().next().is_some();

@@ -14,8 +14,6 @@ pub struct NeverReady {
 }
 
 impl Kind for NeverReady {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "never-ready",
         when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
@@ -25,7 +23,7 @@ impl Kind for NeverReady {
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
         let stuck_revision = first.revision();

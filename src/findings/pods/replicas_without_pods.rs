@@ -29,8 +29,6 @@ pub struct ReplicasWithoutPods {
 }
 
 impl Kind for ReplicasWithoutPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "replicas-without-pods",
         when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
@@ -40,7 +38,7 @@ impl Kind for ReplicasWithoutPods {
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
         // Some kinds report only ready pods.

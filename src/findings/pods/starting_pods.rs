@@ -21,8 +21,6 @@ pub struct StartingPods {
 }
 
 impl Kind for StartingPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "starting-pods",
         when: "Pods that have only just started, or are not ready yet, count and change the answer: \
@@ -33,7 +31,7 @@ impl Kind for StartingPods {
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (step, pods, how) = case
             .metrics()
             .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;

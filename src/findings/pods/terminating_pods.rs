@@ -16,8 +16,6 @@ pub struct TerminatingPods {
 }
 
 impl Kind for TerminatingPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "terminating-pods",
         when: "Ready pods that are being deleted count for Object and External metrics with a `Value` \
@@ -27,7 +25,7 @@ impl Kind for TerminatingPods {
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
             let ready = step.pods.iter().filter(|row| row.group == Group::Ready);

@@ -32,8 +32,6 @@ pub struct UncountedPods {
 }
 
 impl Kind for UncountedPods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "uncounted-pods",
         when: "Pods that are unready, pending or without metrics do not count with their usage, and \
@@ -50,7 +48,7 @@ impl Kind for UncountedPods {
         ],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         left_out(case).or_else(|| counted_unready(case))
     }
 

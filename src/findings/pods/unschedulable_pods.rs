@@ -20,8 +20,6 @@ pub struct UnschedulablePods {
 }
 
 impl Kind for UnschedulablePods {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "unschedulable-pods",
         when: "The scheduler finds no node for pending pods of the target.",
@@ -30,7 +28,7 @@ impl Kind for UnschedulablePods {
         aspects: &[Aspect::NoValues, Aspect::Passes],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
         let pods: Vec<&Pod> = case.pods().filter(waits).collect();
         let message = pods.first()?.unschedulable.clone()?;

@@ -27,8 +27,6 @@ pub struct DilutedByContainer {
 }
 
 impl Kind for DilutedByContainer {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "diluted-by-container",
         when: "The containers of the pods use very different shares of their requests, so the share of the \
@@ -39,7 +37,7 @@ impl Kind for DilutedByContainer {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
         metrics
             .filter_map(|(step, _)| diluted_metric(case, step))

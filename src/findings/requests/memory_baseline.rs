@@ -29,8 +29,6 @@ pub struct MemoryBaseline {
 }
 
 impl Kind for MemoryBaseline {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "memory-baseline",
         when: "Each pod uses more memory than the target and about as much as the others, although pods were \
@@ -40,7 +38,7 @@ impl Kind for MemoryBaseline {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// A pod that has been running for this long has reached the memory that it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();

@@ -26,8 +26,6 @@ pub struct MissingRequest {
 }
 
 impl Kind for MissingRequest {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "missing-request",
         when: "The target of a metric is a percentage of the request, and a container of a pod that the \
@@ -39,7 +37,7 @@ impl Kind for MissingRequest {
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {
             // The controller's message about one container only shows that there are such containers.

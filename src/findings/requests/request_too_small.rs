@@ -32,8 +32,6 @@ pub struct RequestTooSmall {
 }
 
 impl Kind for RequestTooSmall {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "request-too-small",
         when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
@@ -45,7 +43,7 @@ impl Kind for RequestTooSmall {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {

@@ -35,8 +35,6 @@ pub struct RequestsDifferFromTemplate {
 }
 
 impl Kind for RequestsDifferFromTemplate {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "requests-differ-from-template",
         when: "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
@@ -48,7 +46,7 @@ impl Kind for RequestsDifferFromTemplate {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find<'p>(case: &Case<'p>) -> Self::Hits {
+    fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;
         let rules = case.rules();

@@ -21,8 +21,6 @@ pub struct ResizeInProgress {
 }
 
 impl Kind for ResizeInProgress {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "resize-in-progress",
         when: "The requests in the spec of pods are not those in effect, because a resize in place is \
@@ -32,7 +30,7 @@ impl Kind for ResizeInProgress {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
             let mut containers = Vec::new();

@@ -21,8 +21,6 @@ pub struct UnreachableTarget {
 }
 
 impl Kind for UnreachableTarget {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "unreachable-target",
         when: "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
@@ -35,7 +33,7 @@ impl Kind for UnreachableTarget {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         // Pods that are starting are busy for another reason.
         let may_be_few = !case
             .found()

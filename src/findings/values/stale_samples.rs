@@ -25,8 +25,6 @@ pub struct StaleSamples {
 }
 
 impl Kind for StaleSamples {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "stale-samples",
         when: "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
@@ -36,7 +34,7 @@ impl Kind for StaleSamples {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         /// The window that the controller assumes if a custom metric states none.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
         let snapshot = case.snapshot();

@@ -27,8 +27,6 @@ pub struct SuspectUnit {
 }
 
 impl Kind for SuspectUnit {
-    type Hits = Vec<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "suspect-unit",
         when: "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
@@ -41,7 +39,7 @@ impl Kind for SuspectUnit {
         aspects: &[Aspect::OfMetrics],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| {
                 let in_unit = Self::of(case, step).map(|facts| facts.in_unit(case, step));

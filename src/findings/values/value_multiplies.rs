@@ -28,8 +28,6 @@ pub struct ValueMultiplies {
 }
 
 impl Kind for ValueMultiplies {
-    type Hits = Option<Finding>;
-
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "value-multiplies",
         when: "An Object or External metric has a target of type Value, which multiplies the ready pods by \
@@ -40,7 +38,7 @@ impl Kind for ValueMultiplies {
         aspects: &[],
     };
 
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
         /// The maximum number of simulated pods.

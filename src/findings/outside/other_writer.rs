@@ -152,11 +152,10 @@ impl Kind for OtherWriter {
                     .with(fields),
             },
             By::Apply => {
-                let (target, namespace) = (about.target(), about.namespace());
-                let edit = format!("kubectl apply edit-last-applied {target} {namespace}");
+                let edit = about.command("apply edit-last-applied", &about.target(), "");
                 writer
                     .take_out("replicas out of the last applied manifest, then out of the manifest")
-                    .with_all([edit.into(), fields])
+                    .with_all([edit, fields])
             }
         }
     }
@@ -199,8 +198,7 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
 
 /// Returns a command that shows which field managers own the replicas.
 fn show_fields(about: &About<'_>) -> Command {
-    let (target, namespace) = (about.target(), about.namespace());
-    format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into()
+    about.command("get", &about.target(), "-o yaml --show-managed-fields")
 }
 
 /// Returns the advice to scale the owner of the target instead.

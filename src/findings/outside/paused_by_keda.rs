@@ -146,12 +146,10 @@ impl Kind for PausedByKeda {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let object = shell_word(&self.object);
-        let namespace = about.namespace();
         if self.by_flagger {
             return Remedy::LeaveToFlagger
                 .says("Leave it: Flagger pauses it between releases, and runs the primary instead.")
-                .with(format!("kubectl get canaries.flagger.app {namespace}"));
+                .with(about.command("get", "canaries.flagger.app", ""));
         }
         if self.annotations.is_empty() {
             let directions = self.directions().into_iter();
@@ -161,9 +159,7 @@ impl Kind for PausedByKeda {
                     "Remove autoscaling.keda.sh/{}, if set.",
                     keys.join(" and ")
                 ))
-                .with(format!(
-                    "kubectl get scaledobject {object} {namespace} -o yaml"
-                ));
+                .with(about.kubectl_for(&self.object, "get scaledobject", "-o yaml"));
         }
         let advice = Remedy::EndPause.says(match self.annotations.len() {
             1 if !self.is_whole() => format!(
@@ -175,8 +171,9 @@ impl Kind for PausedByKeda {
         });
         let annotations = self.annotations.iter();
         advice.with_all(annotations.map(|annotation| {
-            let line = format!("kubectl annotate scaledobject {object} {namespace} {annotation}-");
-            Command::from(line).editing(Edited::ScaledObject)
+            let change = format!("{annotation}-");
+            let command = about.kubectl_for(&self.object, "annotate scaledobject", &change);
+            command.editing(Edited::ScaledObject)
         }))
     }
 

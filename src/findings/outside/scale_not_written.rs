@@ -122,13 +122,11 @@ impl Kind for ScaleNotWritten {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let (target, namespace) = (about.target(), about.namespace());
-        let to = self.to;
+        let flags = format!("--replicas={} --dry-run=server", self.to);
         Remedy::PermitWrite
             .says("Change the webhook, quota or right that is the reason.")
             .with_all([
-                format!("kubectl scale {target} {namespace} --replicas={to} --dry-run=server")
-                    .into(),
+                about.command("scale", &about.target(), &flags),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
             ])
     }

@@ -126,10 +126,10 @@ impl Kind for TargetNotFound {
             (None, None) => self.correct(about),
         };
         advice.with(match self.missing {
-            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
             Missing::Object | Missing::ObjectOrScale => {
                 let resource = shell_word(&resource_of(target.group(), &target.kind));
-                format!("kubectl get {resource} {}", about.namespace())
+                about.command("get", &resource, "")
             }
         })
     }

@@ -180,7 +180,6 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
 impl Keeper {
     /// Returns the advice if the target is meant to run.
     fn advice(&self, about: &About<'_>) -> Advice {
-        let (target, namespace) = (about.target(), about.namespace());
         match self {
             Self::Rollout {
                 rollout,
@@ -195,23 +194,23 @@ impl Keeper {
                     "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
                     about.field("scaleTargetRef")
                 ))
-                .with(format!("kubectl get rollouts.argoproj.io {namespace}")),
+                .with(about.command("get", "rollouts.argoproj.io", "")),
             Self::Keda => Remedy::LeaveToKeda
                 .says("Leave it: KEDA keeps it at 0 while no trigger is active.")
-                .with(format!("kubectl get scaledobjects {namespace}")),
+                .with(about.command("get", "scaledobjects", "")),
             Self::Owner(owner) => Remedy::LookAtOwner
                 .says(format!(
                     "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
                     about.reference()
                 ))
-                .with(format!("kubectl get {target} {namespace} -o yaml")),
+                .with(about.command("get", &about.target(), "-o yaml")),
             Self::Flagger { primary } => {
                 let usual = || format!("{}-primary", about.reference());
                 let advice = Remedy::LeaveToFlagger.says(format!(
                     "Leave it: between releases, Flagger keeps it at 0 and runs {}.",
                     primary.clone().unwrap_or_else(usual)
                 ));
-                advice.with(format!("kubectl get canaries.flagger.app {namespace}"))
+                advice.with(about.command("get", "canaries.flagger.app", ""))
             }
             Self::Manifest | Self::Other => Remedy::ScaleToOne
                 .says(match self {
@@ -222,7 +221,7 @@ impl Keeper {
                         "If it is meant to run, scale the target to 1; the HPA takes over from there."
                     }
                 })
-                .with(format!("kubectl scale {target} {namespace} --replicas=1")),
+                .with(about.command("scale", &about.target(), "--replicas=1")),
         }
     }
 }

@@ -142,7 +142,7 @@ impl Kind for FinishedPods {
                 "they do"
             }
         ));
-        advice.with(format!("kubectl delete pod {}", about.pods(&pods)))
+        advice.with(about.delete_pods(&pods))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -168,21 +168,18 @@ fn metric_failure(about: &About<'_>, metric: usize) -> Option<String> {
 }
 
 impl About<'_> {
-    /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
-    /// ones, by the selector of the target and their phase.
-    pub(crate) fn pods(&self, names: &[&str]) -> String {
-        let selector = self.selector().filter(|_| names.len() > NAMED);
-        match selector {
-            Some(selector) => format!(
-                "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
-                 status.phase!=Unknown",
-                self.namespace()
-            ),
-            None => {
-                let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
-                format!("{} {}", words.join(" "), self.namespace())
-            }
+    /// Returns a command that deletes these pods: by name or, for many finished ones, by the selector of the target
+    /// and their phase.
+    fn delete_pods(&self, names: &[&str]) -> Command {
+        if let Some(selector) = self.selector().filter(|_| names.len() > NAMED) {
+            let flags = format!(
+                "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
+                 status.phase!=Unknown"
+            );
+            return self.command("delete", "pod", &flags);
         }
+        let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
+        self.command("delete pod", &words.join(" "), "")
     }
 }
 

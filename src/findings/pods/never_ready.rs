@@ -83,9 +83,8 @@ impl Kind for NeverReady {
         advice
             .with(about.describe(&pod.name))
             .with_all(restarted.map(|container| {
-                let (pod, container) = (shell_word(&pod.name), shell_word(container));
-                let namespace = about.namespace();
-                format!("kubectl logs {pod} {namespace} -c {container} --previous").into()
+                let flags = format!("-c {} --previous", shell_word(container));
+                about.kubectl_for(&pod.name, "logs", &flags)
             }))
     }
 

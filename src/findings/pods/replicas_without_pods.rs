@@ -198,10 +198,9 @@ impl Kind for ReplicasWithoutPods {
         } else {
             Remedy::WaitForPods.waits("until the pods are created")
         };
-        let namespace = about.namespace();
         advice.with_all([
-            format!("kubectl describe resourcequota {namespace}").into(),
-            format!("kubectl get events {namespace} --field-selector=reason=FailedCreate").into(),
+            about.command("describe", "resourcequota", ""),
+            about.command("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
 

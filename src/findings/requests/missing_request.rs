@@ -447,33 +447,26 @@ impl MissingRequest {
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
-        let namespace = about.namespace();
-        let container = shell_word(&lacking.container);
-        let (target, resource) = (about.template_target(), &self.resource);
+        let resource = &self.resource;
         match &lacking.source {
             ContainerOrigin::Template => {
                 let request = self.request(about, lacking)?;
                 // It only supports these kinds.
                 if matches!(about.template_holder().group(), "" | "apps") {
-                    let line = format!(
-                        "kubectl set resources {target} {namespace} -c {container} \
-                         --requests={resource}={request}"
-                    );
-                    return Some(Command::from(line).editing(Edited::Template));
+                    let container = shell_word(&lacking.container);
+                    let flags = format!("-c {container} --requests={resource}={request}");
+                    let command = about.command("set resources", &about.template_target(), &flags);
+                    return Some(command.editing(Edited::Template));
                 }
                 let patch = add_request(about, &lacking.container, resource, &request)?;
-                let patch = shell_word(&patch.to_string());
-                let line = format!("kubectl patch {target} {namespace} --type=json -p {patch}");
-                Some(Command::from(line).editing(Edited::Template))
+                Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
-                let patch = shell_word(&patch.to_string());
-                let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
-                Some(Command::from(line).editing(Edited::Template))
+                Some(about.patch_template("merge", &patch))
             }
             ContainerOrigin::Earlier if about.is_paused() => about.resume(),
             ContainerOrigin::Earlier => about.rollout_status(&names_of(&lacking.pods)),

@@ -143,9 +143,8 @@ impl Kind for UnreachableTarget {
                 Remedy::LowerTarget.says("Lower the target, or raise the limits.")
             }
             AtLimits::Few { .. } => {
-                let namespace = about.namespace();
                 let top = about.selector().map(|selector| {
-                    format!("kubectl top pods {namespace} -l {selector} --containers").into()
+                    about.command("top", "pods", &format!("-l {selector} --containers"))
                 });
                 Remedy::SpreadLoad
                     .says(

@@ -77,8 +77,8 @@ impl Kind for MetricEmpty {
         }
         let is_of_candidate = about.of_candidate(self.metric).is_some();
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
-        let mut conditions = about.hpa().status.conditions.iter();
-        let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
+        let active = about.hpa().status.condition("ScalingActive");
+        let was_active = active.is_some_and(|it| it.status == "True");
         if about.finding.explains && was_active {
             evidence.push(
                 "The last status had valid metrics, so the value is gone since then, or the input lacks it."

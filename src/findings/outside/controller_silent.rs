@@ -242,12 +242,8 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         .status
         .filter(|_| !hpa.written.by_us && !input.is_assumed)?;
     // A pass that cannot read the scale writes nothing else.
-    let mut able = hpa
-        .status
-        .conditions
-        .iter()
-        .filter(|it| it.type_ == "AbleToScale");
-    if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
+    let able = hpa.status.condition("AbleToScale");
+    if able.is_some_and(|it| it.status == "False" && it.reason == "FailedGetScale") {
         return None;
     }
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);

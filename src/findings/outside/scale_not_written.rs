@@ -56,8 +56,10 @@ impl Kind for ScaleNotWritten {
         // Whether this one can be written is not known, only that the last one could not.
         let to = case.decision().outcome.scale_to?;
         let now = case.scale()?.spec_replicas;
-        let mut conditions = hpa.status.conditions.iter();
-        let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
+        let able = hpa.status.condition("AbleToScale")?;
+        if able.status != "False" {
+            return None;
+        }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
         let is_passing = PASSING.iter().any(|words| error.contains(words))

@@ -154,9 +154,9 @@ fn small_request<'p>(
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
     // At a maximum that was reached a minute ago, this may be a burst.
-    let mut conditions = hpa.status.conditions.iter();
-    let limited = conditions
-        .find(|it| it.type_ == "ScalingLimited")
+    let limited = hpa
+        .status
+        .condition("ScalingLimited")
         .filter(|it| it.status == "True")
         .and_then(|it| it.last_transition_time);
     let since = hpa

@@ -8,7 +8,7 @@ use super::about::{About, exact};
 use super::command::Command;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::{Decision, Direction, Group, MetricStep, PodRow};
+use crate::engine::decision::{Decision, Direction, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
@@ -91,8 +91,7 @@ pub(super) fn counted<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    ready.map(|row| (row, case.pod_of(row)))
+    step.ready().map(|row| (row, case.pod_of(row)))
 }
 
 /// Targets and requests are changed by at most about this factor.

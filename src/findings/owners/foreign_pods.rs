@@ -261,9 +261,8 @@ fn not_counted_by_target(
 /// Returns the share of some pods in the first metric that has values of pods.
 pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<MetricShare> {
     case.metrics().find_map(|step| {
-        let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
         let (mut theirs, mut all) = (0i64, 0i64);
-        for row in counted {
+        for row in step.ready() {
             let value = row.value?;
             all = all.checked_add(value)?;
             if names.contains(&case.pod_of(row).name) {

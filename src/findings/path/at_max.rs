@@ -3,7 +3,6 @@
 use super::bound::{Bound, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::Group;
 use crate::findings::about::exact;
 use crate::findings::last_pass::ReportedRescale;
 use crate::findings::prelude::*;
@@ -174,16 +173,15 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
             of_pods: None,
         });
     }
-    let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
-    let sum = total(rows().map(|row| row.value))?;
-    let pods = i64::try_from(rows().count())
+    let sum = total(step.ready().map(|row| row.value))?;
+    let pods = i64::try_from(step.ready().count())
         .ok()
         .filter(|pods| *pods > 0)?;
     let (per_pod, request) = match (average, target.average_utilization) {
         (Some(average), _) => (average, None),
         (None, Some(percent)) => {
-            let mean = total(rows().map(|row| row.request))? / pods;
-            let is_same = rows().all(|row| row.request == Some(mean));
+            let mean = total(step.ready().map(|row| row.request))? / pods;
+            let is_same = step.ready().all(|row| row.request == Some(mean));
             (
                 mean.checked_mul(percent.into())? / 100,
                 Some((mean, is_same)),
@@ -191,7 +189,7 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
         }
         (None, None) => return None,
     };
-    let of_pods = Some((rows().count(), request));
+    let of_pods = Some((step.ready().count(), request));
     Some(CountedMetric {
         metric: step.index,
         total: sum,

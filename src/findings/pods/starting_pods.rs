@@ -242,11 +242,9 @@ fn hot<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
-    let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) = step
-        .pods
-        .iter()
-        .filter(counts)
+        .ready()
+        .filter(|row| row.value.is_some())
         .partition(|row| is_new(case, case.pod_of(row)));
     if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
         return None;

@@ -1,7 +1,6 @@
 //! The finding `terminating-pods`.
 
 use super::{filled, pod_names};
-use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 
 /// Ready pods that are being deleted still count for a metric with one value for all pods.
@@ -28,8 +27,8 @@ impl Kind for TerminatingPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
-            let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-            let pods: Vec<&Pod> = ready
+            let pods: Vec<&Pod> = step
+                .ready()
                 .map(|row| case.pod_of(row))
                 .filter(|pod| pod.deletion_timestamp.is_some())
                 .collect();

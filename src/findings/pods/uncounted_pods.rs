@@ -365,8 +365,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether a metric that no pod counts for keeps the pass from an answer.
 fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
-    let is_ready = |row: &PodRow| row.group == Group::Ready;
-    case.answer().proposal.is_none() && step.is_failed() && !step.pods.iter().any(is_ready)
+    case.answer().proposal.is_none() && step.is_failed() && step.ready().next().is_none()
 }
 
 /// Whether a metric leaves out a pod that might count.
@@ -395,9 +394,9 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         .filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
         .map(|step| {
-            let unready = step.pods.iter().filter(|row| {
+            let unready = step.ready().filter(|row| {
                 let ready = case.pod_of(row).ready.map(|ready| ready.status);
-                row.group == Group::Ready && ready == Some(ConditionStatus::False)
+                ready == Some(ConditionStatus::False)
             });
             (step.index, Vec::from_iter(unready))
         })

@@ -1,6 +1,5 @@
 //! The finding `stale-samples`.
 
-use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::by_name::Names;
@@ -142,8 +141,7 @@ impl Kind for StaleSamples {
 /// that states no time says nothing about the age.
 fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<SignedDuration>)> {
     let snapshot = case.snapshot();
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    let names: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+    let names: Names<&str> = step.ready().map(|row| &*case.pod_of(row).name).collect();
     let mut times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
     {
         Some(MetricAnswer::PodMetrics) => {

@@ -2,7 +2,6 @@
 
 use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::Group;
 use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
@@ -453,7 +452,7 @@ fn is_whole(step: &MetricStep) -> bool {
 fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     let rules = case.rules();
     let container = step.container.as_deref();
-    let mut counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    let mut counted = step.ready();
     counted.clone().next().is_some()
         && counted.all(|row| {
             let requests = counted_containers(case.pod_of(row), container, &rules)

@@ -1,7 +1,6 @@
 //! The finding `controller-silent`.
 
 use super::pods_changed_since;
-use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
@@ -247,14 +246,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         return None;
     }
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let set = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .filter_map(|it| it.time)
-        .max();
+    let set = case.last_replicas_write().and_then(|it| it.time);
     if let Some(since) = set.filter(|since| is_unseen(input, written, *since) && now != then) {
         return Some(ControllerSilent::Replicas {
             written,

@@ -1,6 +1,6 @@
 //! The finding `other-writer`.
 
-use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
@@ -274,13 +274,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     if now == 0 || last.left() == 0 {
         return None;
     }
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last_entry = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .max_by_key(|it| it.time);
+    let last_entry = case.last_replicas_write();
     let replicas_owner = replicas_owner(case);
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || replicas_owner.is_none())

@@ -1,7 +1,7 @@
 //! The finding `switched-off`.
 
 use super::{primary, rollout, scales_down};
-use crate::apimachinery::managed_fields::SpecField;
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
@@ -38,9 +38,8 @@ impl Kind for SwitchedOff {
         }
         let observed = case.pass.input.observed_replicas;
         let writer = case
-            .surroundings()
-            .last_replicas_write(case.target())
-            .filter(|_| observed.is_none());
+            .last_replicas_write()
+            .filter(|it| observed.is_none() && it.time.is_some());
         let hpa = &case.snapshot().hpa;
         let keeper = match (rollout(case), writer) {
             (Some(own), _) if observed.is_none() => {
@@ -55,7 +54,7 @@ impl Kind for SwitchedOff {
             _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
                 Some(Keeper::Keda)
             }
-            (_, Some((manager, _))) => Some(keeper(case, manager)),
+            (_, Some(writer)) => Some(keeper(case, writer)),
             // The workload's name as Flagger builds it is enough if the writer of the replicas is not known.
             (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
                 primary: Some(own.reference()),
@@ -65,7 +64,7 @@ impl Kind for SwitchedOff {
         let facts = SwitchedOff {
             observed,
             keeper: keeper.clone(),
-            writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
+            writer: writer.and_then(|it| Some((it.manager.clone(), it.time?))),
             may_be_zero: hpa.spec.min_replicas == Some(0),
         };
         // KEDA scales from zero, and the pause has its own finding.
@@ -279,28 +278,21 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
 }
 
 /// Returns the purpose for which the last writer set the replicas to 0.
-fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
-    let writer = manager.to_lowercase();
-    if writer.contains("flagger") {
+fn keeper(case: &Case<'_>, writer: &ManagedFieldsEntry) -> Keeper {
+    let manager = writer.manager.to_lowercase();
+    if manager.contains("flagger") {
         return Keeper::Flagger {
             primary: primary(case).map(Workload::reference),
         };
     }
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .max_by_key(|it| it.time);
     let owner = case
         .workload()
         .and_then(|target| target.metadata.controller());
     match owner {
-        _ if writer.contains("keda") => Keeper::Keda,
-        _ if writer.contains("rollouts") => Keeper::Rollouts,
+        _ if manager.contains("keda") => Keeper::Keda,
+        _ if manager.contains("rollouts") => Keeper::Rollouts,
         Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
-        None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
+        None if by(writer).is_of_manifest() => Keeper::Manifest,
         None => Keeper::Other,
     }
 }

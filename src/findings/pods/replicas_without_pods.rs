@@ -52,10 +52,7 @@ impl Kind for ReplicasWithoutPods {
             .and_then(|it| it.condition("ReplicaFailure"))
             .filter(|condition| condition.status == "True")
             .cloned();
-        let written = case
-            .surroundings()
-            .last_replicas_write(case.target())
-            .map(|(_, time)| time);
+        let written = case.last_replicas_write().and_then(|it| it.time);
         let created = case.pods().filter_map(|pod| pod.created).max();
         let scaled = case.snapshot().hpa.status.last_scale_time;
         let since = [written, created, scaled].into_iter().flatten().max();

@@ -257,6 +257,11 @@ impl<'a> About<'a> {
         Some(command.editing(Edited::ScaledObject))
     }
 
+    /// Returns a command that gives the HPA another target.
+    pub(crate) fn patch_reference(&self, target: &CrossVersionObjectReference) -> Option<Command> {
+        self.patch_spec(&json!({ "scaleTargetRef": target }))
+    }
+
     /// Whether a field of the spec is assumed, and the running HPA has another.
     pub(crate) fn assumes(&self, field: &str) -> bool {
         let assumed = &self.hpa().spec;

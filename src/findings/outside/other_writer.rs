@@ -203,15 +203,12 @@ fn show_fields(about: &About<'_>) -> Command {
 
 /// Returns the advice to scale the owner of the target instead.
 fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
-    let reference = json!({
-        "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name,
-    });
     Remedy::PointAt
         .says(format!(
             "Point {} at {owner}.",
             about.field("scaleTargetRef")
         ))
-        .with_all(about.patch_spec(&json!({ "scaleTargetRef": reference })))
+        .with_all(about.patch_reference(owner))
 }
 
 /// Returns the advice to look at KEDA's own scaling.

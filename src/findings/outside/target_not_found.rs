@@ -190,15 +190,12 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
     } else {
         format!(" ({})", meant.api_version)
     };
-    let patch = json!({"scaleTargetRef": {
-        "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
-    }});
     Remedy::PointAt
         .says(format!(
             "Point {} at {meant}{version}, if that is meant.",
             about.field("scaleTargetRef")
         ))
-        .with_all(about.patch_spec(&patch))
+        .with_all(about.patch_reference(meant))
 }
 
 /// The part of a target that is missing.

@@ -227,16 +227,13 @@ impl Keeper {
 
 /// Returns the advice to scale the Rollout instead, which runs the pods of the target's template.
 fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice {
-    let patch = json!({"scaleTargetRef": {
-        "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
-    }});
     Remedy::PointAtRollout
         .says(format!(
             "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
             about.field("scaleTargetRef"),
             rollout.api_version
         ))
-        .with_all(about.patch_spec(&patch))
+        .with_all(about.patch_reference(rollout))
 }
 
 /// Something that keeps a target at 0 on purpose.

@@ -7,7 +7,7 @@ use crate::findings::about::exact;
 use crate::findings::last_pass::ReportedRescale;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
-use crate::findings::targets::{Headroom, OtherRequest, rooms};
+use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
@@ -22,7 +22,7 @@ pub struct AtMax {
     pub beside: Option<(usize, i32)>,
     /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
     /// in the spec. Empty if nothing is found.
-    pub rooms: Vec<(usize, Headroom)>,
+    pub adjustments: Vec<(usize, Adjustment)>,
     /// The proposal of the pass with all of these changes.
     pub proposal: Option<i32>,
     /// The last time that most replicas were removed at once, if the load has returned since.
@@ -56,8 +56,8 @@ impl Kind for AtMax {
         // Below the maximum there is room for a load that rises.
         let found = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
-            .find_map(|most| rooms(case, &above, most));
-        let (rooms, proposal) = found.unzip();
+            .find_map(|most| adjustments(case, &above, most));
+        let (adjustments, proposal) = found.unzip();
         let facts = AtMax {
             bound,
             counted: above.iter().filter_map(|step| counted_by(step)).collect(),
@@ -65,7 +65,7 @@ impl Kind for AtMax {
                 .into_iter()
                 .map(|(step, it)| (step.index, it))
                 .max_by_key(|it| it.1),
-            rooms: rooms.unwrap_or_default(),
+            adjustments: adjustments.unwrap_or_default(),
             proposal,
             dropped: dropped(case),
         };
@@ -289,22 +289,20 @@ impl AtMax {
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
         let proposal = self.proposal?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
-        for (metric, room) in &self.rooms {
-            let resource = about.spec(*metric).name();
-            if let Some(OtherRequest {
-                container, request, ..
-            }) = &room.request
-            {
-                let word = shell_word(&format!("{container}={resource}={request}"));
-                what.push(format!("the {resource} request to {request}"));
-                values.push(format!("a {resource} request of {request}"));
-                flags.push(format!("--request {word}"));
-            } else if let Some(other) = &room.target {
-                let to = exact(&other.target);
-                what.push(format!("the target to {to}"));
-                values.push(format!("a target of {to} for {}", about.label(*metric)));
-                flags.push(about.target_flags(*metric, &to)?);
+        for (metric, adjustment) in &self.adjustments {
+            match adjustment {
+                Adjustment::Request { request, .. } => {
+                    let resource = about.spec(*metric).name();
+                    what.push(format!("the {resource} request to {request}"));
+                    values.push(format!("a {resource} request of {request}"));
+                }
+                Adjustment::Target(target) => {
+                    let to = exact(target);
+                    what.push(format!("the target to {to}"));
+                    values.push(format!("a target of {to} for {}", about.label(*metric)));
+                }
             }
+            flags.push(adjustment.flags(about, *metric)?);
         }
         // The value is stated, and the name of the container or metric is in the command.
         let hint = flags
@@ -466,16 +464,12 @@ mod tests {
     fn a_maximum_is_not_the_only_lever() {
         let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
         let of = |facts: &AtMax| {
-            let values = facts.rooms.iter().map(|(metric, room)| {
-                let request = room.request.as_ref().map(|it| it.request.to_string());
-                let target = room
-                    .target
-                    .as_ref()
-                    .and_then(|it| it.target.average_value.clone());
-                (
-                    *metric,
-                    request.or(target.map(|it| it.to_string())).unwrap(),
-                )
+            let values = facts.adjustments.iter().map(|(metric, adjustment)| {
+                let value = match adjustment {
+                    Adjustment::Request { request, .. } => request.to_string(),
+                    Adjustment::Target(target) => exact(target),
+                };
+                (*metric, value)
             });
             (values.collect::<Vec<_>>(), facts.proposal)
         };
@@ -508,12 +502,12 @@ mod tests {
         let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
         let one = at_max(&two("60Mi"));
         assert_eq!(
-            (one.counted.len(), one.beside, one.rooms.len()),
+            (one.counted.len(), one.beside, one.adjustments.len()),
             (1, Some((1, 3)), 1)
         );
         let both = at_max(&two("160Mi"));
         assert_eq!(
-            (both.counted.len(), both.beside, both.rooms.len()),
+            (both.counted.len(), both.beside, both.adjustments.len()),
             (2, None, 2)
         );
         assert!(both.proposal < Some(6), "{both:?}");

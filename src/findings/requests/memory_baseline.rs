@@ -93,12 +93,12 @@ impl Kind for MemoryBaseline {
             return None;
         }
         // At the maximum, one replica fewer is needed: otherwise the replicas would stay at the maximum.
-        let room = room(case, step, if is_at_max { current - 1 } else { current });
-        let without = match (&room.request, &room.target) {
-            (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),
-            (None, Some(other)) => Some(case.without(|snapshot| other.apply(snapshot, step.index))),
-            (None, None) => None,
-        };
+        let wanted = if is_at_max { current - 1 } else { current };
+        let room = room(case, step, wanted, None);
+        let without = room
+            .found
+            .as_ref()
+            .map(|it| case.without(|snapshot| it.adjustment.apply(snapshot, step.index)));
         let facts = MemoryBaseline {
             metric: step.index,
             least,
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use crate::apimachinery::quantity::Quantity;
     use crate::build;
-    use crate::findings::targets::OtherRequest;
+    use crate::findings::targets::{Adjustment, PlayedAdjustment};
     use crate::findings::testing::{because, check, state, with};
 
     const MI: i64 = 1024 * 1024 * 1000;
@@ -226,12 +226,13 @@ mod tests {
             newest: newest.parse().unwrap(),
             percent: Some(80),
             room: Headroom {
-                request: Some(OtherRequest {
-                    container: "app".into(),
-                    request: Quantity::parse(request).unwrap(),
+                found: Some(PlayedAdjustment {
+                    adjustment: Adjustment::Request {
+                        container: "app".into(),
+                        request: Quantity::parse(request).unwrap(),
+                    },
                     proposal,
                 }),
-                target: None,
                 is_tight: false,
             },
         };

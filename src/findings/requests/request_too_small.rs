@@ -6,7 +6,7 @@ use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
-use crate::findings::targets::{OtherRequest, counted};
+use crate::findings::targets::{Adjustment, counted, request_flags};
 
 /// Pods have used several times their requests for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,13 +51,11 @@ impl Kind for RequestTooSmall {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
-                let (container, request) = (facts.container.clone(), facts.enough.clone());
-                let other = OtherRequest {
-                    container,
-                    request,
-                    proposal: 0,
+                let enough = Adjustment::Request {
+                    container: facts.container.clone(),
+                    request: facts.enough.clone(),
                 };
-                let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
+                let without = case.without(|snapshot| enough.apply(snapshot, step.index));
                 let decides = case
                     .decision()
                     .winner()
@@ -107,8 +105,7 @@ impl Kind for RequestTooSmall {
             enough,
             ..
         } = self;
-        let request = shell_word(&format!("{container}={resource}={enough}"));
-        let flags = format!("--request {request}");
+        let flags = request_flags(container, resource, enough);
         Remedy::RaiseRequest
             .says(format!(
                 "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \

@@ -339,8 +339,8 @@ impl Severity {
     }
 }
 
-/// Examines a pass. Findings that explain the decision come first, then by severity, then by how many
-/// replicas they cost.
+/// Examines a pass. Findings that explain the decision come first, then by rank, by severity, and by how many
+/// replicas they cost. One that follows from another is behind that one.
 pub fn find(pass: &Pass) -> Vec<Finding> {
     find_except(pass, &[])
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Code, Facts, Finding, FindingView, Severity, find, views};
+use super::{Alternative, Code, Facts, Finding, FindingView, Severity, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -137,6 +137,69 @@ pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
     view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
+}
+
+/// Returns what is said about each state, for a snapshot. A finding of the code has a heading with its severity,
+/// whether it explains the pass, the finding that it follows from, and the proposal and the replicas without the
+/// problem. Below are its summary, evidence (`-`), advice (`>`), commands (`$`), and objects (`@`) unless there is
+/// only the HPA. A state of which the same is said as of an earlier one refers to that.
+pub(crate) fn table<'t>(
+    code: Code,
+    states: impl IntoIterator<Item = (&'t str, Vec<Value>)>,
+) -> String {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut text = String::new();
+    for (about, items) in states {
+        let row = row(code, &items);
+        let same = rows.iter().find(|(_, earlier)| *earlier == row);
+        match same.filter(|_| row != "none") {
+            Some((earlier, _)) => text += &format!("{about}: as {earlier}\n"),
+            None => text += &format!("{about}: {row}\n"),
+        }
+        rows.push((about, row));
+    }
+    text
+}
+
+/// Returns what is said about one state.
+fn row(code: Code, items: &[Value]) -> String {
+    let pass = pass(items);
+    let findings = find(&pass);
+    let texts = views(&pass, &findings);
+    let mut own = findings
+        .iter()
+        .zip(&texts)
+        .filter(|(finding, _)| finding.code() == code);
+    let Some((finding, text)) = own.next() else {
+        return "none".to_owned();
+    };
+    assert!(own.next().is_none(), "{} is there once", code.as_str());
+    let explains = if text.explains { "explains" } else { "aside" };
+    let mut row = format!("{}, {explains}", text.severity.as_str());
+    if let Some(cause) = text.follows {
+        row += &format!(", follows {}", cause.as_str());
+    }
+    if let Some(Alternative { proposal, replicas }) = finding.without {
+        let [proposal, replicas] =
+            [proposal, replicas].map(|it| it.map_or("none".to_owned(), |it| it.to_string()));
+        row += &format!(", without it {proposal} -> {replicas}");
+    }
+    let advice = text.advice.text();
+    let objects = if text.objects.is_empty() {
+        "none".to_owned()
+    } else {
+        text.objects.join(" ")
+    };
+    let lines = [("", &text.summary)]
+        .into_iter()
+        .chain(text.evidence.iter().map(|it| ("- ", it)))
+        .chain((!advice.is_empty()).then_some(("> ", &advice)))
+        .chain(text.commands.iter().map(|it| ("$ ", it)))
+        .chain((objects != "hpa/web").then_some(("@ ", &objects)));
+    for (mark, line) in lines {
+        row += &format!("\n    {mark}{line}");
+    }
+    row
 }
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.

@@ -140,37 +140,36 @@ mod tests {
 
     use super::*;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{because, boxed, check, cpu, state, with, with_pod};
+    use crate::findings::testing::{cpu, state, table, with, with_pod};
 
     #[test]
     fn the_selector_matches_nothing() {
         let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
         let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-        let lacking = vec![UnmatchedLabel {
-            key: "tier".into(),
-            wanted: "front".into(),
-            found: None,
-        }];
-        let facts = SelectorMatchesNothing {
-            selector: "app=web,tier=front".to_owned(),
-            replicas: 1,
-            own: boxed(&["web-0"]),
-            lacking,
-            others: Vec::new(),
-        };
         let strange = selects("app=web,tier=front");
         let none = with(&strange, "Scale", &json!({"status": {"replicas": 0}}));
         // Objects without a ControllerState may be incomplete.
         let mut unread = strange.clone();
         unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
-        check(
-            Code::SelectorMatchesNothing,
-            vec![
-                ("matches", plain.clone(), None),
-                ("does not", strange, because(Severity::Error, facts)),
-                ("has nothing to match", none, None),
-                ("has pods that were not read", unread, None),
-            ],
-        );
+        let states = [
+            ("matches", plain.clone()),
+            ("does not", strange),
+            ("has nothing to match", none),
+            ("has pods that were not read", unread),
+        ];
+        insta::assert_snapshot!(table(Code::SelectorMatchesNothing, states), @r"
+        matches: none
+        does not: error, explains
+            the selector of Deployment/web matches no pod, although it says it has 1 replica
+            - Selector: app=web,tier=front.
+            - Pods of Deployment/web: web-0.
+            - They have no label tier, which must be front.
+            > Have Deployment/web select its pods.
+            $ kubectl get deployment/web -n default --subresource=scale -o jsonpath='{.status.selector}'
+            $ kubectl get pods -n default --show-labels
+            @ deployment/web
+        has nothing to match: none
+        has pods that were not read: none
+        ");
     }
 }

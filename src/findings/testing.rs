@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Alternative, Code, Facts, Finding, FindingView, Severity, find, views};
+use super::{Alternative, Code, Finding, FindingView, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -37,24 +37,6 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     finding
 }
 
-/// The severity of a finding, whether it explains the pass, and its facts.
-pub(super) type Told = (Severity, bool, Facts);
-
-/// Returns the expected data of a finding that explains the pass.
-pub(super) fn because(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
-    Some((severity, true, facts.into()))
-}
-
-/// Returns the expected data of a finding that does not.
-pub(super) fn beside(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
-    Some((severity, false, facts.into()))
-}
-
-/// Returns the finding of a code in a state.
-pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
-    only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))
-}
-
 /// Returns an HPA with these metrics, the scale of its target, and pods that each use this much CPU of the
 /// 100m that they request.
 pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
@@ -82,24 +64,6 @@ pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
         }
     });
     changed.collect()
-}
-
-/// Checks the finding of a code in each state.
-pub(super) fn check(code: Code, table: Vec<(&str, Vec<Value>, Option<Told>)>) {
-    for (about, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
-}
-
-/// Checks the findings of several codes.
-pub(super) fn check_each(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        check(code, vec![(about, items, want)]);
-    }
-}
-
-pub(super) fn boxed(names: &[&str]) -> Vec<Box<str>> {
-    names.iter().map(|name| (*name).into()).collect()
 }
 
 pub(crate) fn cpu() -> Value {

@@ -95,6 +95,17 @@ impl ManagedFieldsEntry {
     }
 }
 
+/// Returns the last of the entries that include a field, if one does.
+pub(crate) fn last_writer(
+    managed: &[ManagedFieldsEntry],
+    field: SpecField,
+) -> Option<&ManagedFieldsEntry> {
+    managed
+        .iter()
+        .filter(|entry| entry.owns(field))
+        .max_by_key(|entry| entry.time)
+}
+
 /// Fields as a `metav1.FieldsV1`.
 fn below_spec<S: Serializer>(fields: &[SpecField], serializer: S) -> Result<S::Ok, S::Error> {
     let known = SpecField::ALL

@@ -493,6 +493,11 @@ impl MetricStep {
         self.error().is_some()
     }
 
+    /// Returns the rows of the pods that count as ready.
+    pub fn ready(&self) -> impl Iterator<Item = &PodRow> + Clone {
+        self.pods.iter().filter(|row| row.group == Group::Ready)
+    }
+
     /// Whether it is a resource of the pods.
     pub fn is_resource(&self) -> bool {
         matches!(&*self.type_, "Resource" | "ContainerResource")

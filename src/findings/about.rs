@@ -200,8 +200,13 @@ impl<'a> About<'a> {
 
     /// Returns the same command for an object of another name in the namespace.
     pub(crate) fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
+        self.command(verb, &shell_word(name), rest)
+    }
+
+    /// Returns the same command for an object as it is typed, or for all of a kind.
+    pub(crate) fn command(&self, verb: &str, object: &str, rest: &str) -> Command {
         let namespace = self.namespace();
-        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name))
+        format!("kubectl {verb} {object} {namespace} {rest}")
             .trim_end()
             .into()
     }
@@ -246,8 +251,14 @@ impl<'a> About<'a> {
             let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
             changed.insert(first.to_owned(), value);
         }
-        let command = self.kubectl_for(&owner.name, "patch scaledobject", &merge(&changed.into()));
+        let patch = merge(&changed.into());
+        let command = self.kubectl_for(&owner.name, "patch scaledobject", &patch);
         Some(command.editing(Edited::ScaledObject))
+    }
+
+    /// Returns a command that gives the HPA another target.
+    pub(crate) fn patch_reference(&self, target: &CrossVersionObjectReference) -> Option<Command> {
+        self.patch_spec(&json!({ "scaleTargetRef": target }))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.
@@ -271,11 +282,17 @@ impl<'a> About<'a> {
         (!self.assumes("metrics")).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
             None => {
-                let patch = shell_word(&patch.to_string());
-                let command = self.kubectl("patch hpa", &format!("--type=json -p {patch}"));
+                let command = self.kubectl("patch hpa", &patch_flags("json", patch));
                 command.editing(Edited::Hpa)
             }
         })
+    }
+
+    /// Returns a command that changes the object that has the template of the pods, with a patch of this type.
+    pub(crate) fn patch_template(&self, type_: &str, patch: &Value) -> Command {
+        let holder = self.template_target();
+        self.command("patch", &holder, &patch_flags(type_, patch))
+            .editing(Edited::Template)
     }
 
     /// Returns the advice to state the value of a metric that only a candidate has, or of a container that only
@@ -672,8 +689,12 @@ pub(crate) fn typed(object: &CrossVersionObjectReference) -> String {
 
 /// Returns the flags that merge fields into the spec of an object.
 fn merge(spec: &Value) -> String {
-    let patch = json!({ "spec": spec }).to_string();
-    format!("--type=merge -p {}", shell_word(&patch))
+    patch_flags("merge", &json!({ "spec": spec }))
+}
+
+/// Returns the flags of `kubectl patch` with a patch of this type.
+fn patch_flags(type_: &str, patch: &Value) -> String {
+    format!("--type={type_} -p {}", shell_word(&patch.to_string()))
 }
 
 impl About<'_> {
@@ -898,10 +919,7 @@ impl About<'_> {
                     &[("metricLabelSelector", &selector)],
                 )
             }
-            _ => {
-                let namespace = shell_word(&self.hpa().namespace);
-                format!("kubectl top pods -n {namespace} -l {}", shell_word(pods)).into()
-            }
+            _ => self.command("top", "pods", &format!("-l {}", shell_word(pods))),
         }
     }
 
@@ -932,12 +950,7 @@ impl About<'_> {
 
     /// `kubectl describe pod NAME -n NAMESPACE`
     pub(crate) fn describe(&self, pod: &str) -> Command {
-        format!(
-            "kubectl describe pod {} {}",
-            shell_word(pod),
-            self.namespace()
-        )
-        .into()
+        self.kubectl_for(pod, "describe pod", "")
     }
 
     /// Returns the selector of the target, quoted for a shell.
@@ -949,11 +962,7 @@ impl About<'_> {
     /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with the rest after it.
     pub(crate) fn list_pods(&self, rest: &str) -> Option<Command> {
         let selector = self.selector()?;
-        Some(
-            format!("kubectl get pods {} -l {selector} {rest}", self.namespace())
-                .trim_end()
-                .into(),
-        )
+        Some(self.command("get", "pods", &format!("-l {selector} {rest}")))
     }
 }
 

@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Alternative, Code, Facts, Finding, Severity};
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
@@ -149,6 +150,14 @@ impl<'p> Case<'p> {
     /// Returns the target itself, if it was read.
     pub(crate) fn workload(&self) -> Option<&'p Workload> {
         self.surroundings().workload(self.target())
+    }
+
+    /// Returns the last write to `spec.replicas` of the target, by the controller or anyone else.
+    pub(crate) fn last_replicas_write(&self) -> Option<&'p ManagedFieldsEntry> {
+        last_writer(
+            &self.workload()?.metadata.managed_fields,
+            SpecField::Replicas,
+        )
     }
 
     /// Returns the ScaledObject that owns the HPA, if it was read.

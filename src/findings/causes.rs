@@ -29,8 +29,9 @@ impl Finding {
     /// Whether it is the reason why a pass ends without a decision.
     pub(crate) fn ends(&self, block: Option<Block>) -> bool {
         let lacks_values = || self.leaves_no_values() || !self.facts.failed_metrics().is_empty();
-        let is_reason = block.is_some()
-            && (self.code().ends() == block || block == Some(Block::Metrics) && lacks_values());
+        let is_reason = block.is_some_and(|block| {
+            self.code().is(Aspect::Ends(block)) || block == Block::Metrics && lacks_values()
+        });
         is_reason && self.explains && self.severity < Severity::Info
     }
 

@@ -4,28 +4,29 @@ use super::about::{About, Advice};
 use super::causes::Others;
 use super::scope::{Aspect, Rank};
 use super::{Case, Code, Finding};
-use crate::engine::decision::{Block, Decision};
+use crate::engine::decision::Decision;
+
+/// The entry of a kind of finding in the catalogue.
+pub(crate) struct CatalogueEntry {
+    /// The code, which is stable.
+    pub(crate) code: &'static str,
+    /// When it appears, as `docs/findings.md` states it.
+    pub(crate) when: &'static str,
+    /// The remedy in general.
+    pub(crate) remedy: &'static str,
+    /// Its rank if someone should act on it.
+    pub(crate) rank: Rank,
+    /// Its aspects that matter to other findings and to reports.
+    pub(crate) aspects: &'static [Aspect],
+}
 
 /// A kind of finding. The type that implements it has the facts.
 pub(crate) trait Kind {
-    /// An `Option` if a pass has at most one of them.
-    type Hits: IntoIterator<Item = Finding>;
+    /// Its entry in the catalogue of findings.
+    const ENTRY: CatalogueEntry;
 
-    /// The code, which is stable.
-    const CODE: &'static str;
-    /// When it appears, as `docs/findings.md` states it.
-    const WHEN: &'static str;
-    /// The remedy in general.
-    const REMEDY: &'static str;
-    /// Its rank if someone should act on it.
-    const RANK: Rank;
-    /// Its aspects that matter to other findings and to reports.
-    const IS: &'static [Aspect] = &[];
-    /// The block of a pass that it is the reason for.
-    const ENDS: Option<Block> = None;
-
-    /// Looks for it.
-    fn find(case: &Case<'_>) -> Self::Hits;
+    /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
+    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>;
 
     /// Returns the finding that it follows from, if there is one.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {

@@ -23,11 +23,7 @@ impl LastPass {
     /// could not read the scale, which leaves the count unchanged.
     pub(crate) fn of(status: &HpaStatus, now: i32) -> Option<Self> {
         let (from, to) = (status.current_replicas, status.desired_replicas);
-        let able = status
-            .conditions
-            .iter()
-            .find(|it| it.type_ == "AbleToScale")
-            .map_or("", |it| &*it.reason);
+        let able = status.condition("AbleToScale").map_or("", |it| &*it.reason);
         // Statuses of autoscaling/v1 may lack the condition.
         let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
         let any = *status != HpaStatus::default() && able != "FailedGetScale";

@@ -4,6 +4,11 @@
 //!
 //! A finding needs evidence: missing data leads to no finding, and the absence of a finding proves nothing.
 
+#![allow(
+    refining_impl_trait_internal,
+    reason = "a kind says in the type of its search whether a pass has at most one of its findings"
+)]
+
 pub(crate) mod about;
 mod case;
 mod causes;
@@ -36,14 +41,14 @@ pub(crate) use case::Case;
 pub use case::NextChange;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
-pub(crate) use kind::Kind;
+pub(crate) use kind::{CatalogueEntry, Kind};
 pub(crate) use remedy::Remedy;
 pub(crate) use scope::Aspect;
 pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 
-use crate::engine::decision::{Block, Decision, Direction, Path};
+use crate::engine::decision::{Decision, Direction, Path};
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -139,46 +144,10 @@ macro_rules! catalogue {
             /// All codes, as the documentation lists them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns the code as it is typed and printed.
-            pub fn as_str(self) -> &'static str {
+            /// Returns its entry in the catalogue.
+            fn entry(self) -> &'static CatalogueEntry {
                 match self {
-                    $(Self::$name => $room::$file::$name::CODE,)*
-                }
-            }
-
-            /// Returns when a finding of this code appears.
-            pub fn when(self) -> &'static str {
-                match self {
-                    $(Self::$name => $room::$file::$name::WHEN,)*
-                }
-            }
-
-            /// Returns what to do about one in general.
-            pub fn remedy(self) -> &'static str {
-                match self {
-                    $(Self::$name => $room::$file::$name::REMEDY,)*
-                }
-            }
-
-            /// Returns its rank if someone should act on it.
-            fn rank(self) -> Rank {
-                match self {
-                    $(Self::$name => $room::$file::$name::RANK,)*
-                }
-            }
-
-            /// Whether it has an aspect.
-            pub(crate) fn is(self, aspect: Aspect) -> bool {
-                let own = match self {
-                    $(Self::$name => $room::$file::$name::IS,)*
-                };
-                own.contains(&aspect)
-            }
-
-            /// Returns the end of a pass that it is the reason for.
-            fn ends(self) -> Option<Block> {
-                match self {
-                    $(Self::$name => $room::$file::$name::ENDS,)*
+                    $(Self::$name => &$room::$file::$name::ENTRY,)*
                 }
             }
         }
@@ -326,6 +295,33 @@ catalogue! {
     path::within_tolerance::WithinTolerance,
 }
 
+impl Code {
+    /// Returns the code as it is typed and printed.
+    pub fn as_str(self) -> &'static str {
+        self.entry().code
+    }
+
+    /// Returns when a finding of this code appears.
+    pub fn when(self) -> &'static str {
+        self.entry().when
+    }
+
+    /// Returns what to do about one in general.
+    pub fn remedy(self) -> &'static str {
+        self.entry().remedy
+    }
+
+    /// Returns its rank if someone should act on it.
+    fn rank(self) -> Rank {
+        self.entry().rank
+    }
+
+    /// Whether it has an aspect.
+    pub(crate) fn is(self, aspect: Aspect) -> bool {
+        self.entry().aspects.contains(&aspect)
+    }
+}
+
 impl Serialize for Code {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
@@ -343,8 +339,8 @@ impl Severity {
     }
 }
 
-/// Examines a pass. Findings that explain the decision come first, then by severity, then by how many
-/// replicas they cost.
+/// Examines a pass. Findings that explain the decision come first, then by rank, by severity, and by how many
+/// replicas they cost. One that follows from another is behind that one.
 pub fn find(pass: &Pass) -> Vec<Finding> {
     find_except(pass, &[])
 }

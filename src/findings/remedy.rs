@@ -17,42 +17,8 @@ pub enum AdviceCheck {
     Unplayed(&'static str),
 }
 
-impl Remedy {
-    /// Returns the object that it changes, if it is one with its own source: the HPA, or the object that has the
-    /// template of the pods.
-    pub(super) fn changes(self) -> Option<Edited> {
-        match self {
-            Self::PointAt
-            | Self::PointAtRollout
-            | Self::CorrectReference
-            | Self::ChangeBounds
-            | Self::ChangeBound
-            | Self::RaiseMax
-            | Self::EnableDirection
-            | Self::UseContainer
-            | Self::UseAverageValue
-            | Self::UseValue
-            | Self::SetTarget
-            | Self::LowerTarget
-            | Self::ChangeTarget
-            | Self::SetTolerance
-            | Self::ShortenWindow
-            | Self::LengthenUpWindow
-            | Self::LengthenDownWindow
-            | Self::AddBehavior
-            | Self::ChangePolicies => Some(Edited::Hpa),
-            Self::SetRequest
-            | Self::RaiseRequest
-            | Self::RaiseSmallRequest
-            | Self::LeaveRoom
-            | Self::Annotate => Some(Edited::Template),
-            _ => None,
-        }
-    }
-}
-
 macro_rules! remedies {
-    ($($name:ident: $check:expr, $when:literal, $promise:literal;)*) => {
+    ($($name:ident: $check:expr, $when:literal, $promise:literal $(, changes $edited:ident)?;)*) => {
         /// A kind of advice.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Remedy {
@@ -82,8 +48,18 @@ macro_rules! remedies {
 
             /// Returns how its promise is checked.
             pub fn check(self) -> AdviceCheck {
+                use AdviceCheck::{Played, Quiet, Shown, Unplayed};
                 match self {
                     $(Self::$name => $check,)*
+                }
+            }
+
+            /// Returns the object that it changes, if it is one with its own source: the HPA, or the object that
+            /// has the template of the pods.
+            pub(super) fn changes(self) -> Option<Edited> {
+                match self {
+                    $($(Self::$name => Some(Edited::$edited),)?)*
+                    _ => None,
                 }
             }
         }
@@ -98,85 +74,85 @@ const NEW_PODS: &str = "new pods come about in the cluster";
 const UNKNOWN_VALUE: &str = "the value of the metric is unknown";
 
 remedies! {
-    Nothing: AdviceCheck::Quiet, "Nothing is wrong, or nothing can be done.", "Nothing has to be done.";
-    Follow: AdviceCheck::Quiet, "The finding follows from another one.", "The other finding has the advice for both.";
-    PointAt: AdviceCheck::Unplayed("the scale of the other object is not in the state"), "The target does not exist and a similar object does, or the owner of the target sets its replicas.", "The HPA finds the target.";
-    CorrectReference: AdviceCheck::Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.";
-    CreateThere: AdviceCheck::Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
-    LookAtOwner: AdviceCheck::Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
-    LookAtMetric: AdviceCheck::Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
-    UseRate: AdviceCheck::Unplayed(UNKNOWN_VALUE), "A metric grows with the age of a pod, as a counter does.", "The metric follows the load.";
-    PointAtRollout: AdviceCheck::Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.";
-    PermitWrite: AdviceCheck::Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
-    LookAtController: AdviceCheck::Shown, "The controller makes no passes.", "It shows why.";
-    TakeOut: AdviceCheck::Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
-    ChangeBounds: AdviceCheck::Played, "A person scaled the target.", "The pass keeps the replicas that the person set.";
-    LeaveReplicas: AdviceCheck::Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of the two scales it.";
-    EndPause: AdviceCheck::Played, "KEDA has been told not to scale.", "The pause ends.";
-    Upgrade: AdviceCheck::Unplayed("the version of the cluster is not in the state"), "The version lacks a field or a rule.", "The field works.";
-    StateFlags: AdviceCheck::Played, "The status differs from what the assumed settings lead to.", "The pass agrees with the status.";
-    SetRequest: AdviceCheck::Played, "A container of the template has no request.", "The metric has a value.";
-    Annotate: AdviceCheck::Played, "An injected container has no request.", "The metric has a value.";
-    UseContainer: AdviceCheck::Played, "A container hides another, lacks a request, or is named wrongly.", "The metric has a value for that container, or proposes what that container needs.";
-    LetInjector: AdviceCheck::Unplayed(ELSEWHERE), "An injected container has no request, and no annotation is known.", "The metric has a value.";
-    FindRequest: AdviceCheck::Shown, "Pods lack the request of their template.", "It shows how far the rollout is.";
-    Resume: AdviceCheck::Unplayed(NEW_PODS), "The target is paused, so its pods are of an earlier template.", "The pods are replaced.";
-    WaitForRollout: AdviceCheck::Shown, "Pods of an earlier revision count.", "They are gone when the rollout ends.";
-    DeleteEarlier: AdviceCheck::Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
-    LowerPartition: AdviceCheck::Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
-    LabelApart: AdviceCheck::Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
-    EndReferred: AdviceCheck::Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of the two has pods.";
-    DeleteByOwner: AdviceCheck::Unplayed(ELSEWHERE), "Finished pods of a Job or of another object that may need them match the selector.", "They no longer count.";
-    UseValue: AdviceCheck::Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.";
-    InstallApi: AdviceCheck::Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
-    LookAtApi: AdviceCheck::Shown, "A metrics API does not answer.", "It shows why.";
-    PointApiService: AdviceCheck::Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";
-    LookAtScaledObject: AdviceCheck::Shown, "KEDA has no value for a metric of its own.", "It shows why.";
-    UseName: AdviceCheck::Unplayed(UNKNOWN_VALUE), "The API serves a metric of a similar name.", "The metric can be read.";
-    CorrectName: AdviceCheck::Unplayed(UNKNOWN_VALUE), "The API does not know the metric, nor a similar name.", "The metric can be read.";
-    DescribeObject: AdviceCheck::Unplayed(UNKNOWN_VALUE), "No API has the kind of the described object.", "The metric can be read.";
-    Grant: AdviceCheck::Shown, "The controller may not read a metric.", "The metric can be read.";
-    LookAtBackend: AdviceCheck::Shown, "A metrics API reports an error for a metric.", "It shows the error.";
-    StateInput: AdviceCheck::Unplayed("the value is for the user to state"), "Only the input lacks a value.", "The pass can be computed.";
-    UseOtherType: AdviceCheck::Unplayed(UNKNOWN_VALUE), "A Resource metric is neither CPU nor memory.", "The metric can be read.";
-    FindSamples: AdviceCheck::Shown, "Samples are missing or old.", "It shows why.";
-    FindSeries: AdviceCheck::Shown, "A metrics API has no value for a metric.", "It shows what the API answers.";
-    RepairMetric: AdviceCheck::Played, "A metric fails, and no other finding says why.", "The other metrics decide.";
-    NameContainer: AdviceCheck::Shown, "A ContainerResource metric names a container that not all pods have.", "The metric has a value.";
-    RequestLess: AdviceCheck::Unplayed("what the node can hold is not in the state"), "A node cannot hold a pod with the request in its spec.", "The request comes into effect.";
-    WaitForResize: AdviceCheck::Shown, "A resize of pods is pending.", "The requests are those in effect.";
-    UseAverageValue: AdviceCheck::Played, "A total multiplies the replicas, or requests are not those of the template.", "The proposal is the total divided by the target, or usage alone decides.";
-    SetTarget: AdviceCheck::Played, "A target is probably in another unit than the value.", "The units agree.";
-    RaiseRequest: AdviceCheck::Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.";
-    LeaveRoom: AdviceCheck::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.";
-    LowerTarget: AdviceCheck::Played, "Even with all pods at their limits, the metric is not above its target.", "Pods at their limits propose more replicas.";
-    SpreadLoad: AdviceCheck::Shown, "A few pods are at their limits, and the others idle.", "It shows what each pod uses.";
-    SelectOwn: AdviceCheck::Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";
-    KeepOneHpa: AdviceCheck::Unplayed("which HPA is kept is for the user to say"), "Two HPAs have one target.", "One HPA decides.";
-    DeleteFinished: AdviceCheck::Played, "Finished pods match the selector.", "They no longer count.";
-    FindUnready: AdviceCheck::Shown, "Pods are not ready for a reason of their own.", "It shows the reason.";
-    RollBack: AdviceCheck::Shown, "All pods of one revision fail to become ready.", "It shows the reason.";
-    AddNodes: AdviceCheck::Shown, "The scheduler finds no node for pods that are needed.", "It shows what they lack.";
-    FindQuota: AdviceCheck::Shown, "The target creates no more pods.", "It shows the quota and the events.";
-    WaitForPods: AdviceCheck::Shown, "Pods are only starting.", "They count as soon as they are ready and measured.";
-    EndSooner: AdviceCheck::Shown, "Ready pods that are being deleted count.", "They do not matter.";
-    LengthenUpWindow: AdviceCheck::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
-    AddStartupProbe: AdviceCheck::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
-    SetTolerance: AdviceCheck::Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.";
-    ChangeTarget: AdviceCheck::Played, "The same, and the version has no field for the tolerance.", "The pass proposes the replicas that the advice names.";
-    WaitForWindow: AdviceCheck::Quiet, "An earlier recommendation holds the replicas.", "Nothing has to be done: it expires.";
-    KeepBusy: AdviceCheck::Unplayed("which pods are busy is not in the state"), "The same, and each pod is to have at most one of what is counted, as jobs of a queue.", "Pods end their work before they are gone.";
-    ShortenWindow: AdviceCheck::Played, "An earlier recommendation holds the replicas for longer than by default.", "The replicas follow the metrics sooner.";
-    AddBehavior: AdviceCheck::Played, "An earlier recommendation adds replicas.", "It adds none.";
-    RaiseSmallRequest: AdviceCheck::Unplayed("the load of the next hours is not in the state"), "The controller scales up and down again and again, with a target that little work exceeds.", "Only a lasting load adds replicas.";
-    LengthenDownWindow: AdviceCheck::Played, "The controller scales up and down again and again.", "The pass does not scale down below a recent recommendation.";
-    ChangePolicies: AdviceCheck::Played, "A policy or the built-in limit decides.", "The replicas reach the proposal within some passes.";
-    EnableDirection: AdviceCheck::Played, "Scaling in one direction is disabled.", "The HPA scales in that direction.";
-    RaiseMax: AdviceCheck::Played, "The metrics propose more than maxReplicas.", "The pass adds replicas, or proposes no more than it may.";
-    LookAtCounted: AdviceCheck::Shown, "The metrics propose more than maxReplicas although no metric is above its target.", "It shows the pods that count.";
-    ChangeBound: AdviceCheck::Played, "The replicas are beyond a bound of the HPA.", "The bound allows them.";
-    AssumeBound: AdviceCheck::Played, "The replicas are beyond a bound, and either is assumed.", "The pass reads the metrics.";
-    LeaveToKeda: AdviceCheck::Quiet, "KEDA scales to zero and from zero.", "Nothing has to be done.";
-    LeaveToFlagger: AdviceCheck::Quiet, "Flagger keeps the target of a canary at 0.", "Nothing has to be done.";
-    ScaleToOne: AdviceCheck::Played, "The target has 0 replicas, and nothing is known to keep it there.", "The HPA decides again.";
+    Nothing: Quiet, "Nothing is wrong, or nothing can be done.", "Nothing has to be done.";
+    Follow: Quiet, "The finding follows from another one.", "The other finding has the advice for both.";
+    PointAt: Unplayed("the scale of the other object is not in the state"), "The target does not exist and a similar object does, or the owner of the target sets its replicas.", "The HPA finds the target.", changes Hpa;
+    CorrectReference: Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.", changes Hpa;
+    CreateThere: Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
+    LookAtOwner: Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
+    LookAtMetric: Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
+    UseRate: Unplayed(UNKNOWN_VALUE), "A metric grows with the age of a pod, as a counter does.", "The metric follows the load.";
+    PointAtRollout: Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.", changes Hpa;
+    PermitWrite: Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
+    LookAtController: Shown, "The controller makes no passes.", "It shows why.";
+    TakeOut: Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
+    ChangeBounds: Played, "A person scaled the target.", "The pass keeps the replicas that the person set.", changes Hpa;
+    LeaveReplicas: Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of the two scales it.";
+    EndPause: Played, "KEDA has been told not to scale.", "The pause ends.";
+    Upgrade: Unplayed("the version of the cluster is not in the state"), "The version lacks a field or a rule.", "The field works.";
+    StateFlags: Played, "The status differs from what the assumed settings lead to.", "The pass agrees with the status.";
+    SetRequest: Played, "A container of the template has no request.", "The metric has a value.", changes Template;
+    Annotate: Played, "An injected container has no request.", "The metric has a value.", changes Template;
+    UseContainer: Played, "A container hides another, lacks a request, or is named wrongly.", "The metric has a value for that container, or proposes what that container needs.", changes Hpa;
+    LetInjector: Unplayed(ELSEWHERE), "An injected container has no request, and no annotation is known.", "The metric has a value.";
+    FindRequest: Shown, "Pods lack the request of their template.", "It shows how far the rollout is.";
+    Resume: Unplayed(NEW_PODS), "The target is paused, so its pods are of an earlier template.", "The pods are replaced.";
+    WaitForRollout: Shown, "Pods of an earlier revision count.", "They are gone when the rollout ends.";
+    DeleteEarlier: Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
+    LowerPartition: Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
+    LabelApart: Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
+    EndReferred: Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of the two has pods.";
+    DeleteByOwner: Unplayed(ELSEWHERE), "Finished pods of a Job or of another object that may need them match the selector.", "They no longer count.";
+    UseValue: Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.", changes Hpa;
+    InstallApi: Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
+    LookAtApi: Shown, "A metrics API does not answer.", "It shows why.";
+    PointApiService: Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";
+    LookAtScaledObject: Shown, "KEDA has no value for a metric of its own.", "It shows why.";
+    UseName: Unplayed(UNKNOWN_VALUE), "The API serves a metric of a similar name.", "The metric can be read.";
+    CorrectName: Unplayed(UNKNOWN_VALUE), "The API does not know the metric, nor a similar name.", "The metric can be read.";
+    DescribeObject: Unplayed(UNKNOWN_VALUE), "No API has the kind of the described object.", "The metric can be read.";
+    Grant: Shown, "The controller may not read a metric.", "The metric can be read.";
+    LookAtBackend: Shown, "A metrics API reports an error for a metric.", "It shows the error.";
+    StateInput: Unplayed("the value is for the user to state"), "Only the input lacks a value.", "The pass can be computed.";
+    UseOtherType: Unplayed(UNKNOWN_VALUE), "A Resource metric is neither CPU nor memory.", "The metric can be read.";
+    FindSamples: Shown, "Samples are missing or old.", "It shows why.";
+    FindSeries: Shown, "A metrics API has no value for a metric.", "It shows what the API answers.";
+    RepairMetric: Played, "A metric fails, and no other finding says why.", "The other metrics decide.";
+    NameContainer: Shown, "A ContainerResource metric names a container that not all pods have.", "The metric has a value.";
+    RequestLess: Unplayed("what the node can hold is not in the state"), "A node cannot hold a pod with the request in its spec.", "The request comes into effect.";
+    WaitForResize: Shown, "A resize of pods is pending.", "The requests are those in effect.";
+    UseAverageValue: Played, "A total multiplies the replicas, or requests are not those of the template.", "The proposal is the total divided by the target, or usage alone decides.", changes Hpa;
+    SetTarget: Played, "A target is probably in another unit than the value.", "The units agree.", changes Hpa;
+    RaiseRequest: Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.", changes Template;
+    LeaveRoom: Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.", changes Template;
+    LowerTarget: Played, "Even with all pods at their limits, the metric is not above its target.", "Pods at their limits propose more replicas.", changes Hpa;
+    SpreadLoad: Shown, "A few pods are at their limits, and the others idle.", "It shows what each pod uses.";
+    SelectOwn: Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";
+    KeepOneHpa: Unplayed("which HPA is kept is for the user to say"), "Two HPAs have one target.", "One HPA decides.";
+    DeleteFinished: Played, "Finished pods match the selector.", "They no longer count.";
+    FindUnready: Shown, "Pods are not ready for a reason of their own.", "It shows the reason.";
+    RollBack: Shown, "All pods of one revision fail to become ready.", "It shows the reason.";
+    AddNodes: Shown, "The scheduler finds no node for pods that are needed.", "It shows what they lack.";
+    FindQuota: Shown, "The target creates no more pods.", "It shows the quota and the events.";
+    WaitForPods: Shown, "Pods are only starting.", "They count as soon as they are ready and measured.";
+    EndSooner: Shown, "Ready pods that are being deleted count.", "They do not matter.";
+    LengthenUpWindow: Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.", changes Hpa;
+    AddStartupProbe: Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
+    SetTolerance: Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.", changes Hpa;
+    ChangeTarget: Played, "The same, and the version has no field for the tolerance.", "The pass proposes the replicas that the advice names.", changes Hpa;
+    WaitForWindow: Quiet, "An earlier recommendation holds the replicas.", "Nothing has to be done: it expires.";
+    KeepBusy: Unplayed("which pods are busy is not in the state"), "The same, and each pod is to have at most one of what is counted, as jobs of a queue.", "Pods end their work before they are gone.";
+    ShortenWindow: Played, "An earlier recommendation holds the replicas for longer than by default.", "The replicas follow the metrics sooner.", changes Hpa;
+    AddBehavior: Played, "An earlier recommendation adds replicas.", "It adds none.", changes Hpa;
+    RaiseSmallRequest: Unplayed("the load of the next hours is not in the state"), "The controller scales up and down again and again, with a target that little work exceeds.", "Only a lasting load adds replicas.", changes Template;
+    LengthenDownWindow: Played, "The controller scales up and down again and again.", "The pass does not scale down below a recent recommendation.", changes Hpa;
+    ChangePolicies: Played, "A policy or the built-in limit decides.", "The replicas reach the proposal within some passes.", changes Hpa;
+    EnableDirection: Played, "Scaling in one direction is disabled.", "The HPA scales in that direction.", changes Hpa;
+    RaiseMax: Played, "The metrics propose more than maxReplicas.", "The pass adds replicas, or proposes no more than it may.", changes Hpa;
+    LookAtCounted: Shown, "The metrics propose more than maxReplicas although no metric is above its target.", "It shows the pods that count.";
+    ChangeBound: Played, "The replicas are beyond a bound of the HPA.", "The bound allows them.", changes Hpa;
+    AssumeBound: Played, "The replicas are beyond a bound, and either is assumed.", "The pass reads the metrics.";
+    LeaveToKeda: Quiet, "KEDA scales to zero and from zero.", "Nothing has to be done.";
+    LeaveToFlagger: Quiet, "Flagger keeps the target of a canary at 0.", "Nothing has to be done.";
+    ScaleToOne: Played, "The target has 0 replicas, and nothing is known to keep it there.", "The HPA decides again.";
 }

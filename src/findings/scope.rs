@@ -1,5 +1,7 @@
 //! The place of a kind of finding among the others.
 
+use crate::engine::decision::Block;
+
 /// The place of a finding in the order of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
@@ -26,4 +28,6 @@ pub(crate) enum Aspect {
     Passes,
     /// If it follows from another finding, it only repeats that one.
     Repeats,
+    /// It is the reason why a pass ends without a decision in this way.
+    Ends(Block),
 }

@@ -8,7 +8,7 @@ use super::about::{About, exact};
 use super::command::Command;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::{Decision, Direction, Group, MetricStep, PodRow};
+use crate::engine::decision::{Decision, Direction, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
@@ -16,75 +16,96 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, Pod, change_containers};
 
-/// Another target of a metric.
+/// A change with which a metric proposes another number of replicas at the same usage.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OtherTarget {
-    /// The target.
-    pub target: MetricTarget,
-    /// The replicas that the metric proposes with it.
-    pub proposal: i32,
+pub enum Adjustment {
+    /// Another request of a container, in all pods.
+    Request {
+        /// The container.
+        container: Box<str>,
+        /// The request.
+        request: Quantity,
+    },
+    /// Another target of the metric.
+    Target(MetricTarget),
 }
 
-/// Another request of a container, in all pods.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtherRequest {
-    /// The container.
-    pub container: Box<str>,
-    /// The request.
-    pub request: Quantity,
-    /// The replicas that the metric proposes with it.
-    pub proposal: i32,
-}
-
-impl OtherTarget {
-    /// Sets it in a metric of the spec.
+impl Adjustment {
+    /// Makes it for a metric of the spec.
     pub(super) fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
-        if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
-            own.clone_from(&self.target);
+        match self {
+            Self::Request { container, request } => {
+                let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
+                change_containers(&mut snapshot.pods, |own| {
+                    if own.name == *container {
+                        set_request(own, &resource, request.amount());
+                    }
+                });
+            }
+            Self::Target(target) => {
+                if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
+                    own.clone_from(target);
+                }
+            }
+        }
+    }
+
+    /// Plays it, and returns it with the proposal of the pass, or with that of one metric.
+    fn played(self, case: &Case<'_>, metric: usize, by: Option<usize>) -> Option<PlayedAdjustment> {
+        let decision = case.decide(|snapshot| self.apply(snapshot, metric));
+        let proposal = match by {
+            Some(metric) => decision.metric(metric)?.proposal()?.replicas,
+            None => decision.proposal?,
+        };
+        Some(PlayedAdjustment {
+            adjustment: self,
+            proposal,
+        })
+    }
+
+    /// Returns the new request or target, with an article.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Request { request, .. } => format!("a request of {request}"),
+            Self::Target(target) => format!("a target of {}", exact(target)),
+        }
+    }
+
+    /// Returns the flags that predict it for a metric; `None` if flags cannot distinguish the metric from others of
+    /// its name.
+    pub(super) fn flags(&self, about: &About<'_>, metric: usize) -> Option<String> {
+        match self {
+            Self::Request { container, request } => {
+                Some(request_flags(container, about.spec(metric).name(), request))
+            }
+            Self::Target(target) => about.target_flags(metric, &exact(target)),
         }
     }
 }
 
-impl OtherRequest {
-    /// Sets it in the container, in all pods that have it.
-    pub(super) fn apply(&self, snapshot: &mut Snapshot, resource: &str) {
-        change_containers(&mut snapshot.pods, |container| {
-            if container.name == self.container {
-                set_request(container, resource, self.request.amount());
-            }
-        });
-    }
+/// A change that was found by playing it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlayedAdjustment {
+    /// The change.
+    pub adjustment: Adjustment,
+    /// The replicas that are proposed with it.
+    pub proposal: i32,
 }
 
-/// The changes that leave pods more room before a metric proposes as many of them.
+/// The change that leaves pods more room before a metric proposes as many of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Headroom {
-    /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
-    /// allow the request.
-    pub request: Option<OtherRequest>,
-    /// The lowest target with which it does, if the target is an amount.
-    pub target: Option<OtherTarget>,
+    /// The change with which few enough replicas are proposed: the lowest request if the target is a utilization and
+    /// the limits allow that request, or the lowest target if it is an amount and the pods are not tight.
+    pub found: Option<PlayedAdjustment>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
 }
 
-impl Headroom {
-    /// Sets it in a metric of the spec, or in the pods.
-    fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
-        let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
-        if let Some(request) = &self.request {
-            request.apply(snapshot, &resource);
-        }
-        if let Some(target) = &self.target {
-            target.apply(snapshot, metric);
-        }
-    }
-
-    /// Returns the proposal with the value that was found.
-    pub fn proposal(&self) -> Option<i32> {
-        let request = self.request.as_ref().map(|it| it.proposal);
-        request.or(self.target.as_ref().map(|it| it.proposal))
-    }
+/// Returns the flags that predict another request of a container.
+pub(super) fn request_flags(container: &str, resource: &str, request: &Quantity) -> String {
+    let request = shell_word(&format!("{container}={resource}={request}"));
+    format!("--request {request}")
 }
 
 /// Returns the pods that count with their usage in a metric.
@@ -92,8 +113,7 @@ pub(super) fn counted<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    ready.map(|row| (row, case.pod_of(row)))
+    step.ready().map(|row| (row, case.pod_of(row)))
 }
 
 /// Targets and requests are changed by at most about this factor.
@@ -144,34 +164,16 @@ fn first<T>(values: &[i64], played: impl Fn(i64) -> Option<T>) -> Option<T> {
     played(*values.get(first)?)
 }
 
-/// Returns the nearest target of a metric with which the pass proposes more or fewer than the current replicas: an
-/// amount with two digits, or a whole percentage, with three digits if it is larger. A higher target is for fewer
-/// replicas, a lower one for more.
+/// Returns the nearest target of a metric with which the pass, or one metric of it, proposes more or fewer than the
+/// current replicas: an amount with two digits, or a whole percentage, with three digits if it is larger. A higher
+/// target is for fewer replicas, a lower one for more.
 pub(super) fn other_target<'p>(
     case: &Case<'p>,
     metric: &'p MetricStep,
     current: i32,
     side: Direction,
-) -> Option<OtherTarget> {
-    other_target_by(case, metric, current, side, None)
-}
-
-/// Returns the proposal of a pass, or of one metric of it.
-fn proposal_of(decision: &Decision, by: Option<usize>) -> Option<i32> {
-    match by {
-        Some(metric) => Some(decision.metric(metric)?.proposal()?.replicas),
-        None => decision.proposal,
-    }
-}
-
-/// Returns the nearest target with which a pass, or one metric of it, proposes more or fewer.
-fn other_target_by<'p>(
-    case: &Case<'p>,
-    metric: &'p MetricStep,
-    current: i32,
-    side: Direction,
     by: Option<usize>,
-) -> Option<OtherTarget> {
+) -> Option<PlayedAdjustment> {
     let target = &metric.target;
     let amount = target.average_value.as_ref().or(target.value.as_ref());
     let value = target
@@ -185,78 +187,68 @@ fn other_target_by<'p>(
     };
     let nearest = first(&targets, |value| {
         let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
-        let mut other = OtherTarget {
-            target: MetricTarget {
-                type_: target.type_.clone(),
-                value: target.value.as_ref().map(quantity),
-                average_value: target.average_value.as_ref().map(quantity),
-                average_utilization: match target.average_utilization {
-                    Some(_) => Some(i32::try_from(value).ok()?),
-                    None => None,
-                },
+        let other = Adjustment::Target(MetricTarget {
+            type_: target.type_.clone(),
+            value: target.value.as_ref().map(quantity),
+            average_value: target.average_value.as_ref().map(quantity),
+            average_utilization: match target.average_utilization {
+                Some(_) => Some(i32::try_from(value).ok()?),
+                None => None,
             },
-            proposal: 0,
+        });
+        let played = other.played(case, metric.index, by)?;
+        let is_beyond = match side {
+            Direction::Up => played.proposal > current,
+            Direction::Down => played.proposal < current,
         };
-        let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
-        other.proposal = proposal_of(&decision, by).filter(|proposal| match side {
-            Direction::Up => *proposal > current,
-            Direction::Down => *proposal < current,
-        })?;
-        Some(other)
+        is_beyond.then_some(played)
     });
     // A target that the limits of the pods keep out of reach would end scaling up.
-    nearest.filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
+    nearest.filter(|other| limits_keep_below(case, metric, &other.adjustment) != Some(true))
 }
 
-/// Returns the changes with which a pass proposes at most this many replicas at the current usage of the
-/// pods.
-pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Headroom {
-    room_by(case, metric, most, None)
-}
-
-/// Returns the changes with which a pass, or one metric of it, proposes at most this many replicas.
-fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<usize>) -> Headroom {
+/// Returns the change with which a pass, or one metric of it, proposes at most this many replicas at the current
+/// usage of the pods.
+pub(super) fn room<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    most: i32,
+    by: Option<usize>,
+) -> Headroom {
     let is_tight = is_tight(case, metric);
-    let has_amount = metric.target.average_utilization.is_none();
-    let target = || other_target_by(case, metric, most.saturating_add(1), Direction::Down, by);
-    Headroom {
-        request: if has_amount {
-            None
-        } else {
-            request(case, metric, most, by)
-        },
-        target: if has_amount && !is_tight {
-            target()
-        } else {
-            None
-        },
-        is_tight,
-    }
+    let found = if metric.target.average_utilization.is_some() {
+        request(case, metric, most, by)
+    } else if is_tight {
+        None
+    } else {
+        let more = most.saturating_add(1);
+        other_target(case, metric, more, Direction::Down, by)
+    };
+    Headroom { found, is_tight }
 }
 
 /// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
 /// pass with all of them; `None` if there is none for one of the metrics.
-pub(super) fn rooms<'p>(
+pub(super) fn adjustments<'p>(
     case: &Case<'p>,
     metrics: &[&'p MetricStep],
     most: i32,
-) -> Option<(Vec<(usize, Headroom)>, i32)> {
+) -> Option<(Vec<(usize, Adjustment)>, i32)> {
     if most < 1 {
         return None;
     }
-    let mut rooms = Vec::with_capacity(metrics.len());
+    let mut adjustments = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let room = room_by(case, metric, most, Some(metric.index));
-        room.proposal()?;
-        rooms.push((metric.index, room));
+        let room = room(case, metric, most, Some(metric.index));
+        adjustments.push((metric.index, room.found?.adjustment));
     }
     let decision = case.decide(|snapshot| {
-        for (metric, room) in &rooms {
-            room.apply(snapshot, *metric);
+        for (metric, adjustment) in &adjustments {
+            adjustment.apply(snapshot, *metric);
         }
     });
     let proposal = decision.proposal.filter(|proposal| *proposal <= most)?;
-    Some((rooms, proposal))
+    Some((adjustments, proposal))
 }
 
 /// Returns the lowest request of the container with the highest usage, with which the pass proposes at most
@@ -266,7 +258,7 @@ fn request<'p>(
     metric: &'p MetricStep,
     most: i32,
     by: Option<usize>,
-) -> Option<OtherRequest> {
+) -> Option<PlayedAdjustment> {
     let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
     if case.pods().any(|pod| counts_as_whole(pod, only, &rules)) {
@@ -288,18 +280,16 @@ fn request<'p>(
     let highest = requests.map(Amount::milli_value).max()?;
     let limits = containers().filter_map(|it| it.limits.get(resource));
     let limit = limits.map(Amount::milli_value).min();
-    let lowest = first(&higher(highest, format_of(resource), 2), |value| {
-        let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
-        let mut other = OtherRequest {
+    let mut allowed = higher(highest, format_of(resource), 2);
+    allowed.retain(|value| limit.is_none_or(|limit| *value <= limit));
+    first(&allowed, |value| {
+        let other = Adjustment::Request {
             container: name.into(),
-            request,
-            proposal: 0,
+            request: Quantity::from_milli(value, format_of(resource)).canonicalized(),
         };
-        let decision = case.decide(|snapshot| other.apply(snapshot, resource));
-        other.proposal = proposal_of(&decision, by).filter(|proposal| *proposal <= most)?;
-        Some(other)
-    });
-    lowest.filter(|it| limit.is_none_or(|limit| it.request.milli_value() <= limit))
+        let played = other.played(case, metric.index, by)?;
+        (played.proposal <= most).then_some(played)
+    })
 }
 
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
@@ -345,17 +335,15 @@ pub(super) fn at_limits<'p>(
     }))
 }
 
-/// Whether the limits of the counted pods keep a metric from exceeding another target; `None` if that is not
-/// known.
-pub(super) fn limits_keep_below<'p>(
+/// Whether the limits of the counted pods keep a metric from exceeding its target after a change; `None` if that is
+/// not known.
+fn limits_keep_below<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
-    target: &MetricTarget,
+    adjustment: &Adjustment,
 ) -> Option<bool> {
     let decision = at_limits(case, step, 1.0, |snapshot| {
-        if let Some(own) = snapshot.hpa.spec.metrics[step.index].target_mut() {
-            own.clone_from(target);
-        }
+        adjustment.apply(snapshot, step.index);
     })?;
     let ratio = decision.metric(step.index)?.proposal()?.ratio;
     Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
@@ -407,49 +395,33 @@ impl Headroom {
             "" | "apps" => String::new(),
             _ => format!(" in {}", about.template_reference()),
         };
-        if let Some(OtherRequest {
-            container, request, ..
-        }) = &self.request
-        {
-            let flags = format!(
-                "--request {}",
-                shell_word(&format!("{container}={resource}={request}"))
-            );
-            // The name of the container is in the command.
-            let hint = about.try_it("--request");
-            return More {
-                act: if self.is_tight {
+        let found = self.found.as_ref().map(|it| &it.adjustment);
+        let flags = found.and_then(|it| it.flags(about, metric));
+        let act = match found {
+            Some(Adjustment::Request { request, .. }) => {
+                // The name of the container is in the command.
+                let hint = about.try_it("--request");
+                if self.is_tight {
                     format!("raise {resource} request and limit{holder}{hint}")
                 } else {
                     format!("raise the {resource} request{holder} to {request}{hint}")
-                },
-                name: Some(format!("a request of {request}")),
-                commands: vec![about.predict(&flags)],
-            };
-        }
-        if let Some(other) = &self.target {
-            let to = exact(&other.target);
-            let flags = about.target_flags(metric, &to);
-            let hint = flags
-                .as_deref()
-                .map(|flags| about.try_it(flags))
-                .unwrap_or_default();
-            return More {
-                act: format!("raise the target{hint}"),
-                name: Some(format!("a target of {to}")),
-                commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-            };
-        }
-        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), true) => format!("raise {resource} request and limit{holder}"),
-            (Some(_), false) => format!("raise the {resource} request{holder}"),
-            (None, true) => format!("raise the {resource} limit and the target"),
-            (None, false) => "raise the target".to_owned(),
+                }
+            }
+            Some(Adjustment::Target(_)) => {
+                let hint = flags.as_deref().map(|flags| about.try_it(flags));
+                format!("raise the target{}", hint.unwrap_or_default())
+            }
+            None => match (about.target_of(metric).average_utilization, self.is_tight) {
+                (Some(_), true) => format!("raise {resource} request and limit{holder}"),
+                (Some(_), false) => format!("raise the {resource} request{holder}"),
+                (None, true) => format!("raise the {resource} limit and the target"),
+                (None, false) => "raise the target".to_owned(),
+            },
         };
         More {
             act,
-            name: None,
-            commands: Vec::new(),
+            name: found.map(Adjustment::name),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
         }
     }
 }

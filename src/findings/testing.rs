@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Code, Facts, Finding, FindingView, Severity, find, views};
+use super::{Alternative, Code, Finding, FindingView, find, views};
 use crate::build;
 use crate::pass::Pass;
 use crate::saved::assemble::assemble;
@@ -37,24 +37,6 @@ pub(super) fn only(code: Code, items: &[Value]) -> Option<Finding> {
     finding
 }
 
-/// The severity of a finding, whether it explains the pass, and its facts.
-pub(super) type Told = (Severity, bool, Facts);
-
-/// Returns the expected data of a finding that explains the pass.
-pub(super) fn because(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
-    Some((severity, true, facts.into()))
-}
-
-/// Returns the expected data of a finding that does not.
-pub(super) fn beside(severity: Severity, facts: impl Into<Facts>) -> Option<Told> {
-    Some((severity, false, facts.into()))
-}
-
-/// Returns the finding of a code in a state.
-pub(super) fn told(code: Code, items: &[Value]) -> Option<Told> {
-    only(code, items).map(|finding| (finding.severity, finding.explains, finding.facts))
-}
-
 /// Returns an HPA with these metrics, the scale of its target, and pods that each use this much CPU of the
 /// 100m that they request.
 pub(crate) fn state(metrics: &[Value], cpu: &[&str]) -> Vec<Value> {
@@ -82,24 +64,6 @@ pub(crate) fn with(items: &[Value], kind: &str, patch: &Value) -> Vec<Value> {
         }
     });
     changed.collect()
-}
-
-/// Checks the finding of a code in each state.
-pub(super) fn check(code: Code, table: Vec<(&str, Vec<Value>, Option<Told>)>) {
-    for (about, items, want) in table {
-        assert_eq!(told(code, &items), want, "{} {about}", code.as_str());
-    }
-}
-
-/// Checks the findings of several codes.
-pub(super) fn check_each(table: Vec<(&str, Code, Vec<Value>, Option<Told>)>) {
-    for (about, code, items, want) in table {
-        check(code, vec![(about, items, want)]);
-    }
-}
-
-pub(super) fn boxed(names: &[&str]) -> Vec<Box<str>> {
-    names.iter().map(|name| (*name).into()).collect()
 }
 
 pub(crate) fn cpu() -> Value {
@@ -137,6 +101,69 @@ pub(crate) fn said(code: Code, items: &[Value]) -> FindingView {
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
     view.unwrap_or_else(|| panic!("{} is there", code.as_str()))
+}
+
+/// Returns what is said about each state, for a snapshot. A finding of the code has a heading with its severity,
+/// whether it explains the pass, the finding that it follows from, and the proposal and the replicas without the
+/// problem. Below are its summary, evidence (`-`), advice (`>`), commands (`$`), and objects (`@`) unless there is
+/// only the HPA. A state of which the same is said as of an earlier one refers to that.
+pub(crate) fn table<'t>(
+    code: Code,
+    states: impl IntoIterator<Item = (&'t str, Vec<Value>)>,
+) -> String {
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    let mut text = String::new();
+    for (about, items) in states {
+        let row = row(code, &items);
+        let same = rows.iter().find(|(_, earlier)| *earlier == row);
+        match same.filter(|_| row != "none") {
+            Some((earlier, _)) => text += &format!("{about}: as {earlier}\n"),
+            None => text += &format!("{about}: {row}\n"),
+        }
+        rows.push((about, row));
+    }
+    text
+}
+
+/// Returns what is said about one state.
+fn row(code: Code, items: &[Value]) -> String {
+    let pass = pass(items);
+    let findings = find(&pass);
+    let texts = views(&pass, &findings);
+    let mut own = findings
+        .iter()
+        .zip(&texts)
+        .filter(|(finding, _)| finding.code() == code);
+    let Some((finding, text)) = own.next() else {
+        return "none".to_owned();
+    };
+    assert!(own.next().is_none(), "{} is there once", code.as_str());
+    let explains = if text.explains { "explains" } else { "aside" };
+    let mut row = format!("{}, {explains}", text.severity.as_str());
+    if let Some(cause) = text.follows {
+        row += &format!(", follows {}", cause.as_str());
+    }
+    if let Some(Alternative { proposal, replicas }) = finding.without {
+        let [proposal, replicas] =
+            [proposal, replicas].map(|it| it.map_or("none".to_owned(), |it| it.to_string()));
+        row += &format!(", without it {proposal} -> {replicas}");
+    }
+    let advice = text.advice.text();
+    let objects = if text.objects.is_empty() {
+        "none".to_owned()
+    } else {
+        text.objects.join(" ")
+    };
+    let lines = [("", &text.summary)]
+        .into_iter()
+        .chain(text.evidence.iter().map(|it| ("- ", it)))
+        .chain((!advice.is_empty()).then_some(("> ", &advice)))
+        .chain(text.commands.iter().map(|it| ("$ ", it)))
+        .chain((objects != "hpa/web").then_some(("@ ", &objects)));
+    for (mark, line) in lines {
+        row += &format!("\n    {mark}{line}");
+    }
+    row
 }
 
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.

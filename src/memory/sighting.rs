@@ -5,7 +5,6 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::apimachinery::metadata::Condition;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, ScalingRules};
 
 /// The known facts about a pass that evaluated its metrics.
@@ -160,8 +159,7 @@ fn normalized(status: &HpaStatus) -> Option<(&str, &str)> {
 /// Returns the reason of a condition, if its status is the wanted one; if `wanted` is empty, any status is
 /// accepted.
 fn reason_of<'s>(status: &'s HpaStatus, type_: &str, wanted: &str) -> Option<&'s str> {
-    let found = |condition: &&Condition| condition.type_ == type_;
-    let condition = status.conditions.iter().find(found)?;
+    let condition = status.condition(type_)?;
     (condition.status == wanted || wanted.is_empty()).then_some(&*condition.reason)
 }
 

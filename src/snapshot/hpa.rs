@@ -67,18 +67,13 @@ impl Hpa {
     /// Whether, according to the last status, the metrics API of a group had no value for one of the metrics:
     /// the status has a gap in its place, or the condition names its type.
     pub(crate) fn lacked_values_of(&self, group: &str) -> bool {
-        let HpaStatus {
-            current_metrics,
-            conditions,
-            ..
-        } = &self.status;
-        let gaps = current_metrics.as_deref().unwrap_or_default();
-        let mut failed = conditions
-            .iter()
-            .filter(|it| it.type_ == "ScalingActive" && it.status == "False")
-            .map(|it| &*it.reason);
+        let status = &self.status;
+        let gaps = status.current_metrics.as_deref().unwrap_or_default();
+        let failed = status
+            .condition("ScalingActive")
+            .filter(|it| it.status == "False");
         let reason = failed
-            .next()
+            .map(|it| &*it.reason)
             .and_then(|it| it.strip_prefix("FailedGet")?.strip_suffix("Metric"));
         self.spec.metrics.iter().enumerate().any(|(index, spec)| {
             let is_gap = gaps.get(index).is_some_and(|it| it.type_.is_empty());
@@ -726,6 +721,13 @@ pub struct HpaStatus {
     /// The conditions, in the order in which they were first set.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Condition>,
+}
+
+impl HpaStatus {
+    /// Returns the condition of a type.
+    pub(crate) fn condition(&self, type_: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|it| it.type_ == type_)
+    }
 }
 
 fn is_zero(n: &i32) -> bool {

@@ -10,7 +10,6 @@ use super::hpa::Hpa;
 use super::note::{Note, Subject};
 use super::right::UnknownFactCause;
 use super::shared::Shared;
-use crate::apimachinery::metadata::Condition;
 
 /// The time within which a changed HPA has had a pass, even with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
@@ -118,17 +117,10 @@ impl UnknownSelector {
     }
 }
 
-fn condition<'h>(hpa: &'h Hpa, type_: &str) -> Option<&'h Condition> {
-    hpa.status
-        .conditions
-        .iter()
-        .find(|condition| condition.type_ == type_)
-}
-
 /// Whether a pass of an HPA may have stored its selector: a pass got beyond reading the scale, and set
 /// `ScalingActive`.
 fn has_stored_selector(hpa: &Hpa) -> bool {
-    condition(hpa, "ScalingActive").is_some()
+    hpa.status.condition("ScalingActive").is_some()
 }
 
 /// Whether the controller has stored the selectors of both HPAs, compared them in a later pass, and found no pod that
@@ -147,7 +139,7 @@ fn were_apart(one: &Hpa, other: &Hpa) -> bool {
 
 /// Returns the time since which those passes of an HPA that read the scale have found no shared pods.
 fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
-    let active = condition(hpa, "ScalingActive")?;
+    let active = hpa.status.condition("ScalingActive")?;
     let stops_before = ["ScalingDisabled", "InvalidSelector", "AmbiguousSelector"];
     let has_passed = !stops_before.contains(&&*active.reason);
     active.last_transition_time.filter(|_| has_passed)
@@ -162,7 +154,7 @@ fn last_comparison(hpa: &Hpa) -> Option<Timestamp> {
         "ScaleDownStabilized",
         "ScaleUpStabilized",
     ];
-    let able = condition(hpa, "AbleToScale")?;
+    let able = hpa.status.condition("AbleToScale")?;
     let has_compared = COMPARES.contains(&&*able.reason) && !hpa.written.by_us;
     passed_since(hpa)
         .and(hpa.written.status)

@@ -17,7 +17,6 @@ use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISION};
 use crate::apimachinery::json::{Elements, Objects, optional_time};
-use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::LabelSelector;
@@ -1247,20 +1246,4 @@ pub struct ServiceReference {
 pub struct ApiServiceStatus {
     /// The conditions.
     pub conditions: Vec<Condition>,
-}
-
-impl Surroundings {
-    /// Returns the time of the last write to `spec.replicas` of the target other than by the controller, and
-    /// its writer.
-    pub fn last_replicas_write(
-        &self,
-        target: &CrossVersionObjectReference,
-    ) -> Option<(&str, Timestamp)> {
-        let managed = &self.workload(target)?.metadata.managed_fields;
-        let of_replicas = managed
-            .iter()
-            .filter(|entry| entry.owns(SpecField::Replicas));
-        let last = of_replicas.max_by_key(|entry| entry.time)?;
-        Some((&last.manager, last.time?))
-    }
 }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::tool::Tool;
 
 /// The field manager of `apply`; its events and statuses say nothing about the controller.
@@ -68,10 +68,7 @@ impl Written {
 
     /// Returns the last of the field managers that have written a bound, if one has.
     pub fn last_writer(&self, bound: SpecField) -> Option<&ManagedFieldsEntry> {
-        self.bounds
-            .iter()
-            .filter(|entry| entry.owns(bound))
-            .max_by_key(|entry| entry.time)
+        last_writer(&self.bounds, bound)
     }
 }
 

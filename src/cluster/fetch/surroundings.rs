@@ -189,8 +189,7 @@ const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
 /// Whether the external metrics API may not know a metric, according to the last status or because there is
 /// none. KEDA's API lists no names, so HPAs of KEDA do not ask.
 fn asks_for_names(hpa: &Hpa) -> bool {
-    let mut conditions = hpa.status.conditions.iter();
-    let is_open = match conditions.find(|it| it.type_ == "ScalingActive") {
+    let is_open = match hpa.status.condition("ScalingActive") {
         // No pass has evaluated the metrics.
         None => true,
         // A metric has no value, and the message is about no metric or about the first that fails.

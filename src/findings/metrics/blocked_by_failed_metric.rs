@@ -18,17 +18,16 @@ pub struct BlockedByFailedMetric {
 }
 
 impl Kind for BlockedByFailedMetric {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "blocked-by-failed-metric",
+        when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
+            no replicas while a metric fails, because that metric might propose more.",
+        remedy: "Fix the metric, or remove it from the HPA.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
+    };
 
-    const CODE: &'static str = "blocked-by-failed-metric";
-    const WHEN: &'static str = "A metric fails, and the others propose fewer replicas than there are. The controller removes \
-             no replicas while a metric fails, because that metric might propose more.";
-    const REMEDY: &'static str = "Fix the metric, or remove it from the HPA.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-    const ENDS: Option<Block> = Some(Block::Metrics);
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let decision = case.decision();
         let combined = decision
             .combination()
@@ -145,32 +144,27 @@ impl BlockedByFailedMetric {
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::testing::{because, check, cpu, only, queue, state};
+    use crate::findings::testing::{cpu, queue, state, table};
 
     #[test]
     fn a_failed_metric_that_keeps_replicas() {
         let metrics = [cpu(), queue(&build::average("10"))];
-        let code = Code::BlockedByFailedMetric;
-        let blocked = BlockedByFailedMetric {
-            failed: vec![1],
-            highest: 0,
-            proposal: 1,
-            replicas: 3,
-        };
-        check(
-            code,
-            vec![
-                (
-                    "asks for fewer",
-                    state(&metrics, &["10m"; 3]),
-                    because(Severity::Error, blocked),
-                ),
-                ("asks for more", state(&metrics, &["90m"; 3]), None),
-                ("asks for nothing", state(&metrics[1..], &["10m"; 3]), None),
-                ("is not there", state(&metrics[..1], &["10m"; 3]), None),
-            ],
-        );
-        let finding = only(code, &state(&metrics, &["10m"; 3])).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+        let states = [
+            ("asks for fewer", state(&metrics, &["10m"; 3])),
+            ("asks for more", state(&metrics, &["90m"; 3])),
+            ("asks for nothing", state(&metrics[1..], &["10m"; 3])),
+            ("is not there", state(&metrics[..1], &["10m"; 3])),
+        ];
+        insta::assert_snapshot!(table(Code::BlockedByFailedMetric, states), @r"
+        asks for fewer: error, explains, follows metric-empty, without it 1 -> 3
+            queue fails, so the 3 replicas stay, although cpu proposes 1
+            - cpu proposes 1 replica, the highest of the metrics that can be read. The controller removes no replicas while a metric fails.
+            - Without it: a proposal of 1, and 3 replicas after stabilization and limits.
+            - The status has no value for it; the others are current.
+            > Follow the advice of metric-empty.
+        asks for more: none
+        asks for nothing: none
+        is not there: none
+        ");
     }
 }

@@ -26,16 +26,16 @@ pub struct ContainerMetricsMissing {
 }
 
 impl Kind for ContainerMetricsMissing {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "container-metrics-missing",
+        when: "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
+            Kubernetes 1.33 one such pod fails the metric for all pods.",
+        remedy: "Find out why the container does not run.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "container-metrics-missing";
-    const WHEN: &'static str = "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
-             Kubernetes 1.33 one such pod fails the metric for all pods.";
-    const REMEDY: &'static str = "Find out why the container does not run.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| Self::of(case, step))
             .collect()

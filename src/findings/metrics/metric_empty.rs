@@ -27,17 +27,16 @@ pub struct MetricEmpty {
 }
 
 impl Kind for MetricEmpty {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-empty",
+        when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
+            that its query has no result. No resource metric has one until about a minute after the first pod started.",
+        remedy: "Correct the selector, or let the source report 0 instead of nothing.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
+    };
 
-    const CODE: &'static str = "metric-empty";
-    const WHEN: &'static str = "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-             that its query has no result. No resource metric has one until about a minute after the first pod started.";
-    const REMEDY: &'static str =
-        "Correct the selector, or let the source report 0 instead of nothing.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
                 Miss::Empty(text) => Some(Self::of(case, step, text).weighed(case)),
@@ -78,8 +77,8 @@ impl Kind for MetricEmpty {
         }
         let is_of_candidate = about.of_candidate(self.metric).is_some();
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
-        let mut conditions = about.hpa().status.conditions.iter();
-        let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
+        let active = about.hpa().status.condition("ScalingActive");
+        let was_active = active.is_some_and(|it| it.status == "True");
         if about.finding.explains && was_active {
             evidence.push(
                 "The last status had valid metrics, so the value is gone since then, or the input lacks it."

@@ -25,15 +25,15 @@ pub struct MetricFailing {
 }
 
 impl Kind for MetricFailing {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-failing",
+        when: "A metrics API knows a metric and reports an error for it.",
+        remedy: "Look at the backend that the adapter reads the metric from.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "metric-failing";
-    const WHEN: &'static str = "A metrics API knows a metric and reports an error for it.";
-    const REMEDY: &'static str = "Look at the backend that the adapter reads the metric from.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {
                 Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
@@ -312,8 +312,10 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::metrics::testing::failing;
-    use crate::findings::testing::{conditions, cpu, only, pass, said, state, triggered, with};
+    use crate::findings::metrics::testing::{failing, pointing};
+    use crate::findings::testing::{
+        conditions, cpu, of_keda, only, pass, said, state, table, triggered, with,
+    };
     use crate::findings::{Code, find};
 
     /// An object's kind is spelt as its API spells it, and is in one group.
@@ -379,6 +381,41 @@ mod tests {
                 "{version} {kind} {error}"
             );
         }
+    }
+
+    /// Another server than KEDA's fails.
+    #[test]
+    fn a_metric_of_keda_that_is_not_found() {
+        let served_by = |namespace: &str, name: &str| {
+            let queue = build::external("queue", &build::average("10"));
+            let items = failing(
+                &state(&[queue], &["50m"]),
+                "external",
+                "DatadogMetric not found",
+            );
+            let service = pointing("external.metrics.k8s.io", namespace, name, "True");
+            of_keda(&[items, vec![service]].concat(), &json!({}))
+        };
+        let states = [
+            ("by Datadog", served_by("datadog", "agent")),
+            (
+                "by KEDA",
+                served_by("keda", "keda-operator-metrics-apiserver"),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::MetricFailing, states), @r"
+        by Datadog: error, explains
+            queue fails, so nothing is scaled: datadog/agent serves the external metrics API, not KEDA
+            - The API says: DatadogMetric not found.
+            - The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one server can serve an API.
+            > Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of datadog/agent for other HPAs; or read its metrics in an HPA of their own.
+            $ kubectl get apiservice v1beta1.external.metrics.k8s.io -o yaml
+        by KEDA: error, explains
+            queue fails, so nothing is scaled: DatadogMetric not found
+            - The API says: DatadogMetric not found.
+            > Look at its trigger in ScaledObject/web, or set spec.fallback there.
+            $ kubectl describe scaledobject web -n default
+        ");
     }
 
     /// The metric keeps the pass after a correction from an answer.

@@ -26,17 +26,16 @@ pub struct MetricNotFound {
 }
 
 impl Kind for MetricNotFound {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metric-not-found",
+        when: "The custom or external metrics API does not know a metric by its name, or serves it for \
+            other kinds of objects only. It is asked for the namespace of the HPA.",
+        remedy: "Correct the name or the object, or add a rule for it to the adapter.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "metric-not-found";
-    const WHEN: &'static str = "The custom or external metrics API does not know a metric by its name, or serves it for \
-             other kinds of objects only. It is asked for the namespace of the HPA.";
-    const REMEDY: &'static str =
-        "Correct the name or the object, or add a rule for it to the adapter.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
                 Miss::Unknown(text) => Some(failed(case, Self::of(case, step, text))),
@@ -159,105 +158,83 @@ mod tests {
 
     use crate::build;
     use crate::findings::Code;
-    use crate::findings::testing::{said, state, with};
+    use crate::findings::metrics::testing::{failing, pointing};
+    use crate::findings::testing::{of_keda, state, table};
 
     /// The metric is there, but for other objects, or from another server.
     #[test]
     fn a_metric_that_is_served_otherwise() {
         let unknown = "the server could not find the metric queue for x";
-        let listing = |metric: &Value, names: &[&str]| {
-            let errors = json!({"errors": [{"api": "custom", "message": unknown}]});
-            let mut items = with(
-                &state(std::slice::from_ref(metric), &["50m"]),
-                "ControllerState",
-                &errors,
-            );
-            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-            items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-                "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
-            let text = said(Code::MetricNotFound, &items);
-            (text.summary, text.advice.text())
-        };
         let per_pod = json!({"type": "Pods", "pods": {
             "metric": {"name": "queue"}, "target": build::average("10")}});
-        let of_ingress = json!({"type": "Object", "object": {
-            "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
-            "metric": {"name": "queue"}, "target": build::value("10")}});
-        let none = "the custom metrics API does not know queue, so nothing is scaled";
-        let jobs = "the custom metrics API serves queue for jobs.batch, not for pods, so nothing is scaled";
-        let pods =
-            "the custom metrics API serves queue for pods, not for ingresses, so nothing is scaled";
-        for (metric, names, summary, advice) in [
-            (
-                &per_pod,
-                &["jobs.batch/queue"][..],
-                jobs,
-                "Describe one of the jobs.batch with a metric of type Object, or add a rule for pods to the adapter.",
-            ),
-            (
-                &per_pod,
-                &["jobs.batch/queue", "pods/queue_count"],
-                jobs,
-                "Use the name queue_count if that is meant, or describe one of the jobs.batch with a metric of \
-                 type Object.",
-            ),
-            (
-                &of_ingress,
-                &["pods/queue"],
-                pods,
-                "Use a metric of type Pods, or add a rule for ingresses to the adapter.",
-            ),
-            (
-                &per_pod,
-                &["jobs.batch/latency"],
-                none,
-                "Correct the name, or add a rule for it to the adapter.",
-            ),
-        ] {
-            assert_eq!(
-                listing(metric, names),
-                (summary.to_owned(), advice.to_owned())
-            );
-        }
-        let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-            "uid": "1", "controller": true}]);
-        let served_by = |namespace: &str, name: &str, owner: &Value| {
-            let errors = json!({"errors": [{"api": "external", "message": unknown}]});
-            let queue = build::external("queue", &build::average("10"));
-            let mut items = with(&state(&[queue], &["50m"]), "ControllerState", &errors);
-            items.push(
-                json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-                "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
-                "spec": {"service": {"namespace": namespace, "name": name}},
-                "status": {"conditions": [{"type": "Available", "status": "True"}]}}),
-            );
-            let owner = json!({"metadata": {"ownerReferences": owner}});
-            let text = said(
-                Code::MetricNotFound,
-                &with(&items, "HorizontalPodAutoscaler", &owner),
-            );
-            let points = "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one \
-                          server can serve an API.";
-            (
-                text.advice.text(),
-                text.evidence.contains(&points.to_owned()),
-            )
+        let listing = |names: &[&str]| {
+            let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+            let list = json!({"apiVersion": "v1", "kind": "APIResourceList",
+                "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names});
+            let state = state(std::slice::from_ref(&per_pod), &["50m"]);
+            [failing(&state, "custom", unknown), vec![list]].concat()
         };
-        let point = "Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of \
-                     datadog/agent for other HPAs; or read its metrics in an HPA of their own.";
-        let find_out = "Find out why KEDA does not serve it for ScaledObject/web.";
-        let correct = "Correct the name, or add a rule for it to the adapter.";
-        assert_eq!(
-            served_by("datadog", "agent", &keda),
-            (point.to_owned(), true)
-        );
-        assert_eq!(
-            served_by("scaling", "keda-operator-metrics-apiserver", &keda),
-            (find_out.to_owned(), false)
-        );
-        assert_eq!(
-            served_by("datadog", "agent", &Value::Null),
-            (correct.to_owned(), false)
-        );
+        let served_by = |namespace: &str, name: &str| {
+            let queue = build::external("queue", &build::average("10"));
+            let service = pointing("external.metrics.k8s.io", namespace, name, "True");
+            let state = failing(&state(&[queue], &["50m"]), "external", unknown);
+            [state, vec![service]].concat()
+        };
+        let of_keda = |items: &[Value]| of_keda(items, &json!({}));
+        let states = [
+            ("for jobs", listing(&["jobs.batch/queue"])),
+            (
+                "for jobs, and by a near name",
+                listing(&["jobs.batch/queue", "pods/queue_count"]),
+            ),
+            ("by no near name", listing(&["jobs.batch/latency"])),
+            ("by Datadog", served_by("datadog", "agent")),
+            (
+                "by Datadog, not by KEDA",
+                of_keda(&served_by("datadog", "agent")),
+            ),
+            (
+                "by KEDA",
+                of_keda(&served_by("scaling", "keda-operator-metrics-apiserver")),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::MetricNotFound, states), @r#"
+        for jobs: error, explains
+            the custom metrics API serves queue for jobs.batch, not for pods, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            > Describe one of the jobs.batch with a metric of type Object, or add a rule for pods to the adapter.
+            $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+        for jobs, and by a near name: error, explains
+            the custom metrics API serves queue for jobs.batch, not for pods, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            - It serves queue_count for pods.
+            > Use the name queue_count if that is meant, or describe one of the jobs.batch with a metric of type Object.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
+            $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+        by no near name: error, explains
+            the custom metrics API does not know queue, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            > Correct the name, or add a rule for it to the adapter.
+            $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+        by Datadog: error, explains
+            the external metrics API does not know queue, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+            > Correct the name, or add a rule for it to the adapter.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+        by Datadog, not by KEDA: error, explains
+            the external metrics API does not know queue, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            - The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one server can serve an API.
+            > Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of datadog/agent for other HPAs; or read its metrics in an HPA of their own.
+            $ kubectl get apiservice v1beta1.external.metrics.k8s.io -o yaml
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+        by KEDA: error, explains
+            the external metrics API does not know queue, so nothing is scaled
+            - The API says: the server could not find the metric queue for x.
+            > Find out why KEDA does not serve it for ScaledObject/web.
+            $ kubectl describe scaledobject web -n default
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+        "#);
     }
 }

@@ -33,17 +33,16 @@ pub struct MetricsApiUnavailable {
 }
 
 impl Kind for MetricsApiUnavailable {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "metrics-api-unavailable",
+        when: "The API server does not serve the metrics API that a metric is asked of, its APIService is \
+            not available, or requests fail with a server error.",
+        remedy: "Install what serves the API, or look at its APIService and at the pods behind it.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "metrics-api-unavailable";
-    const WHEN: &'static str = "The API server does not serve the metrics API that a metric is asked of, its APIService is \
-             not available, or requests fail with a server error.";
-    const REMEDY: &'static str =
-        "Install what serves the API, or look at its APIService and at the pods behind it.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {
             let Some(Miss::Unavailable(why, text)) = Miss::of(case, step) else {
@@ -327,9 +326,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
-    use crate::findings::testing::{because, check, cpu, only, pass, queue, said, state, with};
-    use crate::findings::{Code, Severity};
+    use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing, pointing};
+    use crate::findings::testing::{cpu, of_keda, pass, queue, state, table};
 
     /// The API of a metric does not answer.
     const DOWN: &str =
@@ -339,42 +337,14 @@ mod tests {
     const UNREACHED: &str =
         "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
 
+    fn beside(items: &[Value], more: impl IntoIterator<Item = Value>) -> Vec<Value> {
+        items.iter().cloned().chain(more).collect()
+    }
+
     #[test]
     fn an_api_that_does_not_answer() {
         let plain = state(&[cpu()], &["50m"]);
         let external = state(&[queue(&build::average("10"))], &["50m"]);
-        let unavailable = |group, why, message: &str, service| {
-            let message = message.to_owned();
-            let metrics = vec![0];
-            let facts = MetricsApiUnavailable {
-                group,
-                metrics,
-                why,
-                message,
-                service,
-                served_by: None,
-                adapter: None,
-                server: None,
-            };
-            because(Severity::Error, facts)
-        };
-        let code = Code::MetricsApiUnavailable;
-        let broken = |message| {
-            let mut items = failing(&plain, "resource", message);
-            items.push(api_service("metrics.k8s.io", "False"));
-            items
-        };
-        let service = Some(UnavailableService {
-            name: "v1beta1.metrics.k8s.io".to_owned(),
-            available: Condition {
-                type_: "Available".to_owned(),
-                status: "False".to_owned(),
-                reason: "FailedDiscoveryCheck".to_owned(),
-                message: "no response".to_owned(),
-                ..Condition::default()
-            },
-            behind: None,
-        });
         let custom = json!({"type": "Pods", "pods": {
             "metric": {"name": "rps"}, "target": build::average("10")}});
         let custom = state(&[custom], &["50m"]);
@@ -393,265 +363,205 @@ mod tests {
             requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
         let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
         let served = |message: &str| {
-            let mut items = failing(&external, "external", message);
-            items.push(api_service("external.metrics.k8s.io", "True"));
-            items
+            let failing = failing(&external, "external", message);
+            beside(&failing, [api_service("external.metrics.k8s.io", "True")])
         };
+        let unserved = failing(&external, "external", UNSERVED);
         let listing = |names: &[&str]| {
             let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
-            let mut items = failing(&external, "external", UNSERVED);
-            items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-                "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names}));
-            items
+            let list = json!({"apiVersion": "v1", "kind": "APIResourceList",
+                "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names});
+            beside(&unserved, [list])
         };
-        check(
-            code,
-            vec![
-                ("answers", plain.clone(), None),
-                (
-                    "answers 503",
-                    failing(&plain, "resource", DOWN),
-                    unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
-                ),
-                (
-                    "cannot be reached",
-                    failing(&plain, "resource", UNREACHED),
-                    unavailable("metrics.k8s.io", Unavailable::Failing, UNREACHED, None),
-                ),
-                (
-                    "cannot be reached, says the controller",
-                    failing(&external, "external", &quoted),
-                    unavailable(
-                        "external.metrics.k8s.io",
-                        Unavailable::Failing,
-                        &quoted,
-                        None,
-                    ),
-                ),
-                (
-                    "cannot be reached, says Go",
-                    served(&own),
-                    unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
-                ),
-                (
-                    "cannot reach its backend",
-                    failing(&external, "external", &of_backend),
-                    None,
-                ),
-                (
-                    "cannot reach its backend, says Go",
-                    served(&of_adapter),
-                    None,
-                ),
-                (
-                    "cannot reach its backend, as the proxy says it",
-                    served(&quoted),
-                    None,
-                ),
-                (
-                    "has an APIService that is not available",
-                    broken("proxy error"),
-                    unavailable(
-                        "metrics.k8s.io",
-                        Unavailable::Failing,
-                        "proxy error",
-                        service,
-                    ),
-                ),
-                (
-                    "is not served, or does not know the metric",
-                    failing(&external, "external", UNSERVED),
-                    unavailable(
-                        "external.metrics.k8s.io",
-                        Unavailable::NotFound,
-                        UNSERVED,
-                        None,
-                    ),
-                ),
-                (
-                    "is not served",
-                    failing(&plain, "resource", UNSERVED),
-                    unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
-                ),
-                ("lists nothing", listing(&[]), None),
-                ("lists what KEDA does", listing(&["externalmetrics"]), None),
-                (
-                    "is not registered",
-                    failing(&custom, "custom", not_served),
-                    unavailable(
-                        "custom.metrics.k8s.io",
-                        Unavailable::Unserved,
-                        not_served,
-                        None,
-                    ),
-                ),
-                (
-                    "is stale",
-                    failing(&custom, "custom", stale),
-                    unavailable("custom.metrics.k8s.io", Unavailable::Stale, stale, None),
-                ),
-                (
-                    "reports a metric's error",
-                    failing(&external, "external", "timeout"),
-                    None,
-                ),
-            ],
-        );
         // Two metrics of an API are one finding; with a third that asks for more, the pass continues.
-        let metrics = [cpu(), container("app"), queue(&build::average("1"))];
-        let mut items = failing(&state(&metrics, &["50m"]), "resource", DOWN);
-        items.push(build::queue(&["5"]));
-        let finding = only(code, &items).unwrap();
-        assert_eq!(
-            (finding.severity, finding.explains),
-            (Severity::Warning, false)
-        );
-        let Facts::MetricsApiUnavailable(facts) = finding.facts else {
-            panic!()
+        let three = [cpu(), container("app"), queue(&build::average("1"))];
+        let three = failing(&state(&three, &["50m"]), "resource", DOWN);
+        let broken = |service| beside(&failing(&plain, "resource", "proxy error"), [service]);
+        let unregistered = failing(&custom, "custom", not_served);
+        // An adapter is there without an APIService for the group.
+        let another = |group: &str, namespace: &str, name: &str| {
+            beside(&unregistered, [pointing(group, namespace, name, "True")])
         };
-        assert_eq!(facts.metrics, [0, 1]);
-    }
-
-    /// Another server than KEDA's fails, and an adapter is there without an APIService for the group.
-    #[test]
-    fn what_serves_a_metrics_api() {
-        let service = |group: &str, namespace: &str, name: &str| {
-            json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-                "metadata": {"name": format!("v1beta1.{group}")},
-                "spec": {"service": {"namespace": namespace, "name": name}},
-                "status": {"conditions": [{"type": "Available", "status": "True"}]}})
-        };
-        let keda = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
-            "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
-        let failing = |metric: Value, api: &str, message: &str, service: Value| {
-            let errors = json!({"errors": [{"api": api, "message": message}]});
-            let mut items = with(&state(&[metric], &["50m"]), "ControllerState", &errors);
-            items.push(service);
-            items
-        };
-        let of_backend = |service| {
-            let queue = build::external("queue", &build::average("10"));
-            let items = failing(queue, "external", "DatadogMetric not found", service);
-            let text = said(
-                Code::MetricFailing,
-                &with(&items, "HorizontalPodAutoscaler", &keda),
-            );
-            (text.advice.remedy, text.evidence.len())
-        };
-        let external = "external.metrics.k8s.io";
-        assert_eq!(
-            of_backend(service(external, "datadog", "agent")),
-            (Remedy::PointApiService, 2)
-        );
-        assert_eq!(
-            of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
-            (Remedy::LookAtScaledObject, 1)
-        );
-        let unserved = |service| {
-            let rps = json!({"type": "Pods", "pods": {
-                "metric": {"name": "rps"}, "target": build::average("10")}});
-            let message = "no custom metrics API (custom.metrics.k8s.io) registered";
-            said(
-                Code::MetricsApiUnavailable,
-                &failing(rps, "custom", message, service),
-            )
-            .advice
-            .text()
-        };
-        let install = "Install an adapter such as prometheus-adapter.";
-        assert_eq!(
-            unserved(service(
-                "metrics.k8s.io",
-                "monitoring",
-                "prometheus-adapter"
-            )),
-            "Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule \
-             for rps."
-        );
-        assert_eq!(
-            unserved(service("metrics.k8s.io", "kube-system", "metrics-server")),
-            install
-        );
-        assert_eq!(
-            unserved(service(external, "keda", "keda-operator-metrics-apiserver")),
-            install
-        );
-        // What does not answer has logs.
-        let mut down = service("metrics.k8s.io", "kube-system", "metrics-server");
-        down["status"]["conditions"][0]["status"] = json!("False");
-        let text = said(
-            Code::MetricsApiUnavailable,
-            &failing(cpu(), "resource", "proxy error", down),
-        );
-        let logs = "It points at the Service kube-system/metrics-server, whose pods log why.";
-        assert_eq!(text.evidence.last().map(String::as_str), Some(logs));
-    }
-
-    /// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
-    #[test]
-    fn an_api_that_may_be_served() {
-        let text = |api: &str, metric: &Value, owner: &Value| {
-            let message = "the server could not find the requested resource (get queue)";
-            let errors = json!({"errors": [{"api": api, "message": message}]});
-            let items = with(
-                &state(std::slice::from_ref(metric), &["50m"]),
-                "ControllerState",
-                &errors,
-            );
-            let metadata = json!({"metadata": {"ownerReferences": owner}});
-            said(
-                Code::MetricsApiUnavailable,
-                &with(&items, "HorizontalPodAutoscaler", &metadata),
-            )
-        };
-        let queue = build::external("queue", &build::average("10"));
-        let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-            "uid": "1", "controller": true}]);
-        let names = "kubectl get --raw /apis/external.metrics.k8s.io/v1beta1";
-        let service = "kubectl describe apiservice v1beta1.external.metrics.k8s.io";
-        for (api, metric, owner, summary, advice, command) in [
+        let states = [
+            ("answers", plain.clone()),
+            ("answers 503", failing(&plain, "resource", DOWN)),
+            ("cannot be reached", failing(&plain, "resource", UNREACHED)),
             (
-                "external",
-                &queue,
-                &Value::Null,
-                "the external metrics API is not served, or does not know queue, so nothing is scaled",
-                "Correct the name, or install an adapter such as KEDA.",
-                names,
+                "cannot be reached, says the controller",
+                failing(&external, "external", &quoted),
+            ),
+            ("cannot be reached, says Go", served(&own)),
+            (
+                "cannot reach its backend",
+                failing(&external, "external", &of_backend),
+            ),
+            ("cannot reach its backend, says Go", served(&of_adapter)),
+            (
+                "cannot reach its backend, as the proxy says it",
+                served(&quoted),
             ),
             (
-                "external",
-                &queue,
-                &keda,
-                "the external metrics API is not served, or does not know queue, so nothing is scaled",
-                "Look at KEDA's metrics server and its APIService.",
-                service,
+                "has an APIService that is not available",
+                broken(api_service("metrics.k8s.io", "False")),
             ),
             (
-                "resource",
-                &cpu(),
-                &Value::Null,
-                "the resource metrics API is not served: cpu cannot be read, so nothing is scaled",
-                "Install metrics-server, or register its APIService.",
-                "kubectl get apiservices",
+                "has an APIService of a server that has logs",
+                broken(pointing(
+                    "metrics.k8s.io",
+                    "kube-system",
+                    "metrics-server",
+                    "False",
+                )),
             ),
-        ] {
-            let text = text(api, metric, owner);
-            assert_eq!((&*text.summary, &*text.advice.text()), (summary, advice));
-            assert_eq!(text.commands, [command]);
-        }
+            (
+                "is not served, or does not know the metric",
+                unserved.clone(),
+            ),
+            ("is not served by KEDA", of_keda(&unserved, &json!({}))),
+            ("is not served", failing(&plain, "resource", UNSERVED)),
+            ("lists nothing", listing(&[])),
+            ("lists what KEDA does", listing(&["externalmetrics"])),
+            ("is not registered", unregistered.clone()),
+            (
+                "is not registered, beside an adapter",
+                another("metrics.k8s.io", "monitoring", "prometheus-adapter"),
+            ),
+            (
+                "is not registered, beside no adapter",
+                another("metrics.k8s.io", "kube-system", "metrics-server"),
+            ),
+            (
+                "is not registered, beside KEDA",
+                another(
+                    "external.metrics.k8s.io",
+                    "keda",
+                    "keda-operator-metrics-apiserver",
+                ),
+            ),
+            ("is stale", failing(&custom, "custom", stale)),
+            (
+                "reports a metric's error",
+                failing(&external, "external", "timeout"),
+            ),
+            (
+                "of two metrics of three",
+                beside(&three, [build::queue(&["5"])]),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r#"
+        answers: none
+        answers 503: error, explains
+            the resource metrics API does not answer: cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        cannot be reached: error, explains
+            the resource metrics API does not answer: cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused.
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        cannot be reached, says the controller: error, explains
+            the external metrics API does not answer: queue cannot be read, so nothing is scaled
+            - The group of the API is external.metrics.k8s.io.
+            - The controller gets: unable to fetch metrics from external metrics API: error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused.
+            > Look at an adapter such as KEDA and its APIService.
+            $ kubectl describe apiservice v1beta1.external.metrics.k8s.io
+            @ apiservice/v1beta1.external.metrics.k8s.io
+        cannot be reached, says Go: error, explains
+            the external metrics API does not answer: queue cannot be read, so nothing is scaled
+            - The group of the API is external.metrics.k8s.io.
+            - The controller gets: unable to fetch metrics from external metrics API: Get "http … //10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q": dial tcp 10.0.0.7:443: connect: connection refused.
+            > Look at an adapter such as KEDA and its APIService.
+            $ kubectl describe apiservice v1beta1.external.metrics.k8s.io
+            @ apiservice/v1beta1.external.metrics.k8s.io
+        cannot reach its backend: none
+        cannot reach its backend, says Go: none
+        cannot reach its backend, as the proxy says it: none
+        has an APIService that is not available: error, explains
+            the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: proxy error.
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        has an APIService of a server that has logs: error, explains
+            the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: proxy error.
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            - It points at the Service kube-system/metrics-server, whose pods log why.
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        is not served, or does not know the metric: error, explains
+            the external metrics API is not served, or does not know queue, so nothing is scaled
+            - The group of the API is external.metrics.k8s.io.
+            - The controller gets: the server could not find the requested resource (get q.external.metrics.k8s.io).
+            > Correct the name, or install an adapter such as KEDA.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+            @ apiservice/v1beta1.external.metrics.k8s.io
+        is not served by KEDA: error, explains
+            the external metrics API is not served, or does not know queue, so nothing is scaled
+            - The group of the API is external.metrics.k8s.io.
+            - The controller gets: the server could not find the requested resource (get q.external.metrics.k8s.io).
+            > Look at KEDA's metrics server and its APIService.
+            $ kubectl describe apiservice v1beta1.external.metrics.k8s.io
+            @ apiservice/v1beta1.external.metrics.k8s.io
+        is not served: error, explains
+            the resource metrics API is not served: cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server could not find the requested resource (get q.external.metrics.k8s.io).
+            > Install metrics-server, or register its APIService.
+            $ kubectl get apiservices
+            @ none
+        lists nothing: none
+        lists what KEDA does: none
+        is not registered: error, explains
+            the custom metrics API is not served: rps cannot be read, so nothing is scaled
+            - The group of the API is custom.metrics.k8s.io.
+            - The controller gets: no custom metrics API (custom.metrics.k8s.io) registered.
+            > Install an adapter such as prometheus-adapter.
+            $ kubectl get apiservices
+            @ none
+        is not registered, beside an adapter: error, explains
+            the custom metrics API is not served: rps cannot be read, so nothing is scaled
+            - The group of the API is custom.metrics.k8s.io.
+            - The controller gets: no custom metrics API (custom.metrics.k8s.io) registered.
+            - The APIService v1beta1.metrics.k8s.io points at the Service monitoring/prometheus-adapter; only one server can serve an API.
+            > Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule for rps.
+            $ kubectl get apiservices
+            @ none
+        is not registered, beside no adapter: as is not registered
+        is not registered, beside KEDA: as is not registered
+        is stale: error, explains
+            the custom metrics API has only stale versions: rps cannot be read, so nothing is scaled
+            - The group of the API is custom.metrics.k8s.io.
+            - The controller gets: no known available metric versions found.
+            > Look at an adapter such as prometheus-adapter and its APIService.
+            $ kubectl get apiservices
+            @ none
+        reports a metric's error: none
+        of two metrics of three: warning, aside
+            the resource metrics API does not answer: cpu and cpu in app cannot be read, so it has no say
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        "#);
     }
 
     /// A pod that should serve a metrics API, if the input has it.
     #[test]
     fn a_server_of_a_metrics_api_that_does_not_run() {
-        let items = state(&[cpu()], &["50m"]);
-        let error = json!({"errors": [{"api": "resource",
-            "message": "the server is currently unable to handle the request (get pods.metrics.k8s.io)"}]});
-        let items = with(&items, "ControllerState", &error);
-        let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
-            "metadata": {"name": "v1beta1.metrics.k8s.io"},
-            "spec": {"service": {"namespace": "kube-system", "name": "metrics-server"}},
-            "status": {"conditions": [{"type": "Available", "status": "False", "reason": "MissingEndpoints"}]}});
+        let items = failing(&state(&[cpu()], &["50m"]), "resource", DOWN);
+        let service = pointing("metrics.k8s.io", "kube-system", "metrics-server", "False");
+        let items = beside(&items, [service]);
         let server = |name: &str, status: &Value| {
             build::with(
                 build::pod(name),
@@ -660,35 +570,41 @@ mod tests {
         };
         let crashing = json!({"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [
             {"name": "metrics-server", "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
-        let beside = |more: Vec<Value>| {
-            let all = [items.clone(), vec![service.clone()], more].concat();
-            said(Code::MetricsApiUnavailable, &all)
-        };
         let down = server("metrics-server-5f9-x2x", &crashing);
-        let text = beside(vec![down.clone()]);
-        assert_eq!(
-            text.advice.text(),
-            "Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff."
-        );
-        assert_eq!(
-            text.commands,
-            ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]
-        );
-        // One that runs is enough, and others are none.
-        let look = "Look at metrics-server and its APIService.";
         let up = server("metrics-server-5f9-y3y", &json!({}));
-        assert_eq!(beside(vec![down, up]).advice.text(), look);
-        assert_eq!(
-            beside(vec![server("coredns-1", &crashing)]).advice.text(),
-            look
-        );
+        let states = [
+            ("does not run", beside(&items, [down.clone()])),
+            ("runs in another pod", beside(&items, [down.clone(), up])),
+            (
+                "is another",
+                beside(&items, [server("coredns-1", &crashing)]),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r"
+        does not run: error, explains
+            the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            - metrics-server of pod kube-system/metrics-server-5f9-x2x waits: CrashLoopBackOff.
+            - It points at the Service kube-system/metrics-server, whose pods log why.
+            > Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff.
+            $ kubectl describe pod metrics-server-5f9-x2x -n kube-system
+            @ apiservice/v1beta1.metrics.k8s.io
+        runs in another pod: error, explains
+            the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            - It points at the Service kube-system/metrics-server, whose pods log why.
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        is another: as runs in another pod
+        ");
         // Saved with the state.
-        let all = [
-            items,
-            vec![service, server("metrics-server-5f9-x2x", &crashing)],
-        ]
-        .concat();
-        let saved = crate::saved::save::to_json(&[&pass(&all).input], &[]).unwrap();
+        let input = &pass(&beside(&items, [down])).input;
+        let saved = crate::saved::save::to_json(&[input], &[]).unwrap();
         assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
     }
 }

@@ -23,5 +23,11 @@ pub(crate) fn api_service(group: &str, status: &str) -> Value {
             "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
 }
 
+/// Returns the same with the Service that it points at.
+pub(crate) fn pointing(group: &str, namespace: &str, name: &str, status: &str) -> Value {
+    let service = json!({"spec": {"service": {"namespace": namespace, "name": name}}});
+    build::with(api_service(group, status), &service)
+}
+
 pub(crate) const UNSERVED: &str =
     "the server could not find the requested resource (get q.external.metrics.k8s.io)";

@@ -1,20 +1,11 @@
 //! What concerns several findings of this group. Expectations are derived by hand from the controller's rules.
 
-use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::findings::metrics::container_metrics_missing::{ContainerMetricsMissing, Unmeasured};
-use crate::findings::metrics::metric_empty::MetricEmpty;
-use crate::findings::metrics::metric_failing::MetricFailing;
-use crate::findings::metrics::metric_not_found::MetricNotFound;
-use crate::findings::metrics::miss::RefusedRight;
+use crate::findings::Code;
 use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing};
-use crate::findings::metrics::unknown_container::UnknownContainer;
-use crate::findings::testing::{
-    because, beside, check, check_each, cpu, only, queue, said, state, with,
-};
-use crate::findings::{Code, Severity};
+use crate::findings::testing::{cpu, of_keda, queue, said, state, table, with};
 
 #[test]
 fn a_metric_that_has_no_value() {
@@ -22,17 +13,6 @@ fn a_metric_that_has_no_value() {
     let unknown = "the server could not find the metric queue for pods";
     let backend =
         "rpc error: code = Unknown desc = error when getting metric values: connection reset";
-    let found_elsewhere = |message: &str, near: Option<&str>, elsewhere: &[&str]| {
-        let facts = MetricNotFound {
-            metric: 0,
-            message: message.to_owned(),
-            near: near.map(str::to_owned),
-            elsewhere: elsewhere.iter().map(|it| (*it).to_owned()).collect(),
-            served_by: None,
-        };
-        because(Severity::Error, facts)
-    };
-    let not_found = |message: &str, near: Option<&str>| found_elsewhere(message, near, &[]);
     let available = {
         let mut items = failing(&external, "external", UNSERVED);
         items.push(api_service("external.metrics.k8s.io", "True"));
@@ -101,14 +81,6 @@ fn a_metric_that_has_no_value() {
         items
     };
     let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
-    let empty = |selector: &str| MetricEmpty {
-        metric: 0,
-        selector: selector.to_owned(),
-        pods: None,
-        age: None,
-        message: None,
-        nodes: Vec::new(),
-    };
     let selected = {
         let mut metric = queue(&build::average("10"));
         metric["external"]["metric"]["selector"] = json!({"matchLabels": {"name": "a"}});
@@ -130,49 +102,15 @@ fn a_metric_that_has_no_value() {
         .filter(|it| it["kind"] != "Pod")
         .cloned()
         .collect();
-    let of_pods = MetricEmpty {
-        metric: 0,
-        selector: String::new(),
-        pods: Some("app=web".to_owned()),
-        age: None,
-        message: None,
-        nodes: Vec::new(),
-    };
     let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
-    let young = MetricEmpty {
-        age: Some(SignedDuration::from_secs(59)),
-        ..of_pods.clone()
-    };
-    let error = |facts: MetricEmpty| because(Severity::Error, facts);
-    let failing_as = |message: &str, refused| {
-        let (message, unmapped) = (message.to_owned(), None);
-        let facts = MetricFailing {
-            metric: 0,
-            message,
-            refused,
-            unmapped,
-            fallback: None,
-            served_by: None,
-        };
-        because(Severity::Error, facts)
-    };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
                      \"queue\" in API group \"external.metrics.k8s.io\" in the namespace \"default\"";
-    let refused = RefusedRight {
-        user: "hpa".to_owned(),
-        verb: "list".to_owned(),
-        resource: "queue".to_owned(),
-    };
     let down = [
         unmeasured.clone(),
         vec![api_service("metrics.k8s.io", "False")],
     ]
     .concat();
     let no_result = "no matching metrics found for queue";
-    let said = |message: &str| MetricEmpty {
-        message: Some(message.to_owned()),
-        ..empty("")
-    };
     let unknown_ingress =
         "the server could not find the metric queue for ingresses.networking.k8s.io";
     let no_value = "the server could not find the metric queue for ingresses.networking.k8s.io web";
@@ -183,206 +121,304 @@ fn a_metric_that_has_no_value() {
             message,
         )
     };
-    check(
-        Code::MetricEmpty,
-        vec![
-            // A query without a result, which KEDA and adapters report as an error.
-            (
-                "has no result",
-                failing(&external, "external", no_result),
-                { error(said(no_result)) },
-            ),
-            ("has no value for the object", on_ingress(no_value), {
-                error(said(no_value))
-            }),
-            ("has no values", external.clone(), error(empty(""))),
-            (
-                "has values of other labels",
-                selected,
-                error(empty("name=a")),
-            ),
-            ("is of an API that is not available", down.clone(), None),
-            (
-                "has no pod metrics",
-                unmeasured.clone(),
-                error(of_pods.clone()),
-            ),
-            (
-                "has pods that have just started",
-                started("2026-11-21T05:59:01Z"),
-                because(Severity::Info, young),
-            ),
-            (
-                "has pods that started a minute ago",
-                started("2026-11-21T05:59:00Z"),
-                error(of_pods.clone()),
-            ),
-            ("has no pods", no_pods, None),
-            (
-                "has only other resources",
-                state(
-                    &[build::resource("memory", &build::average("1Gi"))],
-                    &["50m"],
-                ),
-                error(of_pods),
-            ),
-            (
-                "has a value",
-                [external.clone(), vec![build::queue(&["0"])]].concat(),
-                None,
-            ),
-        ],
+    let of_memory = state(
+        &[build::resource("memory", &build::average("1Gi"))],
+        &["50m"],
     );
-    check(
-        Code::MetricNotFound,
-        vec![
-            (
-                "has no result",
-                failing(&external, "external", no_result),
-                None,
-            ),
-            ("is unknown for the kind", on_ingress(unknown_ingress), {
-                not_found(unknown_ingress, None)
-            }),
-            (
-                "says the API",
-                failing(&external, "external", unknown),
-                not_found(unknown, None),
-            ),
-            (
-                "says an API that is served",
-                available,
-                not_found(UNSERVED, None),
-            ),
-            (
-                "says an API that has a list",
-                bare("queue1"),
-                not_found(UNSERVED, Some("queue1")),
-            ),
-            (
-                "says KEDA",
-                bare("externalmetrics"),
-                not_found(UNSERVED, None),
-            ),
-            ("has a near name", near, not_found(UNSERVED, Some("queues"))),
-            (
-                "has a near name with a value",
-                valued("queues"),
-                not_found(unknown, Some("queues")),
-            ),
-            (
-                "has no near name",
-                valued("latency"),
-                not_found(unknown, None),
-            ),
-            (
-                "has a near name in the API's list",
-                listed(own, "queue1"),
-                not_found(unknown, Some("queue1")),
-            ),
-            (
-                "has a near name in another API's list",
-                listed(other, "pods/queue1"),
-                not_found(unknown, None),
-            ),
-            (
-                "has a near name for pods",
-                of_custom(&per_pod, "pods/queues"),
-                not_found(unknown, Some("queues")),
-            ),
-            (
-                "has its own name for services only",
-                listing(
-                    &per_pod,
-                    &["services/queue", "jobs.batch/queue", "pods/latency"],
-                ),
-                found_elsewhere(unknown, None, &["jobs.batch", "services"]),
-            ),
-            (
-                "has its own name for pods, too",
-                listing(&per_pod, &["services/queue", "pods/queue"]),
-                not_found(unknown, None),
-            ),
-            (
-                "has its own name for pods only",
-                listing(&of_ingress, &["pods/queue"]),
-                found_elsewhere(unknown, None, &["pods"]),
-            ),
-            (
-                "has another suffix",
-                of_custom(&per_pod, "pods/queue_count"),
-                not_found(unknown, Some("queue_count")),
-            ),
-            (
-                "has a near name for services only",
-                of_custom(&per_pod, "services/queues"),
-                not_found(unknown, None),
-            ),
-            (
-                "has a near name for its kind",
-                of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
-                not_found(unknown, Some("queues")),
-            ),
-            (
-                "has a near name for pods only",
-                of_custom(&of_ingress, "pods/queues"),
-                not_found(unknown, None),
-            ),
-            (
-                "has a near name with a value of a pod",
-                valued_in("default"),
-                not_found(unknown, Some("queues")),
-            ),
-            (
-                "has a near name in another namespace",
-                valued_in("other"),
-                not_found(unknown, None),
-            ),
-            (
-                "is of the backend",
-                failing(&external, "external", backend),
-                None,
-            ),
-        ],
-    );
-    check(
-        Code::MetricFailing,
-        vec![
-            (
-                "is of the backend",
-                failing(&external, "external", backend),
-                failing_as(backend, None),
-            ),
-            (
-                "is of a right",
-                failing(&external, "external", forbidden),
-                failing_as(forbidden, Some(refused)),
-            ),
-            (
-                "is of the name",
-                failing(&external, "external", unknown),
-                None,
-            ),
-        ],
-    );
-    let Some(finding) = only(Code::MetricsApiUnavailable, &down) else {
-        panic!()
+    let empty = [
+        // A query without a result, which KEDA and adapters report as an error.
+        ("has no result", failing(&external, "external", no_result)),
+        ("has no value for the object", on_ingress(no_value)),
+        ("has no values", external.clone()),
+        (
+            "has an empty list",
+            [external.clone(), vec![build::queue(&[])]].concat(),
+        ),
+        ("has values of other labels", selected),
+        ("is of an API that is not available", down.clone()),
+        ("has no pod metrics", unmeasured.clone()),
+        (
+            "has pods that have just started",
+            started("2026-11-21T05:59:01Z"),
+        ),
+        (
+            "has pods that started a minute ago",
+            started("2026-11-21T05:59:00Z"),
+        ),
+        ("has no pods", no_pods),
+        ("has only other resources", of_memory),
+        (
+            "has a value",
+            [external.clone(), vec![build::queue(&["0"])]].concat(),
+        ),
+    ];
+    insta::assert_snapshot!(table(Code::MetricEmpty, empty), @r"
+    has no result: error, explains
+        there is no value for queue from the external metrics API, so nothing is scaled
+        - The API says: no matching metrics found for queue.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Try the adapter's query in the namespace default, or let it return 0 if empty.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+    has no value for the object: error, explains
+        there is no value for queue on Ingress/web from the custom metrics API, so nothing is scaled
+        - The API says: the server could not find the metric queue for ingresses.networking.k8s.io web.
+        - It is looked up for Ingress/web in the HPA's namespace, default: an object of another one cannot be described.
+        > Try the adapter's query in the namespace default, or let it return 0 if empty.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1/namespaces/default/ingresses.networking.k8s.io/web/queue
+    has no values: error, explains
+        there is no value for queue from the external metrics API, so nothing is scaled
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Try the adapter's query in the namespace default, or let it return 0 if empty.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+    has an empty list: as has no values
+    has values of other labels: error, explains
+        there is no value for queue from the external metrics API, so nothing is scaled
+        - The selector that is sent for the metric: name=a.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Try the adapter's query in the namespace default, or let it return 0 if empty.
+        $ kubectl get --raw '/apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue?labelSelector=name%3Da'
+    is of an API that is not available: none
+    has no pod metrics: error, explains
+        there is no value for cpu from the resource metrics API, so nothing is scaled
+        - The selector that is sent for the pods: app=web.
+        > Make sure that metrics-server scrapes the nodes of these pods.
+        $ kubectl top pods -n default -l app=web
+    has pods that have just started: info, explains
+        there is no value for cpu from the resource metrics API, so nothing is scaled
+        - The selector that is sent for the pods: app=web.
+        - The oldest of the pods started 59s ago.
+        > Wait for the first sample of a pod, which takes up to a minute.
+        $ kubectl top pods -n default -l app=web
+    has pods that started a minute ago: as has no pod metrics
+    has no pods: none
+    has only other resources: error, explains
+        there is no value for memory from the resource metrics API, so nothing is scaled
+        - The selector that is sent for the pods: app=web.
+        > Make sure that metrics-server scrapes the nodes of these pods.
+        $ kubectl top pods -n default -l app=web
+    has a value: none
+    ");
+    let unavailable = [("has no pod metrics", down)];
+    insta::assert_snapshot!(table(Code::MetricsApiUnavailable, unavailable), @r"
+    has no pod metrics: error, explains
+        the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+        - The group of the API is metrics.k8s.io.
+        - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+        > Look at metrics-server and its APIService.
+        $ kubectl describe apiservice v1beta1.metrics.k8s.io
+        @ apiservice/v1beta1.metrics.k8s.io
+    ");
+    let on_object = |kind: &str| {
+        let object = json!({"apiVersion": "v1", "kind": kind, "name": "lb"});
+        let metric = json!({"type": "Object", "object": {"describedObject": object,
+            "metric": {"name": "queue"}, "target": build::value("10")}});
+        failing(&state(&[metric], &["50m"]), "custom", unknown)
     };
-    assert_eq!(
-        (finding.severity, finding.explains),
-        (Severity::Error, true)
-    );
+    let says_unknown = failing(&external, "external", unknown);
+    let services = ["services/queue", "jobs.batch/queue", "pods/latency"];
+    let not_found = [
+        ("has no result", failing(&external, "external", no_result)),
+        ("is unknown for the kind", on_ingress(unknown_ingress)),
+        ("is unknown for a Service", on_object("Service")),
+        ("is unknown for a Namespace", on_object("Namespace")),
+        ("says the API", says_unknown.clone()),
+        (
+            "says the API to KEDA's HPA",
+            of_keda(&says_unknown, &json!({})),
+        ),
+        ("says an API that is served", available),
+        ("says an API that has a list", bare("queue1")),
+        ("says KEDA", bare("externalmetrics")),
+        ("has a near name", near),
+        ("has a near name with a value", valued("queues")),
+        ("has no near name", valued("latency")),
+        ("has a near name in the API's list", listed(own, "queue1")),
+        (
+            "has a near name in another API's list",
+            listed(other, "pods/queue1"),
+        ),
+        (
+            "has a near name for pods",
+            of_custom(&per_pod, "pods/queues"),
+        ),
+        (
+            "has its own name for services only",
+            listing(&per_pod, &services),
+        ),
+        (
+            "has its own name for pods, too",
+            listing(&per_pod, &["services/queue", "pods/queue"]),
+        ),
+        (
+            "has its own name for pods only",
+            listing(&of_ingress, &["pods/queue"]),
+        ),
+        (
+            "has another suffix",
+            of_custom(&per_pod, "pods/queue_count"),
+        ),
+        (
+            "has a near name for services only",
+            of_custom(&per_pod, "services/queues"),
+        ),
+        (
+            "has a near name for its kind",
+            of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
+        ),
+        (
+            "has a near name for pods only",
+            of_custom(&of_ingress, "pods/queues"),
+        ),
+        (
+            "has a near name with a value of a pod",
+            valued_in("default"),
+        ),
+        ("has a near name in another namespace", valued_in("other")),
+        ("is of the backend", failing(&external, "external", backend)),
+    ];
+    insta::assert_snapshot!(table(Code::MetricNotFound, not_found), @r#"
+    has no result: none
+    is unknown for the kind: error, explains
+        the custom metrics API does not know queue on Ingress/web, so nothing is scaled
+        - The API says: the server could not find the metric queue for ingresses.networking.k8s.io.
+        - It is looked up for Ingress/web in the HPA's namespace, default: an object of another one cannot be described.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    is unknown for a Service: error, explains
+        the custom metrics API does not know queue on Service/lb, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It is looked up for Service/lb in the HPA's namespace, default: an object of another one cannot be described.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    is unknown for a Namespace: error, explains
+        the custom metrics API does not know queue on Namespace/lb, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    says the API: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    says the API to KEDA's HPA: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Find out why KEDA does not serve it for ScaledObject/web.
+        $ kubectl describe scaledobject web -n default
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    says an API that is served: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the requested resource (get q.external.metrics.k8s.io).
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    says an API that has a list: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the requested resource (get q.external.metrics.k8s.io).
+        - It serves queue1.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Use the name queue1 if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    says KEDA: as says an API that is served
+    has a near name: error, explains
+        the external metrics API does not know queue, so it blocks scaling down
+        - The API says: the server could not find the requested resource (get q.external.metrics.k8s.io).
+        - It serves queues.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Use the name queues if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    has a near name with a value: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It serves queues.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Use the name queues if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    has no near name: as says the API
+    has a near name in the API's list: error, explains
+        the external metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It serves queue1.
+        - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+        > Use the name queue1 if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+    has a near name in another API's list: as says the API
+    has a near name for pods: error, explains
+        the custom metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It serves queues.
+        > Use the name queues if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queues"}]'
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has its own name for services only: error, explains
+        the custom metrics API serves queue for jobs.batch and services, not for pods, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Describe one of the jobs.batch and services with a metric of type Object, or add a rule for pods to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has its own name for pods, too: error, explains
+        the custom metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has its own name for pods only: error, explains
+        the custom metrics API serves queue for pods, not for ingresses, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        > Use a metric of type Pods, or add a rule for ingresses to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has another suffix: error, explains
+        the custom metrics API does not know queue, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It serves queue_count.
+        > Use the name queue_count if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has a near name for services only: as has its own name for pods, too
+    has a near name for its kind: error, explains
+        the custom metrics API does not know queue on Ingress/web, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It serves queues.
+        - It is looked up for Ingress/web in the HPA's namespace, default: an object of another one cannot be described.
+        > Use the name queues if that is meant, or add a rule to the adapter.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/object/metric/name","value":"queues"}]'
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has a near name for pods only: error, explains
+        the custom metrics API does not know queue on Ingress/web, so nothing is scaled
+        - The API says: the server could not find the metric queue for pods.
+        - It is looked up for Ingress/web in the HPA's namespace, default: an object of another one cannot be described.
+        > Correct the name, or add a rule for it to the adapter.
+        $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
+    has a near name with a value of a pod: as has a near name for pods
+    has a near name in another namespace: as has its own name for pods, too
+    is of the backend: none
+    "#);
+    let failed = [
+        ("is of the backend", failing(&external, "external", backend)),
+        ("is of a right", failing(&external, "external", forbidden)),
+        ("is of the name", says_unknown),
+    ];
+    insta::assert_snapshot!(table(Code::MetricFailing, failed), @r#"
+    is of the backend: error, explains
+        queue fails, so nothing is scaled: … = Unknown desc = error when getting metric values: connection reset
+        - The API says: rpc error: code = Unknown desc = error when getting metric values: connection reset.
+        > Look at the backend of the external metrics API.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+    is of a right: error, explains
+        hpa may not list queue.external.metrics.k8s.io, so nothing is scaled
+        - The API says: queue.external.metrics.k8s.io is forbidden: User "hpa" cannot list resource "queue" in API group "external.metrics.k8s.io" in the namespace "default".
+        > Grant it the right with a role and a binding.
+        $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
+    is of the name: none
+    "#);
 }
 
 #[test]
 fn a_container_without_metrics() {
     let named = |name: &str| state(&[container(name)], &["50m", "50m"]);
-    let unknown = UnknownContainer {
-        metric: 0,
-        container: "ap".to_owned(),
-        known: vec!["app".to_owned()],
-        near: Some("app".to_owned()),
-    };
     let crashing = |version: &str| {
         let mut items = named("app");
         let at = items
@@ -397,20 +433,6 @@ fn a_container_without_metrics() {
             "ControllerState",
             &json!({ "kubernetesVersion": version }),
         )
-    };
-    let lacking = |fails| ContainerMetricsMissing {
-        metric: 0,
-        container: "app".to_owned(),
-        pods: vec![Unmeasured {
-            pod: "web-1".into(),
-            has_container: true,
-            is_foreign: false,
-            waiting: Some("CrashLoopBackOff".into()),
-            restarts: 14,
-        }],
-        all: 2,
-        fails,
-        template: None,
     };
     // The template has another container than one of the pods.
     let renamed = |template: &str| {
@@ -430,38 +452,11 @@ fn a_container_without_metrics() {
         }));
         items
     };
-    let of_template = |name: &str| ContainerMetricsMissing {
-        pods: vec![Unmeasured {
-            pod: "web-1".into(),
-            has_container: false,
-            is_foreign: false,
-            waiting: None,
-            restarts: 0,
-        }],
-        template: Some(vec![name.into()]),
-        ..lacking(true)
-    };
     let foreign = {
         let mut items = named("app");
         let containers = json!({"spec": {"containers": [build::requesting("seed", "100m")]}});
         items.push(build::with(build::pod("seed-x"), &containers));
         items
-    };
-    let seed = |is_foreign| Unmeasured {
-        pod: "seed-x".into(),
-        has_container: false,
-        is_foreign,
-        waiting: None,
-        restarts: 0,
-    };
-    let of_unknown = ContainerMetricsMissing {
-        pods: vec![seed(false)],
-        all: 3,
-        ..lacking(true)
-    };
-    let of_foreign = ContainerMetricsMissing {
-        pods: vec![seed(true)],
-        ..of_unknown.clone()
     };
     // The pods of the target have the template's containers; a Job's pod has the same label.
     let of_job = {
@@ -479,108 +474,69 @@ fn a_container_without_metrics() {
         items.push(build::with(build::pod("seed-x"), &patch));
         items
     };
-    let code = Code::ContainerMetricsMissing;
-    check_each(vec![
-        (
-            "has another name",
-            Code::UnknownContainer,
-            named("ap"),
-            because(Severity::Error, unknown),
-        ),
-        ("is there", Code::UnknownContainer, named("app"), None),
-        (
-            "fails the metric before 1.33",
-            code,
-            crashing("v1.30.5"),
-            because(Severity::Error, lacking(true)),
-        ),
-        (
-            "leaves out the pod as of 1.33",
-            code,
-            crashing("v1.36.2"),
-            beside(Severity::Info, lacking(false)),
-        ),
-        (
-            "is not in a pod",
-            code,
-            foreign,
-            because(Severity::Error, of_unknown),
-        ),
-        (
-            "is not in a pod of a Job",
-            code,
-            of_job,
-            because(Severity::Error, of_foreign),
-        ),
-        (
-            "has been renamed in the template",
-            code,
-            renamed("server"),
-            because(Severity::Error, of_template("server")),
-        ),
-        (
-            "is new in the template",
-            code,
-            renamed("app"),
-            because(Severity::Error, of_template("app")),
-        ),
-        ("is measured", code, named("app"), None),
-        ("is unknown", code, named("ap"), None),
-    ]);
-}
-
-/// A series may be in another namespace than the one in which the controller looks.
-#[test]
-fn the_namespace_of_a_metric() {
-    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject", "name": "web", "controller": true}]}});
-    let object = |kind: &str| {
-        json!({"type": "Object", "object": {
-            "describedObject": {"apiVersion": "v1", "kind": kind, "name": "lb"},
-            "metric": {"name": "queue"}, "target": build::value("10")}})
-    };
-    let queue = || build::external("queue", &build::average("10"));
-    let pods = json!({"type": "Pods", "pods": {
-        "metric": {"name": "queue"}, "target": build::average("10")}});
-    let external = "It is looked up in the HPA's namespace, default. prometheus-adapter looks at \
-                    series of others only under a rule with namespaced: false.";
-    let of_service = "It is looked up for Service/lb in the HPA's namespace, default: an object of \
-                      another one cannot be described.";
-    let unknown = |metric: Value, api: &str| {
-        let message = "the server could not find the metric queue for x";
-        let errors = json!({"errors": [{"api": api, "message": message}]});
-        with(&state(&[metric], &["50m"]), "ControllerState", &errors)
-    };
-    let empty = [state(&[queue()], &["50m"]), vec![build::queue(&[])]].concat();
-    let of_keda = with(
-        &unknown(queue(), "external"),
-        "HorizontalPodAutoscaler",
-        &owner,
-    );
-    for (code, items, want) in [
-        (Code::MetricEmpty, empty, Some(external)),
-        (
-            Code::MetricNotFound,
-            unknown(queue(), "external"),
-            Some(external),
-        ),
-        (Code::MetricNotFound, of_keda, None),
-        (
-            Code::MetricNotFound,
-            unknown(object("Service"), "custom"),
-            Some(of_service),
-        ),
-        (
-            Code::MetricNotFound,
-            unknown(object("Namespace"), "custom"),
-            None,
-        ),
-        (Code::MetricNotFound, unknown(pods, "custom"), None),
-    ] {
-        let evidence = said(code, &items).evidence;
-        let told = evidence.iter().find(|it| it.starts_with("It is looked up"));
-        assert_eq!(told.map(String::as_str), want, "{code:?} {evidence:?}");
-    }
+    let unknown = [
+        ("has another name", named("ap")),
+        ("is there", named("app")),
+    ];
+    insta::assert_snapshot!(table(Code::UnknownContainer, unknown), @r#"
+    has another name: error, explains
+        no pod has a container ap, so nothing is scaled
+        - The containers of the pods: app.
+        > Use the container app.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
+    is there: none
+    "#);
+    let missing = [
+        ("fails the metric before 1.33", crashing("v1.30.5")),
+        ("leaves out the pod as of 1.33", crashing("v1.36.2")),
+        ("is not in a pod", foreign),
+        ("is not in a pod of a Job", of_job),
+        ("has been renamed in the template", renamed("server")),
+        ("is new in the template", renamed("app")),
+        ("is measured", named("app")),
+        ("is unknown", named("ap")),
+    ];
+    insta::assert_snapshot!(table(Code::ContainerMetricsMissing, missing), @r#"
+    fails the metric before 1.33: error, explains
+        1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods
+        - app of web-1 waits: CrashLoopBackOff, 14 restarts.
+        - Since Kubernetes 1.33, such a pod does not fail the metric.
+        > Find out why app does not run in web-1.
+        $ kubectl logs web-1 -c app -n default --previous
+        @ pod/web-1
+    leaves out the pod as of 1.33: info, aside
+        1 of 2 pods has no metrics for cpu in app, so it counts as missing
+        - app of web-1 waits: CrashLoopBackOff, 14 restarts.
+        > Find out why app does not run in web-1.
+        $ kubectl logs web-1 -c app -n default --previous
+        @ pod/web-1
+    is not in a pod: error, explains
+        1 of 3 pods has no metrics for cpu in app, which fails the metric for all pods
+        - seed-x has no container app.
+        > Use a container that all pods have.
+        $ kubectl get pods -n default -l app=web
+        @ pod/seed-x
+    is not in a pod of a Job: error, explains
+        1 of 3 pods has no metrics for cpu in app, which fails the metric for all pods
+        - seed-x, which is not of Deployment/web, has no container app.
+        > Label the other pods apart, or recreate the target with another selector.
+        $ kubectl get pods -n default -l app=web --show-labels
+        @ pod/seed-x
+    has been renamed in the template: error, explains
+        1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods
+        - web-1 has no container app.
+        > Use a ContainerResource metric for server.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"server"}]'
+        @ pod/web-1
+    is new in the template: error, explains
+        1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods
+        - web-1 has no container app.
+        > Wait for the rollout to end: the template has the container app.
+        $ kubectl rollout status deployment/web -n default --watch=false
+        @ pod/web-1
+    is measured: none
+    is unknown: none
+    "#);
 }
 
 /// The cause stays where an error is shortened, and a condition without words ends as a sentence.

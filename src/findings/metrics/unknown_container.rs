@@ -18,15 +18,15 @@ pub struct UnknownContainer {
 }
 
 impl Kind for UnknownContainer {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "unknown-container",
+        when: "A ContainerResource metric names a container that no pod has.",
+        remedy: "Use the name of a container of the pods.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
+    };
 
-    const CODE: &'static str = "unknown-container";
-    const WHEN: &'static str = "A ContainerResource metric names a container that no pod has.";
-    const REMEDY: &'static str = "Use the name of a container of the pods.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let errors = case.metrics().filter(|step| step.is_failed());
         errors
             .filter_map(|step| Some(failed(case, Self::of(case, step)?)))

@@ -1,7 +1,6 @@
 //! The finding `controller-silent`.
 
 use super::pods_changed_since;
-use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
@@ -68,17 +67,18 @@ pub enum ControllerSilent {
 }
 
 impl Kind for ControllerSilent {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "controller-silent",
+        when: "The controller makes no passes: the lease of the controller manager has run out, the \
+            HPA controller is switched off, or no status has been written in several sync periods in which every \
+            pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
+            old, it is a warning.",
+        remedy: "Look at the controller manager.",
+        rank: Rank::Broken,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "controller-silent";
-    const WHEN: &'static str = "The controller makes no passes: the lease of the controller manager has run out, the \
-             HPA controller is switched off, or no status has been written in several sync periods in which every \
-             pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
-             old, it is a warning.";
-    const REMEDY: &'static str = "Look at the controller manager.";
-    const RANK: Rank = Rank::Broken;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let input = &case.pass.input;
         let off = input.notes.iter().find_map(|note| match &note.subject {
             Subject::ControllerOff { pod } => Some(ControllerSilent::Off { pod: pod.clone() }),
@@ -241,23 +241,12 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         .status
         .filter(|_| !hpa.written.by_us && !input.is_assumed)?;
     // A pass that cannot read the scale writes nothing else.
-    let mut able = hpa
-        .status
-        .conditions
-        .iter()
-        .filter(|it| it.type_ == "AbleToScale");
-    if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
+    let able = hpa.status.condition("AbleToScale");
+    if able.is_some_and(|it| it.status == "False" && it.reason == "FailedGetScale") {
         return None;
     }
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let set = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .filter_map(|it| it.time)
-        .max();
+    let set = case.last_replicas_write().and_then(|it| it.time);
     if let Some(since) = set.filter(|since| is_unseen(input, written, *since) && now != then) {
         return Some(ControllerSilent::Replicas {
             written,

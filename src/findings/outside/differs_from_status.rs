@@ -22,15 +22,16 @@ pub struct DiffersFromStatus {
 }
 
 impl Kind for DiffersFromStatus {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "differs-from-status",
+        when: "The controller came to a different number of replicas than this pass, from the same values and with a \
+            history that makes no difference.",
+        remedy: "State the flags and the version of the controller.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "differs-from-status";
-    const WHEN: &'static str = "The controller came to a different number of replicas than this pass, from the same values and with a \
-             history that makes no difference.";
-    const REMEDY: &'static str = "State the flags and the version of the controller.";
-    const RANK: Rank = Rank::Misconfigured;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
         let scale = case.scale()?;

@@ -31,16 +31,16 @@ pub struct FieldIgnored {
 const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "field-ignored",
+        when: "The API server drops a field of the spec, or the controller ignores it, as the version \
+            does not have it or its feature gate is off.",
+        remedy: "Use a version that has the field, switch on its feature gate, or remove the field.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "field-ignored";
-    const WHEN: &'static str = "The API server drops a field of the spec, or the controller ignores it, as the version \
-             does not have it or its feature gate is off.";
-    const REMEDY: &'static str =
-        "Use a version that has the field, switch on its feature gate, or remove the field.";
-    const RANK: Rank = Rank::Misconfigured;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
         for note in &case.pass.input.notes {

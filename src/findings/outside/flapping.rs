@@ -33,15 +33,16 @@ pub struct Flapping {
 }
 
 impl Kind for Flapping {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "flapping",
+        when: "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
+            the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
+        remedy: "Lengthen the window, so that it lasts from one peak to the next.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "flapping";
-    const WHEN: &'static str = "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
-             the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.";
-    const REMEDY: &'static str = "Lengthen the window, so that it lasts from one peak to the next.";
-    const RANK: Rank = Rank::Misconfigured;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// This many changes up and down are no coincidence.
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.

@@ -1,6 +1,6 @@
 //! The finding `other-writer`.
 
-use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
@@ -31,18 +31,17 @@ pub struct OtherWriter {
 }
 
 impl Kind for OtherWriter {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "other-writer",
+        when: "The target has other replicas than the last pass left, or the controller scales to the \
+            same number over and over: something else sets the replicas, too. A manifest given to \
+            `--hpa` that states them will, whenever it is applied.",
+        remedy: "Take `replicas` out of the manifest, and leave it to the HPA alone.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::Lasts],
+    };
 
-    const CODE: &'static str = "other-writer";
-    const WHEN: &'static str = "The target has other replicas than the last pass left, or the controller scales to the \
-             same number over and over: something else sets the replicas, too. A manifest given to \
-             `--hpa` that states them will, whenever it is applied.";
-    const REMEDY: &'static str =
-        "Take `replicas` out of the manifest, and leave it to the HPA alone.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::Lasts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);
         if seen.is_none() && manifest.is_none() {
@@ -153,11 +152,10 @@ impl Kind for OtherWriter {
                     .with(fields),
             },
             By::Apply => {
-                let (target, namespace) = (about.target(), about.namespace());
-                let edit = format!("kubectl apply edit-last-applied {target} {namespace}");
+                let edit = about.command("apply edit-last-applied", &about.target(), "");
                 writer
                     .take_out("replicas out of the last applied manifest, then out of the manifest")
-                    .with_all([edit.into(), fields])
+                    .with_all([edit, fields])
             }
         }
     }
@@ -200,21 +198,17 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
 
 /// Returns a command that shows which field managers own the replicas.
 fn show_fields(about: &About<'_>) -> Command {
-    let (target, namespace) = (about.target(), about.namespace());
-    format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into()
+    about.command("get", &about.target(), "-o yaml --show-managed-fields")
 }
 
 /// Returns the advice to scale the owner of the target instead.
 fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
-    let reference = json!({
-        "apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name,
-    });
     Remedy::PointAt
         .says(format!(
             "Point {} at {owner}.",
             about.field("scaleTargetRef")
         ))
-        .with_all(about.patch_spec(&json!({ "scaleTargetRef": reference })))
+        .with_all(about.patch_reference(owner))
 }
 
 /// Returns the advice to look at KEDA's own scaling.
@@ -277,13 +271,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     if now == 0 || last.left() == 0 {
         return None;
     }
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last_entry = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .max_by_key(|it| it.time);
+    let last_entry = case.last_replicas_write();
     let replicas_owner = replicas_owner(case);
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || replicas_owner.is_none())

@@ -24,17 +24,17 @@ pub struct PausedByKeda {
 }
 
 impl Kind for PausedByKeda {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "paused-by-keda",
+        when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
+            removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
+            `paused-replicas`, with both bounds at that number.",
+        remedy: "Remove the annotation from the ScaledObject, unless it is there on purpose.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "paused-by-keda";
-    const WHEN: &'static str = "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-             removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
-             `paused-replicas`, with both bounds at that number.";
-    const REMEDY: &'static str =
-        "Remove the annotation from the ScaledObject, unless it is there on purpose.";
-    const RANK: Rank = Rank::Misconfigured;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();
@@ -146,12 +146,10 @@ impl Kind for PausedByKeda {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let object = shell_word(&self.object);
-        let namespace = about.namespace();
         if self.by_flagger {
             return Remedy::LeaveToFlagger
                 .says("Leave it: Flagger pauses it between releases, and runs the primary instead.")
-                .with(format!("kubectl get canaries.flagger.app {namespace}"));
+                .with(about.command("get", "canaries.flagger.app", ""));
         }
         if self.annotations.is_empty() {
             let directions = self.directions().into_iter();
@@ -161,9 +159,7 @@ impl Kind for PausedByKeda {
                     "Remove autoscaling.keda.sh/{}, if set.",
                     keys.join(" and ")
                 ))
-                .with(format!(
-                    "kubectl get scaledobject {object} {namespace} -o yaml"
-                ));
+                .with(about.kubectl_for(&self.object, "get scaledobject", "-o yaml"));
         }
         let advice = Remedy::EndPause.says(match self.annotations.len() {
             1 if !self.is_whole() => format!(
@@ -175,8 +171,9 @@ impl Kind for PausedByKeda {
         });
         let annotations = self.annotations.iter();
         advice.with_all(annotations.map(|annotation| {
-            let line = format!("kubectl annotate scaledobject {object} {namespace} {annotation}-");
-            Command::from(line).editing(Edited::ScaledObject)
+            let change = format!("{annotation}-");
+            let command = about.kubectl_for(&self.object, "annotate scaledobject", &change);
+            command.editing(Edited::ScaledObject)
         }))
     }
 

@@ -18,15 +18,16 @@ pub struct ScaleNotWritten {
 }
 
 impl Kind for ScaleNotWritten {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "scale-not-written",
+        when: "The API server refuses to change the scale of the target: either the input says so, or the last status \
+            does and this pass would change the replicas, too.",
+        remedy: "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
+        rank: Rank::Broken,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "scale-not-written";
-    const WHEN: &'static str = "The API server refuses to change the scale of the target: either the input says so, or the last status \
-             does and this pass would change the replicas, too.";
-    const REMEDY: &'static str = "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.";
-    const RANK: Rank = Rank::Broken;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Conflicts with another writer and failures to answer, which need no fix if they happen once.
@@ -55,8 +56,10 @@ impl Kind for ScaleNotWritten {
         // Whether this one can be written is not known, only that the last one could not.
         let to = case.decision().outcome.scale_to?;
         let now = case.scale()?.spec_replicas;
-        let mut conditions = hpa.status.conditions.iter();
-        let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
+        let able = hpa.status.condition("AbleToScale")?;
+        if able.status != "False" {
+            return None;
+        }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
         let is_passing = PASSING.iter().any(|words| error.contains(words))
@@ -121,13 +124,11 @@ impl Kind for ScaleNotWritten {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let (target, namespace) = (about.target(), about.namespace());
-        let to = self.to;
+        let flags = format!("--replicas={} --dry-run=server", self.to);
         Remedy::PermitWrite
             .says("Change the webhook, quota or right that is the reason.")
             .with_all([
-                format!("kubectl scale {target} {namespace} --replicas={to} --dry-run=server")
-                    .into(),
+                about.command("scale", &about.target(), &flags),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
             ])
     }

@@ -24,15 +24,15 @@ pub struct TargetNotFound {
 }
 
 impl Kind for TargetNotFound {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "target-not-found",
+        when: "The target of the HPA, its kind or its scale does not exist.",
+        remedy: "Correct `scaleTargetRef`, or create the target.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::Ends(Block::NoScale)],
+    };
 
-    const CODE: &'static str = "target-not-found";
-    const WHEN: &'static str = "The target of the HPA, its kind or its scale does not exist.";
-    const REMEDY: &'static str = "Correct `scaleTargetRef`, or create the target.";
-    const RANK: Rank = Rank::Broken;
-    const ENDS: Option<Block> = Some(Block::NoScale);
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let target = case.target();
         // The controller has reported it itself, or the input has other objects of the kind.
         let status = &case.snapshot().hpa.status.conditions;
@@ -126,10 +126,10 @@ impl Kind for TargetNotFound {
             (None, None) => self.correct(about),
         };
         advice.with(match self.missing {
-            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
             Missing::Object | Missing::ObjectOrScale => {
                 let resource = shell_word(&resource_of(target.group(), &target.kind));
-                format!("kubectl get {resource} {}", about.namespace())
+                about.command("get", &resource, "")
             }
         })
     }
@@ -190,15 +190,12 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
     } else {
         format!(" ({})", meant.api_version)
     };
-    let patch = json!({"scaleTargetRef": {
-        "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
-    }});
     Remedy::PointAt
         .says(format!(
             "Point {} at {meant}{version}, if that is meant.",
             about.field("scaleTargetRef")
         ))
-        .with_all(about.patch_spec(&patch))
+        .with_all(about.patch_reference(meant))
 }
 
 /// The part of a target that is missing.

@@ -25,16 +25,16 @@ pub struct ForeignPods {
 }
 
 impl Kind for ForeignPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "foreign-pods",
+        when: "Pods are counted that the target does not own, as their owners show, or that it does \
+            not count in its `status.replicas`.",
+        remedy: "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
-    const CODE: &'static str = "foreign-pods";
-    const WHEN: &'static str = "Pods are counted that the target does not own, as their owners show, or that it does \
-             not count in its `status.replicas`.";
-    const REMEDY: &'static str = "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
         let mut owned: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
@@ -261,9 +261,8 @@ fn not_counted_by_target(
 /// Returns the share of some pods in the first metric that has values of pods.
 pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<MetricShare> {
     case.metrics().find_map(|step| {
-        let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
         let (mut theirs, mut all) = (0i64, 0i64);
-        for row in counted {
+        for row in step.ready() {
             let value = row.value?;
             all = all.checked_add(value)?;
             if names.contains(&case.pod_of(row).name) {
@@ -336,7 +335,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::{of_set, owned};
-    use crate::findings::testing::{because, boxed, check, cpu, said, state, with, with_pod};
+    use crate::findings::testing::{cpu, state, table, with, with_pod};
 
     /// Returns the state with a target of another kind.
     fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
@@ -350,26 +349,6 @@ mod tests {
         let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
         let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
         let is_of = |patch: &Value| with_pod(&items, "web-2", patch);
-        let share = Some(MetricShare {
-            metric: 0,
-            theirs: 150,
-            all: 250,
-        });
-        let facts = |owner| {
-            let of = vec![OwnedPods {
-                owner,
-                pods: boxed(&["web-2"]),
-            }];
-            because(
-                Severity::Warning,
-                ForeignPods {
-                    of,
-                    share,
-                    referred: None,
-                },
-            )
-        };
-        let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
         let job = owned("Job", "migrate-1", &json!({}));
         let set = |owner: &str| {
             json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
@@ -386,50 +365,84 @@ mod tests {
         let no_owners = state(&[cpu()], &["50m", "50m", "150m"]);
         let custom = |items: &[Value]| of_kind(items, "example.com/v1", "App");
         let failed = json!({"status": {"phase": "Failed"}});
-        check(
-            Code::ForeignPods,
-            vec![
-                ("are its own", is_of(&of_set("web", "3c4d")), None),
-                ("are of a Job", is_of(&job), object("Job/migrate-1")),
-                (
-                    "are of a CronJob",
-                    [&is_of(&job)[..], &[cron]].concat(),
-                    object("CronJob/migrate"),
-                ),
-                (
-                    "are of a StatefulSet",
-                    is_of(&owned("StatefulSet", "db", &json!({}))),
-                    { object("StatefulSet/db") },
-                ),
-                ("are of an unknown ReplicaSet", odd.clone(), None),
-                (
-                    "are of its ReplicaSet with another name",
-                    followed("web"),
-                    None,
-                ),
-                (
-                    "are of another Deployment",
-                    followed("api"),
-                    object("Deployment/api"),
-                ),
-                ("are of another by name", is_of(&of_set("api", "3c4d")), {
-                    object("ReplicaSet/api-3c4d")
-                }),
-                ("are of no one", items.clone(), facts(Owner::NoOne)),
-                ("state no owners", no_owners.clone(), None),
-                (
-                    "do not count",
-                    with_pod(&is_of(&job), "web-2", &failed),
-                    None,
-                ),
-                ("may be of a custom target", custom(&is_of(&job)), None),
-                (
-                    "were given to it together",
-                    with_pod(&no_owners, "web-2", &of_set("api", "3c4d")),
-                    None,
-                ),
-            ],
-        );
+        let states = [
+            ("are its own", is_of(&of_set("web", "3c4d"))),
+            ("are of a Job", is_of(&job)),
+            ("are of a CronJob", [&is_of(&job)[..], &[cron]].concat()),
+            (
+                "are of a StatefulSet",
+                is_of(&owned("StatefulSet", "db", &json!({}))),
+            ),
+            ("are of an unknown ReplicaSet", odd.clone()),
+            ("are of its ReplicaSet with another name", followed("web")),
+            ("are of another Deployment", followed("api")),
+            ("are of another by name", is_of(&of_set("api", "3c4d"))),
+            ("are of no one", items.clone()),
+            ("state no owners", no_owners.clone()),
+            ("do not count", with_pod(&is_of(&job), "web-2", &failed)),
+            ("may be of a custom target", custom(&is_of(&job))),
+            (
+                "were given to it together",
+                with_pod(&no_owners, "web-2", &of_set("api", "3c4d")),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
+        are its own: none
+        are of a Job: warning, explains, without it 3 -> 3
+            1 pod of Job/migrate-1 is counted for Deployment/web: 5 replicas instead of 3
+            - Of Job/migrate-1: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        are of a CronJob: warning, explains, without it 3 -> 3
+            1 pod of CronJob/migrate is counted for Deployment/web: 5 replicas instead of 3
+            - Of CronJob/migrate: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        are of a StatefulSet: warning, explains, without it 3 -> 3
+            1 pod of StatefulSet/db is counted for Deployment/web: 5 replicas instead of 3
+            - Of StatefulSet/db: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        are of an unknown ReplicaSet: none
+        are of its ReplicaSet with another name: none
+        are of another Deployment: warning, explains, without it 3 -> 3
+            1 pod of Deployment/api is counted for Deployment/web: 5 replicas instead of 3
+            - Of Deployment/api: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        are of another by name: warning, explains, without it 3 -> 3
+            1 pod of ReplicaSet/api-3c4d is counted for Deployment/web: 5 replicas instead of 3
+            - Of ReplicaSet/api-3c4d: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        are of no one: warning, explains, without it 3 -> 3
+            1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
+            - Without an owner: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        state no owners: none
+        do not count: none
+        may be of a custom target: none
+        were given to it together: none
+        ");
     }
 
     #[test]
@@ -446,36 +459,29 @@ mod tests {
             let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": replicas}});
             with(items, "Scale", &scale)
         };
-        let facts = ForeignPods {
-            of: vec![OwnedPods {
-                owner: Owner::NotCounted("ReplicaSet/web-old".to_owned()),
-                pods: boxed(&["web-2"]),
-            }],
-            share: Some(MetricShare {
-                metric: 0,
-                theirs: 5,
-                all: 105,
-            }),
-            referred: None,
-        };
         // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
         let young = json!({"status": {"startTime": "2026-11-21T05:59:00Z"}});
-        check(
-            Code::ForeignPods,
-            vec![
-                ("does, all of them", counts(&items, 3), None),
-                (
-                    "does not",
-                    counts(&items, 2),
-                    because(Severity::Warning, facts),
-                ),
-                (
-                    "may not have counted yet",
-                    with_pod(&counts(&items, 2), "web-2", &young),
-                    None,
-                ),
-            ],
-        );
+        let states = [
+            ("does, all of them", counts(&items, 3)),
+            ("does not", counts(&items, 2)),
+            (
+                "may not have counted yet",
+                with_pod(&counts(&items, 2), "web-2", &young),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
+        does, all of them: none
+        does not: warning, explains, without it 2 -> 2
+            1 pod of ReplicaSet/web-old is counted for App/web: 3 replicas instead of 2
+            - Of ReplicaSet/web-old: web-2.
+            - App/web does not count it: its status.replicas is 2.
+            - It uses 5m of the 105m that cpu counts (4.8%).
+            - Without it: 2 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2
+        may not have counted yet: none
+        ");
     }
 
     /// A workload and the Rollout that has its template both have pods.
@@ -530,29 +536,48 @@ mod tests {
             items
         };
         let rollout = ("Rollout", "argoproj.io/v1alpha1");
-        for (target, scale_down, want) in [
+        let states = [
+            ("of the Rollout", state(rollout, json!(null))),
             (
-                rollout,
-                json!(null),
-                "Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.",
+                "of the Rollout, for now",
+                state(rollout, json!("onsuccess")),
             ),
             (
-                rollout,
-                json!("onsuccess"),
-                "Wait for Rollout/web to scale down Deployment/web.",
+                "of the Deployment",
+                state(("Deployment", "apps/v1"), json!(null)),
             ),
-            (
-                ("Deployment", "apps/v1"),
-                json!(null),
-                "Point scaleTargetRef at Rollout/web, which takes over these pods.",
-            ),
-        ] {
-            assert_eq!(
-                said(Code::ForeignPods, &state(target, scale_down))
-                    .advice
-                    .text(),
-                want
-            );
-        }
+        ];
+        insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
+        of the Rollout: warning, explains, without it 4 -> 4
+            2 pods of Deployment/web are counted for Rollout/web
+            - Of Deployment/web: web-0 and web-1.
+            - They use 180m of the 360m that cpu counts (50%).
+            - Without them: 4 replicas.
+            - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
+            - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
+            > Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1
+        of the Rollout, for now: warning, explains, without it 4 -> 4
+            2 pods of Deployment/web are counted for Rollout/web
+            - Of Deployment/web: web-0 and web-1.
+            - They use 180m of the 360m that cpu counts (50%).
+            - Without them: 4 replicas.
+            - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
+            - spec.workloadRef.scaleDown of Rollout/web is onsuccess: Argo Rollouts scales that to 0 once the Rollout is healthy.
+            > Wait for Rollout/web to scale down Deployment/web.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1
+        of the Deployment: warning, explains, without it 4 -> 4
+            2 pods of Rollout/web are counted for Deployment/web
+            - Of Rollout/web: web-2 and web-3.
+            - They use 180m of the 360m that cpu counts (50%).
+            - Without them: 4 replicas.
+            - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
+            - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
+            > Point scaleTargetRef at Rollout/web, which takes over these pods.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2 pod/web-3
+        ");
     }
 }

@@ -24,11 +24,7 @@ fn selector_advice(about: &About<'_>) -> Advice {
 impl About<'_> {
     /// Returns a command that shows the selector of the scale.
     fn show_selector(&self) -> Command {
-        let (target, namespace) = (self.target(), self.namespace());
-        format!(
-            "kubectl get {target} {namespace} --subresource=scale \
-             -o jsonpath='{{.status.selector}}'"
-        )
-        .into()
+        let selector = "--subresource=scale -o jsonpath='{.status.selector}'";
+        self.command("get", &self.target(), selector)
     }
 }

@@ -23,16 +23,16 @@ pub struct OldRevisionPods {
 }
 
 impl Kind for OldRevisionPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "old-revision-pods",
+        when: "Pods of several revisions are counted, as in a rollout or with a canary, and together \
+            they are more than `spec.replicas`.",
+        remedy: "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
-    const CODE: &'static str = "old-revision-pods";
-    const WHEN: &'static str = "Pods of several revisions are counted, as in a rollout or with a canary, and together \
-             they are more than `spec.replicas`.";
-    const REMEDY: &'static str = "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.
         const LONG: SignedDuration = SignedDuration::from_mins(10);
         let scale = case.scale()?;
@@ -202,9 +202,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::Alternative;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{because, boxed, check, cpu, only, state, with, with_pod};
+    use crate::findings::testing::{cpu, only, state, table, with, with_pod};
 
     #[test]
     fn pods_of_several_revisions() {
@@ -240,63 +239,69 @@ mod tests {
             ]
             .concat()
         };
-        let facts = |revisions: [(&str, usize, bool); 2], beyond: &str| {
-            let revisions = revisions.map(|(hash, pods, is_current)| {
-                let hash = hash.into();
-                Revision {
-                    hash,
-                    pods,
-                    is_current,
-                }
-            });
-            let beyond = boxed(&[beyond]);
-            let facts = OldRevisionPods {
-                revisions: revisions.into(),
-                replicas: 3,
-                beyond,
-                keeps_stable: false,
-            };
-            because(Severity::Warning, facts)
-        };
         let unready = json!({"status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
         let same = with_pod(&items, "web-3", &of_set("web", "old"));
-        let code = Code::OldRevisionPods;
-        check(
-            code,
-            vec![
-                ("are the replicas", items.clone(), None),
-                ("are more", replicas(&items, 3), {
-                    facts([("old", 3, false), ("new", 1, false)], "web-3")
-                }),
-                ("are replaced", rollout("1", "2"), {
-                    facts([("new", 1, true), ("old", 3, false)], "web-0")
-                }),
-                ("are rolled back", rollout("3", "2"), {
-                    facts([("old", 3, true), ("new", 1, false)], "web-3")
-                }),
-                ("are of one revision", replicas(&same, 3), None),
-                (
-                    "do not count",
-                    with_pod(&replicas(&items, 3), "web-3", &unready),
-                    None,
-                ),
-            ],
-        );
-        let finding = only(code, &replicas(&items, 3)).unwrap();
-        // 1.6 over 4 pods is 7; over 3 it is 5.
-        let without = Alternative {
-            proposal: Some(5),
-            replicas: Some(5),
-        };
-        assert_eq!(finding.without, Some(without));
         // A rollout that began a minute ago ends by itself.
         let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
-        let began = with_pod(&replicas(&items, 3), "web-3", &began);
-        assert_eq!(
-            only(code, &began).map(|it| it.severity),
-            Some(Severity::Info)
-        );
+        let states = [
+            ("are the replicas", items.clone()),
+            // 1.6 over 4 pods is 7; over 3 it is 5.
+            ("are more", replicas(&items, 3)),
+            (
+                "have just become more",
+                with_pod(&replicas(&items, 3), "web-3", &began),
+            ),
+            ("are replaced", rollout("1", "2")),
+            ("are rolled back", rollout("3", "2")),
+            ("are of one revision", replicas(&same, 3)),
+            (
+                "do not count",
+                with_pod(&replicas(&items, 3), "web-3", &unready),
+            ),
+        ];
+        // The words only count the pods beyond the replicas.
+        for (place, beyond) in [(1, "web-3"), (3, "web-0"), (4, "web-3")] {
+            let (about, items) = &states[place];
+            let facts = only(Code::OldRevisionPods, items).map(|it| it.facts);
+            let Some(Facts::OldRevisionPods(facts)) = facts else {
+                panic!("{about}")
+            };
+            assert_eq!(facts.beyond, [beyond.into()], "{about}");
+        }
+        insta::assert_snapshot!(table(Code::OldRevisionPods, states), @r"
+        are the replicas: none
+        are more: warning, explains, without it 5 -> 5
+            4 pods of 2 revisions are counted for 3 replicas: 6 replicas instead of 5
+            - Pods by revision: 3 of old and 1 of new.
+            - Without the 1 pod beyond spec.replicas: 5 replicas.
+            > Wait for the rollout to end, or set a smaller maxSurge.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ deployment/web
+        have just become more: info, explains, without it 5 -> 5
+            4 pods of 2 revisions are counted for 3 replicas: 6 replicas instead of 5
+            - Pods by revision: 3 of old and 1 of new.
+            - Without the 1 pod beyond spec.replicas: 5 replicas.
+            > Wait for the rollout to end, or set a smaller maxSurge.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ deployment/web
+        are replaced: warning, explains, without it 5 -> 5
+            4 pods of 2 revisions are counted for 3 replicas: 6 replicas instead of 5
+            - Pods by revision: 1 of new (current) and 3 of old.
+            - Without the 1 pod beyond spec.replicas: 5 replicas.
+            > Wait for the rollout to end, or set a smaller maxSurge.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ deployment/web
+        are rolled back: warning, explains, without it 5 -> 5
+            4 pods of 2 revisions are counted for 3 replicas: 6 replicas instead of 5
+            - Pods by revision: 3 of old (current) and 1 of new.
+            - Without the 1 pod beyond spec.replicas: 5 replicas.
+            > Wait for the rollout to end, or set a smaller maxSurge.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ deployment/web
+        are of one revision: none
+        do not count: none
+        ");
     }
 
     /// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
@@ -314,13 +319,23 @@ mod tests {
                 items = with_pod(&items, name, &of_set("web", hash));
             }
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
-            only(Code::OldRevisionPods, &with(&items, "Scale", &scale))
+            with(&items, "Scale", &scale)
         };
-        // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
-        let finding = surge(&build::average("40"), "125").unwrap();
-        assert!(finding.explains);
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
-        // 160 need 4 of 40 each, in a surge or not.
-        assert_eq!(surge(&build::average("40"), "160"), None);
+        let states = [
+            // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
+            ("125 of 40", surge(&build::average("40"), "125")),
+            // 160 need 4 of 40 each, in a surge or not.
+            ("160 of 40", surge(&build::average("40"), "160")),
+        ];
+        insta::assert_snapshot!(table(Code::OldRevisionPods, states), @r"
+        125 of 40: warning, explains, without it 3 -> 3
+            4 pods of 2 revisions are counted for 3 replicas: 4 replicas instead of 3
+            - Pods by revision: 3 of old and 1 of new.
+            - Without the 1 pod beyond spec.replicas: 3 replicas.
+            > Wait for the rollout to end, or set a smaller maxSurge.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ deployment/web
+        160 of 40: none
+        ");
     }
 }

@@ -23,17 +23,16 @@ pub struct SelectorMatchesNothing {
 }
 
 impl Kind for SelectorMatchesNothing {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "selector-matches-nothing",
+        when: "The target has replicas, and its selector matches no pod, or none that the target owns.",
+        remedy: "Make the operator of the kind write a selector that its pods match to the path that \
+            `labelSelectorPath` of its CRD names.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::NoValues],
+    };
 
-    const CODE: &'static str = "selector-matches-nothing";
-    const WHEN: &'static str =
-        "The target has replicas, and its selector matches no pod, or none that the target owns.";
-    const REMEDY: &'static str = "Make the operator of the kind write a selector that its pods match to the path that \
-             `labelSelectorPath` of its CRD names.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::NoValues];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let spec = &case.snapshot().hpa.spec;
         let looks = |index: usize| spec.metrics[index].needs_pods();
@@ -116,7 +115,7 @@ impl Kind for SelectorMatchesNothing {
     fn advice(&self, about: &About<'_>) -> Advice {
         selector_advice(about).with_all([
             about.show_selector(),
-            format!("kubectl get pods {} --show-labels", about.namespace()).into(),
+            about.command("get", "pods", "--show-labels"),
         ])
     }
 
@@ -141,37 +140,36 @@ mod tests {
 
     use super::*;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{because, boxed, check, cpu, state, with, with_pod};
+    use crate::findings::testing::{cpu, state, table, with, with_pod};
 
     #[test]
     fn the_selector_matches_nothing() {
         let plain = with_pod(&state(&[cpu()], &["50m"]), "web-0", &of_set("web", "1a2b"));
         let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-        let lacking = vec![UnmatchedLabel {
-            key: "tier".into(),
-            wanted: "front".into(),
-            found: None,
-        }];
-        let facts = SelectorMatchesNothing {
-            selector: "app=web,tier=front".to_owned(),
-            replicas: 1,
-            own: boxed(&["web-0"]),
-            lacking,
-            others: Vec::new(),
-        };
         let strange = selects("app=web,tier=front");
         let none = with(&strange, "Scale", &json!({"status": {"replicas": 0}}));
         // Objects without a ControllerState may be incomplete.
         let mut unread = strange.clone();
         unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
-        check(
-            Code::SelectorMatchesNothing,
-            vec![
-                ("matches", plain.clone(), None),
-                ("does not", strange, because(Severity::Error, facts)),
-                ("has nothing to match", none, None),
-                ("has pods that were not read", unread, None),
-            ],
-        );
+        let states = [
+            ("matches", plain.clone()),
+            ("does not", strange),
+            ("has nothing to match", none),
+            ("has pods that were not read", unread),
+        ];
+        insta::assert_snapshot!(table(Code::SelectorMatchesNothing, states), @r"
+        matches: none
+        does not: error, explains
+            the selector of Deployment/web matches no pod, although it says it has 1 replica
+            - Selector: app=web,tier=front.
+            - Pods of Deployment/web: web-0.
+            - They have no label tier, which must be front.
+            > Have Deployment/web select its pods.
+            $ kubectl get deployment/web -n default --subresource=scale -o jsonpath='{.status.selector}'
+            $ kubectl get pods -n default --show-labels
+            @ deployment/web
+        has nothing to match: none
+        has pods that were not read: none
+        ");
     }
 }

@@ -12,18 +12,17 @@ pub struct SelectorMissing {
 }
 
 impl Kind for SelectorMissing {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "selector-missing",
+        when: "The scale of the target has no selector in its status, or none that can be read, so the \
+            controller cannot find the pods.",
+        remedy: "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
+            its CRD names.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Ends(Block::Selector)],
+    };
 
-    const CODE: &'static str = "selector-missing";
-    const WHEN: &'static str = "The scale of the target has no selector in its status, or none that can be read, so the \
-             controller cannot find the pods.";
-    const REMEDY: &'static str = "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
-             its CRD names.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-    const ENDS: Option<Block> = Some(Block::Selector);
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
         if is_usable || case.decision().block() != Some(Block::Selector) {
@@ -64,26 +63,31 @@ impl Kind for SelectorMissing {
 mod tests {
 
     use super::*;
-    use crate::findings::testing::{because, check, cpu, state, with};
+    use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
     fn the_scale_has_no_selector() {
         let plain = state(&[cpu()], &["50m"]);
         let selects = |text: &str| with(&plain, "Scale", &json!({"status": {"selector": text}}));
-        let facts = |selector: &str| SelectorMissing {
-            selector: selector.to_owned(),
-        };
-        check(
-            Code::SelectorMissing,
-            vec![
-                ("has one", plain.clone(), None),
-                ("has none", selects(""), because(Severity::Error, facts(""))),
-                (
-                    "is unreadable",
-                    selects("a in"),
-                    because(Severity::Error, facts("a in")),
-                ),
-            ],
-        );
+        let states = [
+            ("has one", plain.clone()),
+            ("has none", selects("")),
+            ("is unreadable", selects("a in")),
+        ];
+        insta::assert_snapshot!(table(Code::SelectorMissing, states), @r"
+        has one: none
+        has none: error, explains
+            the scale of Deployment/web has no selector, so the HPA cannot find its pods
+            - The controller takes the selector from status.selector of the scale, and looks at no metric without it.
+            > Have Deployment/web select its pods.
+            $ kubectl get deployment/web -n default --subresource=scale -o jsonpath='{.status.selector}'
+            @ deployment/web
+        is unreadable: error, explains
+            the selector of Deployment/web cannot be read: a in
+            - The controller takes the selector from status.selector of the scale, and looks at no metric without it.
+            > Have Deployment/web select its pods.
+            $ kubectl get deployment/web -n default --subresource=scale -o jsonpath='{.status.selector}'
+            @ deployment/web
+        ");
     }
 }

@@ -17,18 +17,20 @@ pub struct SharedPods {
 }
 
 impl Kind for SharedPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "shared-pods",
+        when: "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
+            neither of them is scaled.",
+        remedy: "Use one HPA with both metrics, or give the pods of each target labels of their own.",
+        rank: Rank::Broken,
+        aspects: &[
+            Aspect::OfMetrics,
+            Aspect::Lasts,
+            Aspect::Ends(Block::SharedPods),
+        ],
+    };
 
-    const CODE: &'static str = "shared-pods";
-    const WHEN: &'static str = "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
-             neither of them is scaled.";
-    const REMEDY: &'static str =
-        "Use one HPA with both metrics, or give the pods of each target labels of their own.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
-    const ENDS: Option<Block> = Some(Block::SharedPods);
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let is_refused = case.decision().block() == Some(Block::SharedPods);
         if !is_refused && case.decision().path() != Some(Path::Metrics) {
             return None;
@@ -180,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
+    use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
     fn two_hpas_share_pods() {
@@ -201,74 +203,76 @@ mod tests {
             let hpa = build::with(build::hpa(&json!({})), &name);
             [state(&[cpu()], &["52m"]), vec![hpa]].concat()
         };
-        let of_twin = SharedPods {
-            others: vec![SharingHpa {
-                name: "api".to_owned(),
-                target: "Deployment/web".to_owned(),
-                selector: "app=web".to_owned(),
-            }],
-            pods: boxed(&["web-0"]),
-            is_refused: false,
-            of_keda: None,
-        };
         let old = json!({"kubernetesVersion": "v1.25.0"});
-        let facts = |is_refused| {
-            let others = vec![SharingHpa {
-                name: "api".to_owned(),
-                target: "Deployment/api".to_owned(),
-                selector: "app".to_owned(),
-            }];
-            SharedPods {
-                others,
-                pods: boxed(&["web-0"]),
-                is_refused,
-                of_keda: None,
-            }
+        // The same pods in three HPAs.
+        let all = |names: &[&str]| {
+            let mut items = state(&[cpu()], &["50m"]);
+            let others = names
+                .iter()
+                .map(|name| build::with(items[0].clone(), &json!({"metadata": {"name": name}})));
+            items.extend(others.collect::<Vec<_>>());
+            items
         };
-        check(
-            Code::SharedPods,
-            vec![
-                ("are apart", other("app=api"), None),
-                (
-                    "overlap",
-                    other("app"),
-                    because(Severity::Error, facts(true)),
-                ),
-                (
-                    "overlap, in a version that scales both",
-                    with(&other("app"), "ControllerState", &old),
-                    beside(Severity::Warning, facts(false)),
-                ),
-                (
-                    "are of one target, in a version that scales it by both",
-                    with(&twin, "ControllerState", &old),
-                    because(Severity::Warning, of_twin),
-                ),
-            ],
-        );
-    }
-
-    #[test]
-    fn pods_that_several_hpas_share() {
-        let mut items = state(&[cpu()], &["50m"]);
-        for (name, all) in [
-            ("other", "Both match web-0."),
-            ("third", "All of them match web-0."),
-        ] {
-            items.push(build::with(
-                items[0].clone(),
-                &json!({"metadata": {"name": name}}),
-            ));
-            let text = said(Code::SharedPods, &items);
-            assert!(
-                text.evidence.iter().any(|it| it == all),
-                "{:?}",
-                text.evidence
-            );
-            assert_eq!(
-                text.advice.text(),
-                "Keep one HPA for the target, and give it the metrics of the others."
-            );
-        }
+        let states = [
+            ("are apart", other("app=api")),
+            ("overlap", other("app")),
+            (
+                "overlap, in a version that scales both",
+                with(&other("app"), "ControllerState", &old),
+            ),
+            (
+                "are of one target, in a version that scales it by both",
+                with(&twin, "ControllerState", &old),
+            ),
+            ("are of one target", all(&["other"])),
+            ("are of one target, of three", all(&["other", "third"])),
+        ];
+        insta::assert_snapshot!(table(Code::SharedPods, states), @r"
+        are apart: none
+        overlap: error, explains
+            1 pod belongs to this HPA and to HPA api, so it cannot scale
+            - Deployment/web: app=web.
+            - Deployment/api of HPA api: app.
+            - Both match web-0.
+            - The controller scales none of the HPAs whose selectors match the same pods.
+            > Give the pods of each target their own labels, and select by those.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/api
+        overlap, in a version that scales both: warning, aside
+            1 pod belongs to this HPA and to HPA api
+            - Deployment/web: app=web.
+            - Deployment/api of HPA api: app.
+            - Both match web-0.
+            > Give the pods of each target their own labels, and select by those.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/api
+        are of one target, in a version that scales it by both: warning, explains
+            1 pod belongs to this HPA and to HPA api, which scales the same target
+            - Deployment/web: app=web.
+            - Deployment/web of HPA api: app=web.
+            - Both match web-0.
+            > Keep one HPA for the target, and give it the metrics of the others.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/api
+        are of one target: error, explains
+            1 pod belongs to this HPA and to HPA other, so it cannot scale
+            - Deployment/web: app=web.
+            - Deployment/web of HPA other: app=web.
+            - Both match web-0.
+            - The controller scales none of the HPAs whose selectors match the same pods.
+            > Keep one HPA for the target, and give it the metrics of the others.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/other
+        are of one target, of three: error, explains
+            1 pod belongs to this HPA and to HPAs other and third, so it cannot scale
+            - Deployment/web: app=web.
+            - Deployment/web of HPA other: app=web.
+            - Deployment/web of HPA third: app=web.
+            - All of them match web-0.
+            - The controller scales none of the HPAs whose selectors match the same pods.
+            > Keep one HPA for the target, and give it the metrics of the others.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/other hpa/third
+        ");
     }
 }

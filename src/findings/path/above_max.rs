@@ -8,18 +8,18 @@ use crate::findings::prelude::*;
 pub struct AboveMax(pub Correction);
 
 impl Kind for AboveMax {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "above-max",
+        when: "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
+            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+            or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.",
+        remedy: "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
+            purpose, there is nothing to do.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "above-max";
-    const WHEN: &'static str = "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
-             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-             or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.";
-    const REMEDY: &'static str = "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
-             purpose, there is nothing to do.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Up, |it| Self(it).into())
     }
 

@@ -3,12 +3,11 @@
 use super::bound::{Bound, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::Group;
 use crate::findings::about::exact;
 use crate::findings::last_pass::ReportedRescale;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
-use crate::findings::targets::{Headroom, OtherRequest, rooms};
+use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
@@ -23,7 +22,7 @@ pub struct AtMax {
     pub beside: Option<(usize, i32)>,
     /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
     /// in the spec. Empty if nothing is found.
-    pub rooms: Vec<(usize, Headroom)>,
+    pub adjustments: Vec<(usize, Adjustment)>,
     /// The proposal of the pass with all of these changes.
     pub proposal: Option<i32>,
     /// The last time that most replicas were removed at once, if the load has returned since.
@@ -31,16 +30,16 @@ pub struct AtMax {
 }
 
 impl Kind for AtMax {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "at-max",
+        when: "The metrics propose more than `maxReplicas`.",
+        remedy: "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
+            pod can carry more.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "at-max";
-    const WHEN: &'static str = "The metrics propose more than `maxReplicas`.";
-    const REMEDY: &'static str = "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
-             pod can carry more.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooManyReplicas")?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {
@@ -57,8 +56,8 @@ impl Kind for AtMax {
         // Below the maximum there is room for a load that rises.
         let found = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
-            .find_map(|most| rooms(case, &above, most));
-        let (rooms, proposal) = found.unzip();
+            .find_map(|most| adjustments(case, &above, most));
+        let (adjustments, proposal) = found.unzip();
         let facts = AtMax {
             bound,
             counted: above.iter().filter_map(|step| counted_by(step)).collect(),
@@ -66,7 +65,7 @@ impl Kind for AtMax {
                 .into_iter()
                 .map(|(step, it)| (step.index, it))
                 .max_by_key(|it| it.1),
-            rooms: rooms.unwrap_or_default(),
+            adjustments: adjustments.unwrap_or_default(),
             proposal,
             dropped: dropped(case),
         };
@@ -174,16 +173,15 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
             of_pods: None,
         });
     }
-    let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
-    let sum = total(rows().map(|row| row.value))?;
-    let pods = i64::try_from(rows().count())
+    let sum = total(step.ready().map(|row| row.value))?;
+    let pods = i64::try_from(step.ready().count())
         .ok()
         .filter(|pods| *pods > 0)?;
     let (per_pod, request) = match (average, target.average_utilization) {
         (Some(average), _) => (average, None),
         (None, Some(percent)) => {
-            let mean = total(rows().map(|row| row.request))? / pods;
-            let is_same = rows().all(|row| row.request == Some(mean));
+            let mean = total(step.ready().map(|row| row.request))? / pods;
+            let is_same = step.ready().all(|row| row.request == Some(mean));
             (
                 mean.checked_mul(percent.into())? / 100,
                 Some((mean, is_same)),
@@ -191,7 +189,7 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
         }
         (None, None) => return None,
     };
-    let of_pods = Some((rows().count(), request));
+    let of_pods = Some((step.ready().count(), request));
     Some(CountedMetric {
         metric: step.index,
         total: sum,
@@ -291,22 +289,20 @@ impl AtMax {
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
         let proposal = self.proposal?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
-        for (metric, room) in &self.rooms {
-            let resource = about.spec(*metric).name();
-            if let Some(OtherRequest {
-                container, request, ..
-            }) = &room.request
-            {
-                let word = shell_word(&format!("{container}={resource}={request}"));
-                what.push(format!("the {resource} request to {request}"));
-                values.push(format!("a {resource} request of {request}"));
-                flags.push(format!("--request {word}"));
-            } else if let Some(other) = &room.target {
-                let to = exact(&other.target);
-                what.push(format!("the target to {to}"));
-                values.push(format!("a target of {to} for {}", about.label(*metric)));
-                flags.push(about.target_flags(*metric, &to)?);
+        for (metric, adjustment) in &self.adjustments {
+            match adjustment {
+                Adjustment::Request { request, .. } => {
+                    let resource = about.spec(*metric).name();
+                    what.push(format!("the {resource} request to {request}"));
+                    values.push(format!("a {resource} request of {request}"));
+                }
+                Adjustment::Target(target) => {
+                    let to = exact(target);
+                    what.push(format!("the target to {to}"));
+                    values.push(format!("a target of {to} for {}", about.label(*metric)));
+                }
             }
+            flags.push(adjustment.flags(about, *metric)?);
         }
         // The value is stated, and the name of the container or metric is in the command.
         let hint = flags
@@ -372,9 +368,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::Facts;
     use crate::findings::path::testing::{annotated_by_keda, at_max, memory, pods, queue_of};
-    use crate::findings::testing::{cpu, found, pass, said, state, with, with_spec};
+    use crate::findings::testing::{cpu, found, pass, queue, state, table, with, with_spec};
     use crate::findings::{find_except, views};
 
     /// Returns an HPA with a metric of this total and a target for it.
@@ -387,44 +382,103 @@ mod tests {
         [items, vec![build::external_values(values)]].concat()
     }
 
+    fn most(items: &[Value], max: i32) -> Vec<Value> {
+        with_spec(items, &json!({ "maxReplicas": max }))
+    }
+
     /// If the bound decides only because of a problem that another finding reports, the bound is not the value to
     /// change.
     #[test]
     fn a_bound_decides_only_because_of_something_else() {
-        let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
         let paused = json!({"autoscaling.keda.sh/paused": "true"});
-        let busy = most(pods("90m"), 7);
-        for (items, prior) in [
-            (busy.clone(), None),
-            (annotated_by_keda(&busy, &json!({})), None),
-            (annotated_by_keda(&busy, &paused), Some(Code::PausedByKeda)),
+        let busy = most(&pods("90m"), 7);
+        let states = [
+            ("of busy pods", busy.clone()),
+            ("of KEDA", annotated_by_keda(&busy, &json!({}))),
+            ("of KEDA that is paused", annotated_by_keda(&busy, &paused)),
             // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
             (
-                most(queue_of(&build::value("75"), "225", 4), 7),
-                Some(Code::ValueMultiplies),
+                "of a value that multiplies",
+                most(&queue_of(&build::value("75"), "225", 4), 7),
             ),
             // A time falls with the replicas, so more of them may be what is needed.
-            (most(total_of("latency", "75m", "100m", 4), 5), None),
+            ("of a time", most(&total_of("latency", "75m", "100m", 4), 5)),
             // As an average, 900 needs 12 pods in any case.
-            (most(queue_of(&build::average("75"), "900", 4), 7), None),
             (
-                most(queue_of(&build::average("10m"), "40", 4), 5),
-                Some(Code::SuspectUnit),
+                "of an average",
+                most(&queue_of(&build::average("75"), "900", 4), 7),
             ),
-        ] {
-            let all = found(&items);
-            let bounds = all.iter().filter_map(|it| match &it.facts {
-                Facts::AtMax(_) => Some((it.follows, it.severity)),
-                _ => None,
-            });
-            let severity = if prior.is_some() {
-                Severity::Info
-            } else {
-                Severity::Warning
-            };
-            assert_eq!(bounds.collect::<Vec<_>>(), [(prior, severity)]);
-            assert_eq!(all[0].code(), prior.unwrap_or(Code::AtMax));
+            (
+                "of another unit",
+                most(&queue_of(&build::average("10m"), "40", 4), 5),
+            ),
+        ];
+        for (about, items) in &states {
+            let all = found(items);
+            let bound = all.iter().find(|it| it.code() == Code::AtMax).unwrap();
+            let first = bound.follows.unwrap_or(Code::AtMax);
+            assert_eq!(all[0].code(), first, "{about}");
         }
+        insta::assert_snapshot!(table(Code::AtMax, states), @r#"
+        of busy pods: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 7
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 120m, the metrics propose 6.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 120m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=120m
+        of KEDA: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 7
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 120m, the metrics propose 6.
+            > Raise maxReplicaCount of ScaledObject/web if nodes can carry it (predict --max 8), or the cpu request to 120m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch scaledobject web -n default --type=merge -p '{"spec":{"maxReplicaCount":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=120m
+        of KEDA that is paused: info, explains, follows paused-by-keda, without it 8 -> 8
+            the metrics propose 8, and maxReplicas is 7
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 120m, the metrics propose 6.
+            > Follow the advice of paused-by-keda.
+        of a value that multiplies: info, explains, follows value-multiplies, without it 12 -> 8
+            the metrics propose 12, and maxReplicas is 7
+            - queue is at 300% of its target.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            - With a target of 150 for queue, the metrics propose 6.
+            > Follow the advice of value-multiplies.
+        of a time: warning, explains, without it 6 -> 6
+            the metrics propose 6, and maxReplicas is 5
+            - latency is at 133.3% of its target.
+            - Without maxReplicas: 6 replicas.
+            - With a target of 91m for latency, the metrics propose 4.
+            > Raise maxReplicas if nodes can carry it (predict --max 6), or the target to 91m if a pod can carry more (predict --target).
+            $ kubectl hpa predict web -n default --max 6
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":6}}'
+            $ kubectl hpa predict web -n default --target latency=91m
+        of an average: warning, explains, without it 12 -> 8
+            the metrics propose 12 (900 at 75 per pod), and maxReplicas is 7
+            - queue is 900 in all, at 75 per pod.
+            - queue is at 300% of its target.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            - With a target of 150 for queue, the metrics propose 6.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 150 if a pod can carry more (predict --target).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+            $ kubectl hpa predict web -n default --target queue=150
+        of another unit: info, explains, follows suspect-unit, without it 4000 -> 8
+            the metrics propose 4000, and maxReplicas is 5
+            - queue is 40 in all, at 0.01 per pod.
+            - queue is at 100000% of its target.
+            - Without maxReplicas: a proposal of 4000, and 8 replicas after stabilization and limits.
+            > Follow the advice of suspect-unit.
+        "#);
     }
 
     /// Pods that have only just started use most of what is above the maximum: their start is what to look at.
@@ -466,59 +520,121 @@ mod tests {
     /// The metrics' amounts are stated in absolute terms, and the other sufficient change is found by playing it.
     #[test]
     fn a_maximum_is_not_the_only_lever() {
-        let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
-        let of = |facts: &AtMax| {
-            let values = facts.rooms.iter().map(|(metric, room)| {
-                let request = room.request.as_ref().map(|it| it.request.to_string());
-                let target = room
-                    .target
-                    .as_ref()
-                    .and_then(|it| it.target.average_value.clone());
-                (
-                    *metric,
-                    request.or(target.map(|it| it.to_string())).unwrap(),
-                )
-            });
-            (values.collect::<Vec<_>>(), facts.proposal)
-        };
-        // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
-        let busy = at_max(&most(&pods("90m"), 4));
-        let own = CountedMetric {
-            metric: 0,
-            total: 360,
-            per_pod: 50,
-            of_pods: Some((4, Some((100, true)))),
-        };
-        assert_eq!((busy.counted.clone(), busy.beside), (vec![own], None));
-        assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
-        // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
-        let long = at_max(&most(&queue_of(&build::average("75"), "900", 4), 6));
-        let own = CountedMetric {
-            metric: 0,
-            total: 900_000,
-            per_pod: 75_000,
-            of_pods: None,
-        };
-        assert_eq!(long.counted, [own]);
-        let (values, proposal) = of(&long);
-        assert_eq!((values.len(), proposal), (1, Some(5)));
-        // One of two metrics is above the maximum, or both are.
         let metrics = [
             build::resource("cpu", &build::utilization(50)),
             build::resource("memory", &build::utilization(80)),
         ];
         let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
-        let one = at_max(&two("60Mi"));
-        assert_eq!(
-            (one.counted.len(), one.beside, one.rooms.len()),
-            (1, Some((1, 3)), 1)
-        );
-        let both = at_max(&two("160Mi"));
-        assert_eq!(
-            (both.counted.len(), both.beside, both.rooms.len()),
-            (2, None, 2)
-        );
-        assert!(both.proposal < Some(6), "{both:?}");
+        let queue = state(&[queue(&build::average("10")), cpu()], &["50m"; 4]);
+        // A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
+        let limited = |limit: Value| {
+            let limits = json!({"resources": {"limits": {"cpu": limit}}});
+            let container = build::with(build::requesting("app", "100m"), &limits);
+            let patch = json!({"spec": {"containers": [container]}});
+            most(&with(&state(&[cpu()], &["150m"; 4]), "Pod", &patch), 4)
+        };
+        let states = [
+            // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
+            ("of a utilization", most(&pods("90m"), 4)),
+            // 900 at 75 per pod are 12; at 180, they are 5 of at most 6.
+            (
+                "of an amount",
+                most(&queue_of(&build::average("75"), "900", 4), 6),
+            ),
+            ("of one of two metrics", two("60Mi")),
+            ("of two metrics", two("160Mi")),
+            // No maximum is named that is more than four times the current one.
+            (
+                "of far more",
+                most(&[queue, vec![build::queue(&["400"])]].concat(), 6),
+            ),
+            ("above the request", limited(json!("1"))),
+            ("above the request, without a limit", limited(Value::Null)),
+            ("above the request, at the limit", limited(json!("100m"))),
+        ];
+        insta::assert_snapshot!(table(Code::AtMax, states), @r#"
+        of a utilization: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 240m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 240m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=240m
+        of an amount: warning, explains, without it 12 -> 8
+            the metrics propose 12 (900 at 75 per pod), and maxReplicas is 6
+            - queue is 900 in all, at 75 per pod.
+            - queue is at 300% of its target.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            - With a target of 180 for queue, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the target to 180 if a pod can carry more (predict --target).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+            $ kubectl hpa predict web -n default --target queue=180
+        of one of two metrics: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 6
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - memory alone proposes 3.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 150m, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=150m
+        of two metrics: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 6
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - 80% of a request of 100Mi is 80Mi per pod, and 4 pods use 640Mi of memory.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - With a cpu request of 150m and a memory request of 160Mi, the metrics propose 5.
+            > Raise maxReplicas if nodes can carry it (predict --max 8), or the cpu request to 150m and the memory request to 160Mi if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
+            $ kubectl hpa predict web -n default --request app=cpu=150m --request app=memory=160Mi
+        of far more: warning, explains, without it 40 -> 8
+            the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6
+            - queue is 400 in all, at 10 per pod.
+            - cpu alone proposes 4.
+            - queue is at 1000% of its target.
+            - Without maxReplicas: a proposal of 40, and 8 replicas after stabilization and limits.
+            - With a target of 80 for queue, the metrics propose 5.
+            > Raise maxReplicas as far as nodes can carry it, or the target to 80 if a pod can carry more (predict --target).
+            $ kubectl hpa predict web -n default --target queue=80
+        above the request: warning, explains, without it 12 -> 8
+            the metrics propose 12 (600m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 600m of cpu.
+            - cpu is at 300% of its target.
+            - 150% is a share of the request, 100m per pod, not of the limit, 1.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            - With a cpu request of 400m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request to 400m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+        above the request, without a limit: warning, explains, without it 12 -> 8
+            the metrics propose 12 (600m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 600m of cpu.
+            - cpu is at 300% of its target.
+            - 150% is a share of the request, 100m per pod; no limit is set.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            - With a cpu request of 400m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 12), or the cpu request to 400m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+        above the request, at the limit: warning, explains, without it 12 -> 8
+            the metrics propose 12 (600m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 600m of cpu.
+            - cpu is at 300% of its target.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            > Raise maxReplicas if nodes can carry it (predict --max 12).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+        "#);
     }
 
     /// A load that returns after most replicas were removed at once had better kept some.
@@ -591,92 +707,5 @@ mod tests {
         assert_eq!(told(&[]), (Severity::Info, follow.clone()));
         assert_eq!(told(&[Code::WithinTolerance]), (Severity::Info, follow));
         assert_eq!(told(&[Code::ValueMultiplies]), (Severity::Warning, raise));
-    }
-
-    /// A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
-    #[test]
-    fn a_share_above_all_that_is_requested() {
-        let evidence = |limit: Value| {
-            let container = build::with(
-                build::requesting("app", "100m"),
-                &json!({"resources": {"limits": {"cpu": limit}}}),
-            );
-            let items = with(
-                &state(&[cpu()], &["150m"; 4]),
-                "Pod",
-                &json!({"spec": {"containers": [container]}}),
-            );
-            let items = with(
-                &items,
-                "HorizontalPodAutoscaler",
-                &json!({"spec": {"maxReplicas": 4}}),
-            );
-            let all = said(Code::AtMax, &items).evidence;
-            all.into_iter()
-                .find(|it| it.contains("share of the request"))
-        };
-        let told = "150% is a share of the request, 100m per pod";
-        assert_eq!(
-            evidence(json!("1")),
-            Some(format!("{told}, not of the limit, 1."))
-        );
-        assert_eq!(
-            evidence(Value::Null),
-            Some(format!("{told}; no limit is set."))
-        );
-        // At the limit, both are the same.
-        assert_eq!(evidence(json!("100m")), None);
-    }
-
-    /// The metrics' amounts are stated in absolute terms, with the other sufficient change.
-    #[test]
-    fn both_levers_of_a_maximum() {
-        let most = |items: &[Value], max: i32| {
-            with(
-                items,
-                "HorizontalPodAutoscaler",
-                &json!({"spec": {"maxReplicas": max}}),
-            )
-        };
-        let text = said(Code::AtMax, &most(&state(&[cpu()], &["90m"; 4]), 4));
-        assert_eq!(
-            text.summary,
-            "the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4"
-        );
-        for want in [
-            "50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.",
-            "With a cpu request of 240m, the metrics propose 3.",
-        ] {
-            assert!(
-                text.evidence.iter().any(|it| it == want),
-                "{want}: {text:?}"
-            );
-        }
-        // More than four times the maximum, no maximum is named; the target is what there is.
-        let queue = [
-            state(
-                &[build::external("queue", &build::average("10")), cpu()],
-                &["50m"; 4],
-            ),
-            vec![build::queue(&["400"])],
-        ];
-        let text = said(Code::AtMax, &most(&queue.concat(), 6));
-        assert_eq!(
-            text.summary,
-            "the metrics propose 40 (400 at 10 per pod), and maxReplicas is 6"
-        );
-        assert_eq!(
-            text.advice.text(),
-            "Raise maxReplicas as far as nodes can carry it, or the target to 80 if a pod can carry more (predict \
-             --target)."
-        );
-        assert_eq!(
-            text.commands,
-            ["kubectl hpa predict web -n default --target queue=80"]
-        );
-        assert!(
-            text.evidence.contains(&"cpu alone proposes 4.".to_owned()),
-            "{text:?}"
-        );
     }
 }

@@ -16,14 +16,15 @@ pub struct AtMin {
 }
 
 impl Kind for AtMin {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "at-min",
+        when: "The metrics propose fewer than `minReplicas`.",
+        remedy: "Nothing to do.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "at-min";
-    const WHEN: &'static str = "The metrics propose fewer than `minReplicas`.";
-    const REMEDY: &'static str = "Nothing to do.";
-    const RANK: Rank = Rank::Rule;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooFewReplicas")?;
         let least = least(case);
         let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));

@@ -8,18 +8,18 @@ use crate::findings::prelude::*;
 pub struct BelowMin(pub Correction);
 
 impl Kind for BelowMin {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "below-min",
+        when: "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
+            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+            or rate limits.",
+        remedy: "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
+            purpose, there is nothing to do.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "below-min";
-    const WHEN: &'static str = "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
-             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-             or rate limits.";
-    const REMEDY: &'static str = "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
-             purpose, there is nothing to do.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Down, |it| Self(it).into())
     }
 

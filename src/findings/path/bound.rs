@@ -37,10 +37,10 @@ pub enum Suspicion {
 /// Returns a bound that decides, for the controller's reason.
 pub(crate) fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let limited = limit(case).filter(|it| it.reason == is)?;
-    let status = &case.snapshot().hpa.status.conditions;
+    let status = &case.snapshot().hpa.status;
     let since = status
-        .iter()
-        .find(|it| it.type_ == "ScalingLimited" && it.reason == is);
+        .condition("ScalingLimited")
+        .filter(|it| it.reason == is);
     let winner = winner(case);
     Some(Bound {
         bound: limited.result,

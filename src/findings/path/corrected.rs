@@ -277,8 +277,8 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
         Some((None, None)) | None => {}
     }
     // A pass corrects replicas beyond a bound to the bound, if it can.
-    let mut conditions = status.conditions.iter();
-    let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
+    let able = status.condition("AbleToScale");
+    let is_able = able.is_none_or(|it| it.status != "False");
     let is_new = *status == HpaStatus::default();
     // The status at the time of a past pass is not known.
     if is_new && case.pass.input.evidence.past.is_none() {

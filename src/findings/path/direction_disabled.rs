@@ -19,16 +19,16 @@ pub struct DirectionDisabled {
 }
 
 impl Kind for DirectionDisabled {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "direction-disabled",
+        when: "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
+        remedy: "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
+            well.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "direction-disabled";
-    const WHEN: &'static str =
-        "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.";
-    const REMEDY: &'static str = "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
-             well.";
-    const RANK: Rank = Rank::Rule;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
         let direction = limited.rate?.direction;

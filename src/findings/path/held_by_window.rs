@@ -40,17 +40,18 @@ pub struct HeldByWindow {
 }
 
 impl Kind for HeldByWindow {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "held-by-window",
+        when: "A recommendation within the stabilization window decides. The controller uses the \
+            highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
+            not pause after scaling.",
+        remedy: "Wait until the recommendation leaves the window. A window that is longer than by default can be \
+            shortened to scale down sooner.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "held-by-window";
-    const WHEN: &'static str = "A recommendation within the stabilization window decides. The controller uses the \
-             highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
-             not pause after scaling.";
-    const REMEDY: &'static str = "Wait until the recommendation leaves the window. A window that is longer than by default can be \
-             shortened to scale down sooner.";
-    const RANK: Rank = Rank::Rule;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let &StabilizeStep {
             desired,

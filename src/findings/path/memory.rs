@@ -58,7 +58,7 @@ pub(crate) fn alike_memory<'p>(
         at: at?,
         fewer,
         has_others: case.metrics().count() > 1,
-        room: room(case, metric, fewer),
+        room: room(case, metric, fewer, None),
     })
 }
 
@@ -178,10 +178,12 @@ mod tests {
         ] {
             let (told, memory) = kept(&items).unwrap();
             let memory = memory.map(|it| {
-                let request = it.room.request.map(|it| it.request.to_string());
+                let request = it.room.found.map(|it| it.adjustment.name());
                 (it.at, it.has_others, request)
             });
-            let want = want.map(|(one, others, request)| (one, others, Some(request.to_owned())));
+            let want = want.map(|(one, others, request)| {
+                (one, others, Some(format!("a request of {request}")))
+            });
             assert_eq!((told, memory), (code, want), "{about}");
         }
     }
@@ -203,30 +205,32 @@ mod tests {
         let of =
             |metric: Value, resources: &Value| memory(&[metric], "10m", ["78Mi"; 4], resources);
         let none = json!({});
-        for (about, items, request, target, is_tight) in [
-            ("a share", of(share(), &none), Some("130Mi"), None, false),
-            // A container cannot request more than its limit.
+        for (about, items, change, is_tight) in [
             (
-                "below a limit",
-                of(share(), &limit("128Mi")),
-                None,
-                None,
+                "a share",
+                of(share(), &none),
+                Some("a request of 130Mi"),
                 false,
             ),
-            ("at a limit", of(share(), &limit("86Mi")), None, None, true),
+            // A container cannot request more than its limit.
+            ("below a limit", of(share(), &limit("128Mi")), None, false),
+            ("at a limit", of(share(), &limit("86Mi")), None, true),
             (
                 "restarted",
                 restarted(&of(share(), &none)),
-                Some("130Mi"),
-                None,
+                Some("a request of 130Mi"),
                 true,
             ),
             // 78 × 4 of 104 are 3.
-            ("an amount", of(amount(), &none), None, Some("110Mi"), false),
+            (
+                "an amount",
+                of(amount(), &none),
+                Some("a target of 110Mi"),
+                false,
+            ),
             (
                 "an amount above the limit",
                 of(amount(), &limit("104Mi")),
-                None,
                 None,
                 false,
             ),
@@ -234,13 +238,11 @@ mod tests {
                 "an amount at the limit",
                 of(amount(), &limit("86Mi")),
                 None,
-                None,
                 true,
             ),
             (
                 "an amount, restarted",
                 restarted(&of(amount(), &none)),
-                None,
                 None,
                 true,
             ),
@@ -251,14 +253,10 @@ mod tests {
                 _ => None,
             });
             let room = room.unwrap_or_else(|| panic!("{about}: {all:?}"));
-            let amount = room.target.and_then(|it| it.target.average_value);
+            let found = room.found.map(|it| it.adjustment.name());
             assert_eq!(
-                (
-                    room.request.map(|it| it.request.to_string()).as_deref(),
-                    amount.map(|it| it.to_string()).as_deref(),
-                    room.is_tight
-                ),
-                (request, target, is_tight),
+                (found.as_deref(), room.is_tight),
+                (change, is_tight),
                 "{about}"
             );
         }

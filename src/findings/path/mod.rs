@@ -285,7 +285,8 @@ impl About<'_> {
     /// Describes the effect of more room for pods: `for 5 instead of 6`.
     pub(crate) fn for_fewer(&self, room: &Headroom) -> String {
         let now = self.pass.decision.replicas_after();
-        let both = room.proposal().zip(now).filter(|(other, now)| other < now);
+        let other = room.found.as_ref().map(|it| it.proposal);
+        let both = other.zip(now).filter(|(other, now)| other < now);
         both.map_or("for fewer".to_owned(), |(other, now)| {
             format!("for {other} instead of {now}")
         })

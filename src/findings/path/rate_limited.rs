@@ -24,16 +24,16 @@ pub struct RateLimited {
 }
 
 impl Kind for RateLimited {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "rate-limited",
+        when: "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
+            pass may change.",
+        remedy: "Wait for the next passes, or change the policies in the behavior of the HPA.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "rate-limited";
-    const WHEN: &'static str = "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
-             pass may change.";
-    const REMEDY: &'static str =
-        "Wait for the next passes, or change the policies in the behavior of the HPA.";
-    const RANK: Rank = Rank::Rule;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
         let facts = RateLimited {
             desired: limited.desired,

@@ -30,17 +30,17 @@ pub struct Rounding {
 }
 
 impl Kind for Rounding {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "rounding",
+        when: "A metric is below the tolerance, but its proposal is rounded up to the current \
+            replicas.",
+        remedy: "Nothing to do. If the metric is memory, all pods use about as much of it, and any other metrics need at \
+            most half of the replicas, then less load may never lead to fewer: raise the request, or scale on another metric.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "rounding";
-    const WHEN: &'static str = "A metric is below the tolerance, but its proposal is rounded up to the current \
-             replicas.";
-    const REMEDY: &'static str = "Nothing to do. If the metric is memory, all pods use about as much of it, and any other metrics need at \
-             most half of the replicas, then less load may never lead to fewer: raise the request, or scale on another metric.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, proposal) = winner(case)?;
         let current = case.decision().replicas_before()?;
         let ratio = proposal

@@ -1,7 +1,7 @@
 //! The finding `switched-off`.
 
 use super::{primary, rollout, scales_down};
-use crate::apimachinery::managed_fields::SpecField;
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
@@ -23,24 +23,23 @@ pub struct SwitchedOff {
 }
 
 impl Kind for SwitchedOff {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "switched-off",
+        when: "The target has 0 replicas, and the controller ignores it until something else scales it \
+            up.",
+        remedy: "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.",
+        rank: Rank::Rule,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "switched-off";
-    const WHEN: &'static str = "The target has 0 replicas, and the controller ignores it until something else scales it \
-             up.";
-    const REMEDY: &'static str =
-        "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.";
-    const RANK: Rank = Rank::Rule;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         if case.decision().path() != Some(Path::Disabled) {
             return None;
         }
         let observed = case.pass.input.observed_replicas;
         let writer = case
-            .surroundings()
-            .last_replicas_write(case.target())
-            .filter(|_| observed.is_none());
+            .last_replicas_write()
+            .filter(|it| observed.is_none() && it.time.is_some());
         let hpa = &case.snapshot().hpa;
         let keeper = match (rollout(case), writer) {
             (Some(own), _) if observed.is_none() => {
@@ -55,7 +54,7 @@ impl Kind for SwitchedOff {
             _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
                 Some(Keeper::Keda)
             }
-            (_, Some((manager, _))) => Some(keeper(case, manager)),
+            (_, Some(writer)) => Some(keeper(case, writer)),
             // The workload's name as Flagger builds it is enough if the writer of the replicas is not known.
             (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
                 primary: Some(own.reference()),
@@ -65,7 +64,7 @@ impl Kind for SwitchedOff {
         let facts = SwitchedOff {
             observed,
             keeper: keeper.clone(),
-            writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
+            writer: writer.and_then(|it| Some((it.manager.clone(), it.time?))),
             may_be_zero: hpa.spec.min_replicas == Some(0),
         };
         // KEDA scales from zero, and the pause has its own finding.
@@ -180,7 +179,6 @@ fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
 impl Keeper {
     /// Returns the advice if the target is meant to run.
     fn advice(&self, about: &About<'_>) -> Advice {
-        let (target, namespace) = (about.target(), about.namespace());
         match self {
             Self::Rollout {
                 rollout,
@@ -195,23 +193,23 @@ impl Keeper {
                     "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
                     about.field("scaleTargetRef")
                 ))
-                .with(format!("kubectl get rollouts.argoproj.io {namespace}")),
+                .with(about.command("get", "rollouts.argoproj.io", "")),
             Self::Keda => Remedy::LeaveToKeda
                 .says("Leave it: KEDA keeps it at 0 while no trigger is active.")
-                .with(format!("kubectl get scaledobjects {namespace}")),
+                .with(about.command("get", "scaledobjects", "")),
             Self::Owner(owner) => Remedy::LookAtOwner
                 .says(format!(
                     "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
                     about.reference()
                 ))
-                .with(format!("kubectl get {target} {namespace} -o yaml")),
+                .with(about.command("get", &about.target(), "-o yaml")),
             Self::Flagger { primary } => {
                 let usual = || format!("{}-primary", about.reference());
                 let advice = Remedy::LeaveToFlagger.says(format!(
                     "Leave it: between releases, Flagger keeps it at 0 and runs {}.",
                     primary.clone().unwrap_or_else(usual)
                 ));
-                advice.with(format!("kubectl get canaries.flagger.app {namespace}"))
+                advice.with(about.command("get", "canaries.flagger.app", ""))
             }
             Self::Manifest | Self::Other => Remedy::ScaleToOne
                 .says(match self {
@@ -222,23 +220,20 @@ impl Keeper {
                         "If it is meant to run, scale the target to 1; the HPA takes over from there."
                     }
                 })
-                .with(format!("kubectl scale {target} {namespace} --replicas=1")),
+                .with(about.command("scale", &about.target(), "--replicas=1")),
         }
     }
 }
 
 /// Returns the advice to scale the Rollout instead, which runs the pods of the target's template.
 fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice {
-    let patch = json!({"scaleTargetRef": {
-        "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
-    }});
     Remedy::PointAtRollout
         .says(format!(
             "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
             about.field("scaleTargetRef"),
             rollout.api_version
         ))
-        .with_all(about.patch_spec(&patch))
+        .with_all(about.patch_reference(rollout))
 }
 
 /// Something that keeps a target at 0 on purpose.
@@ -280,28 +275,21 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
 }
 
 /// Returns the purpose for which the last writer set the replicas to 0.
-fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
-    let writer = manager.to_lowercase();
-    if writer.contains("flagger") {
+fn keeper(case: &Case<'_>, writer: &ManagedFieldsEntry) -> Keeper {
+    let manager = writer.manager.to_lowercase();
+    if manager.contains("flagger") {
         return Keeper::Flagger {
             primary: primary(case).map(Workload::reference),
         };
     }
-    let managed = case
-        .workload()
-        .map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last = managed
-        .iter()
-        .filter(|it| it.owns(SpecField::Replicas))
-        .max_by_key(|it| it.time);
     let owner = case
         .workload()
         .and_then(|target| target.metadata.controller());
     match owner {
-        _ if writer.contains("keda") => Keeper::Keda,
-        _ if writer.contains("rollouts") => Keeper::Rollouts,
+        _ if manager.contains("keda") => Keeper::Keda,
+        _ if manager.contains("rollouts") => Keeper::Rollouts,
         Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
-        None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
+        None if by(writer).is_of_manifest() => Keeper::Manifest,
         None => Keeper::Other,
     }
 }

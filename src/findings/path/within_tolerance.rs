@@ -4,9 +4,8 @@ use super::memory::{AlikeMemory, alike_memory};
 use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricResult;
-use crate::findings::about::exact;
 use crate::findings::prelude::*;
-use crate::findings::targets::{OtherTarget, other_target};
+use crate::findings::targets::{PlayedAdjustment, other_target};
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target but within the tolerance.
@@ -28,23 +27,22 @@ pub struct WithinTolerance {
     pub narrower: Option<u8>,
     /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and
     /// nothing is wrong. There is none for fewer replicas.
-    pub target: Option<OtherTarget>,
+    pub target: Option<PlayedAdjustment>,
     /// The memory metric that keeps the replicas at any load, if there is one.
     pub memory: Option<AlikeMemory>,
 }
 
 impl Kind for WithinTolerance {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "within-tolerance",
+        when: "A metric is off its target, but within the tolerance, so the replicas stay.",
+        remedy: "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
+            or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.",
+        rank: Rank::Rule,
+        aspects: &[Aspect::Repeats],
+    };
 
-    const CODE: &'static str = "within-tolerance";
-    const WHEN: &'static str =
-        "A metric is off its target, but within the tolerance, so the replicas stay.";
-    const REMEDY: &'static str = "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
-             or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.";
-    const RANK: Rank = Rank::Rule;
-    const IS: &'static [Aspect] = &[Aspect::Repeats];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
         let has_field = case.has_tolerance_field();
         let side = side_of(ratio);
@@ -73,7 +71,7 @@ impl Kind for WithinTolerance {
                 .and_then(|_| narrower(case, winner.index, ratio)),
             target: more
                 .filter(|_| !has_field)
-                .and_then(|current| other_target(case, winner, current, side)),
+                .and_then(|current| other_target(case, winner, current, side, None)),
             memory,
         };
         Some(Finding::explaining(Severity::Info, facts))
@@ -118,12 +116,18 @@ impl Kind for WithinTolerance {
                 ));
                 advice.with(about.predict(&format!("--set {field}={narrower}")))
             }
-            (None, Some(OtherTarget { target, proposal })) => {
-                let to = exact(target);
-                let flags = about.target_flags(self.metric, &to);
+            (
+                None,
+                Some(PlayedAdjustment {
+                    adjustment,
+                    proposal,
+                }),
+            ) => {
+                let flags = adjustment.flags(about, self.metric);
                 Remedy::ChangeTarget
                     .says(format!(
-                        "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
+                        "Nothing to do; with {}, it proposes {proposal} at this load.",
+                        adjustment.name()
                     ))
                     .with_all(flags.map(|flags| about.predict(&flags)))
             }

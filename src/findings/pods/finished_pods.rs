@@ -21,18 +21,17 @@ pub struct FinishedPods {
 }
 
 impl Kind for FinishedPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "finished-pods",
+        when: "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
+            a succeeded pod counts as a pod without metrics. A finished pod without a request \
+            fails a utilization.",
+        remedy: "Delete the finished pods, or give them labels that the selector does not match.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
-    const CODE: &'static str = "finished-pods";
-    const WHEN: &'static str = "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
-             a succeeded pod counts as a pod without metrics. A finished pod without a request \
-             fails a utilization.";
-    const REMEDY: &'static str =
-        "Delete the finished pods, or give them labels that the selector does not match.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
         let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
         let looks_at_metrics = case.metrics().next().is_some();
@@ -143,7 +142,7 @@ impl Kind for FinishedPods {
                 "they do"
             }
         ));
-        advice.with(format!("kubectl delete pod {}", about.pods(&pods)))
+        advice.with(about.delete_pods(&pods))
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -169,21 +168,18 @@ fn metric_failure(about: &About<'_>, metric: usize) -> Option<String> {
 }
 
 impl About<'_> {
-    /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
-    /// ones, by the selector of the target and their phase.
-    pub(crate) fn pods(&self, names: &[&str]) -> String {
-        let selector = self.selector().filter(|_| names.len() > NAMED);
-        match selector {
-            Some(selector) => format!(
-                "{} -l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
-                 status.phase!=Unknown",
-                self.namespace()
-            ),
-            None => {
-                let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
-                format!("{} {}", words.join(" "), self.namespace())
-            }
+    /// Returns a command that deletes these pods: by name or, for many finished ones, by the selector of the target
+    /// and their phase.
+    fn delete_pods(&self, names: &[&str]) -> Command {
+        if let Some(selector) = self.selector().filter(|_| names.len() > NAMED) {
+            let flags = format!(
+                "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
+                 status.phase!=Unknown"
+            );
+            return self.command("delete", "pod", &flags);
         }
+        let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
+        self.command("delete pod", &words.join(" "), "")
     }
 }
 
@@ -192,24 +188,13 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{because, beside, boxed, check, cpu, said, state, with};
+    use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
     fn finished_pods() {
         let two = unmeasured(state(&[cpu()], &["30m", "0"]), "web-1");
         let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
-        let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
-            let (succeeded, failed) = (boxed(succeeded), boxed(failed));
-            FinishedPods {
-                succeeded,
-                failed,
-                missing_in: missing_in.to_vec(),
-                fails,
-                owner: None,
-            }
-        };
         let new = |items: &[Value]| {
             with(
                 items,
@@ -218,67 +203,77 @@ mod tests {
             )
         };
         let no_request = json!({"spec": {"containers": [{"name": "app"}]}});
-        check(
-            Code::FinishedPods,
-            vec![
-                ("runs", is("Running"), None),
-                // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
-                (
-                    "succeeded",
-                    is("Succeeded"),
-                    because(Severity::Warning, facts(&["web-1"], &[], &[0], None)),
-                ),
-                (
-                    "succeeded, in a version that leaves it out",
-                    new(&is("Succeeded")),
-                    beside(Severity::Info, facts(&["web-1"], &[], &[], None)),
-                ),
-                (
-                    "failed",
-                    is("Failed"),
-                    beside(Severity::Info, facts(&[], &["web-1"], &[], None)),
-                ),
-                (
-                    "failed without a request",
-                    with_pods(&is("Failed"), &["web-1"], &no_request),
-                    because(Severity::Error, facts(&[], &["web-1"], &[], Some(0))),
-                ),
-            ],
-        );
-    }
-
-    /// Pods of a Job are not deleted, as it may still need them.
-    #[test]
-    fn finished_pods_that_others_may_need() {
-        let done = |kind: &str| {
+        // Pods of a Job are not deleted, as it may still need them.
+        let owned_by = |kind: &str| {
             let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
-            let patch =
-                json!({"metadata": {"ownerReferences": owner}, "status": {"phase": "Failed"}});
-            let items = state(&[cpu()], &["50m", "50m"]).into_iter().map(|it| {
-                if it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
-                    build::with(it, &patch)
-                } else {
-                    it
-                }
-            });
-            said(Code::FinishedPods, &items.collect::<Vec<_>>())
+            let patch = json!({"metadata": {"ownerReferences": owner}});
+            with_pods(&is("Failed"), &["web-1"], &patch)
         };
-        for kind in ["Job", "Workflow"] {
-            let text = done(kind);
-            assert_eq!(
-                text.advice.text(),
-                format!("Give the pods of {kind}/build labels that the selector does not match.")
-            );
-            assert!(
-                !text.commands.iter().any(|it| it.contains("delete")),
-                "{text:?}"
-            );
-        }
-        assert!(
-            done("ReplicaSet")
-                .commands
-                .iter()
-                .any(|it| it.contains("delete pod web-1"))
-        );
+        let states = [
+            ("runs", is("Running")),
+            // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
+            ("succeeded", is("Succeeded")),
+            (
+                "succeeded, in a version that leaves it out",
+                new(&is("Succeeded")),
+            ),
+            ("failed", is("Failed")),
+            (
+                "failed without a request",
+                with_pods(&is("Failed"), &["web-1"], &no_request),
+            ),
+            ("is of a Job", owned_by("Job")),
+            ("is of a Workflow", owned_by("Workflow")),
+            ("is of a ReplicaSet", owned_by("ReplicaSet")),
+        ];
+        insta::assert_snapshot!(table(Code::FinishedPods, states), @r"
+        runs: none
+        succeeded: warning, explains, without it 1 -> 2
+            1 finished pod matches the target's selector, and counts as missing for cpu
+            - Succeeded: web-1.
+            - cpu assumes 1 pod without metrics at 100% of the request, which takes its ratio from 0.6 to 1.3.
+            - Kubernetes 1.38 leaves out succeeded pods.
+            - Without it: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete web-1, or relabel it so that it does not match.
+            $ kubectl delete pod web-1 -n default
+            @ pod/web-1
+        succeeded, in a version that leaves it out: info, aside, without it 1 -> 2
+            1 finished pod matches the target's selector
+            - Succeeded: web-1.
+            - Without it, the answer is the same: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete web-1, or relabel it so that it does not match.
+            $ kubectl delete pod web-1 -n default
+            @ pod/web-1
+        failed: info, aside, without it 1 -> 2
+            1 finished pod matches the target's selector
+            - Failed: web-1.
+            - Without it, the answer is the same: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete web-1, or relabel it so that it does not match.
+            $ kubectl delete pod web-1 -n default
+            @ pod/web-1
+        failed without a request: error, explains, without it 1 -> 2
+            1 finished pod matches the target's selector, and cpu fails because of it: no decision instead of a proposal of 1
+            - Failed: web-1.
+            - cpu: failed to get cpu utilization: missing request for cpu in container app of Pod web-1.
+            - Without it: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete web-1, or relabel it so that it does not match.
+            $ kubectl delete pod web-1 -n default
+            @ pod/web-1
+        is of a Job: info, aside, without it 1 -> 2
+            1 finished pod matches the target's selector
+            - Failed: web-1.
+            - Without it, the answer is the same: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Give the pods of Job/build labels that the selector does not match.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-1
+        is of a Workflow: info, aside, without it 1 -> 2
+            1 finished pod matches the target's selector
+            - Failed: web-1.
+            - Without it, the answer is the same: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Give the pods of Workflow/build labels that the selector does not match.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-1
+        is of a ReplicaSet: as failed
+        ");
     }
 }

@@ -14,17 +14,16 @@ pub struct NeverReady {
 }
 
 impl Kind for NeverReady {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "never-ready",
+        when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
+            be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
+        remedy: "Find out why the pods do not become ready, or roll back the revision.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
-    const CODE: &'static str = "never-ready";
-    const WHEN: &'static str = "Pods have never been ready for longer than is usual: for longer than CPU samples may \
-             be skipped if a container waits or restarts, otherwise for more than 30 minutes.";
-    const REMEDY: &'static str =
-        "Find out why the pods do not become ready, or roll back the revision.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
         let stuck_revision = first.revision();
@@ -84,9 +83,8 @@ impl Kind for NeverReady {
         advice
             .with(about.describe(&pod.name))
             .with_all(restarted.map(|container| {
-                let (pod, container) = (shell_word(&pod.name), shell_word(container));
-                let namespace = about.namespace();
-                format!("kubectl logs {pod} {namespace} -c {container} --previous").into()
+                let flags = format!("-c {} --previous", shell_word(container));
+                about.kubectl_for(&pod.name, "logs", &flags)
             }))
     }
 
@@ -152,82 +150,84 @@ impl StuckPod {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
-    use crate::findings::testing::{because, check, cpu, found, only, state, told, with, with_one};
-    use crate::findings::{Alternative, Code, Facts};
+    use crate::findings::testing::{cpu, found, state, table, with, with_one};
 
     #[test]
     fn pods_that_were_never_ready() {
         let items = state(&[cpu()], &["80m", "80m", "80m"]);
         let unready = |start| with_pods(&items, &["web-2"], &unready_since(start));
-        let stuck = |since: &str, container: Option<(&str, i32)>| {
-            let pods = vec![StuckPod {
-                name: "web-2".into(),
-                since: Some(since.parse().unwrap()),
-                container: container.map(|_| "app".into()),
-                waiting: container.map(|(reason, _)| reason.into()),
-                restarts: container.map_or(0, |(_, restarts)| restarts),
-            }];
-            let facts = NeverReady {
-                pods,
-                revision: None,
-            };
-            because(Severity::Warning, facts)
-        };
         let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
         let crashes = waiting("CrashLoopBackOff", 7);
         let prepared = json!({"spec": {"initContainers": [{"name": "setup"}]},
             "status": {"initContainerStatuses": [{"name": "setup", "restartCount": 3}]}});
         let was_ready = json!({"status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
-        let code = Code::NeverReady;
-        check(
-            code,
-            vec![
-                ("are ready", items.clone(), None),
-                ("may still become ready", unready(late), None),
-                ("take too long", unready(early), stuck(early, None)),
-                (
-                    "crash",
-                    with_pods(&unready(late), &["web-2"], &crashes),
-                    stuck(late, Some(("CrashLoopBackOff", 7))),
-                ),
-                (
-                    "crash, but have only just started",
-                    with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
-                    None,
-                ),
-                (
-                    "had to repeat what has been done since",
-                    with_pods(&unready(late), &["web-2"], &prepared),
-                    None,
-                ),
-                (
-                    "are being prepared",
-                    with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
-                    None,
-                ),
-                (
-                    "crash, and were ready once",
-                    with_pods(
-                        &with_pods(&items, &["web-2"], &was_ready),
-                        &["web-2"],
-                        &crashes,
-                    ),
-                    None,
-                ),
-            ],
-        );
         let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
         let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
         let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
-        let Some((_, _, Facts::NeverReady(facts))) = told(code, &rollout) else {
-            panic!("no finding")
-        };
-        assert_eq!(facts.revision.as_deref(), Some("new"));
+        let states = [
+            ("are ready", items.clone()),
+            ("may still become ready", unready(late)),
+            ("take too long", unready(early)),
+            ("take too long, in one revision", rollout),
+            ("crash", with_pods(&unready(late), &["web-2"], &crashes)),
+            (
+                "crash, but have only just started",
+                with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+            ),
+            (
+                "had to repeat what has been done since",
+                with_pods(&unready(late), &["web-2"], &prepared),
+            ),
+            (
+                "are being prepared",
+                with_pods(&unready(late), &["web-2"], &waiting("ContainerCreating", 0)),
+            ),
+            (
+                "crash, and were ready once",
+                with_pods(
+                    &with_pods(&items, &["web-2"], &was_ready),
+                    &["web-2"],
+                    &crashes,
+                ),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::NeverReady, states), @r"
+        are ready: none
+        may still become ready: none
+        take too long: warning, explains, without it 5 -> 5
+            web-2 has not become ready in 60m: 3 replicas instead of 5
+            - web-2: never ready, since 05:00:00Z (60m ago).
+            - With it ready: 5 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        take too long, in one revision: warning, explains, without it 5 -> 5
+            web-2 has not become ready in 60m: 3 replicas instead of 5
+            - web-2: never ready, since 05:00:00Z (60m ago).
+            - All of them are of revision new; the target has pods of others.
+            - With it ready: 5 replicas.
+            > Fix the revision that does not become ready, or roll it back.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        crash: warning, explains, without it 5 -> 5
+            web-2 has not become ready in 10m (CrashLoopBackOff): 3 replicas instead of 5
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:50:00Z (10m ago).
+            - With it ready: 5 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-2 -n default
+            $ kubectl logs web-2 -n default -c app --previous
+            @ pod/web-2
+        crash, but have only just started: none
+        had to repeat what has been done since: none
+        are being prepared: none
+        crash, and were ready once: none
+        ");
     }
 
     /// Before 1.33 a pod without a value fails a ContainerResource metric for all of them.
@@ -241,36 +241,59 @@ mod tests {
         );
         let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
         let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
-        let answer = |replicas| {
-            Some(Alternative {
-                proposal: replicas,
-                replicas,
-            })
+        let in_version = |items: &[Value], version: &str| {
+            let version = json!({"kubernetesVersion": version});
+            with(items, "ControllerState", &version)
         };
-        for (version, items, explains) in [
-            ("v1.30.5", &empty, true),
-            ("v1.30.5", &unmeasured(items.clone(), "web-3"), true),
-            ("v1.36.2", &empty, true),
-            // Its value is there, so that only its readiness is missing.
-            ("v1.30.5", &items, true),
-        ] {
-            let items = with(
-                items,
-                "ControllerState",
-                &json!({"kubernetesVersion": version}),
-            );
-            let finding = only(Code::NeverReady, &items).unwrap();
-            // 1.4 × 4 is 5.6.
-            assert_eq!(
-                (finding.explains, finding.without),
-                (explains, answer(Some(6))),
-                "{version}"
-            );
-        }
         // An API that does not answer has no value of any pod.
         let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
-        let finding = only(Code::NeverReady, &with(&items, "ControllerState", &failing)).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), None);
+        let unmeasured = unmeasured(items.clone(), "web-3");
+        // 1.4 × 4 is 5.6.
+        let states = [
+            ("has no value", in_version(&empty, "v1.30.5")),
+            ("has no metrics", in_version(&unmeasured, "v1.30.5")),
+            ("has no value, as of 1.33", in_version(&empty, "v1.36.2")),
+            ("has a value", in_version(&items, "v1.30.5")),
+            (
+                "has an API that fails",
+                with(&items, "ControllerState", &failing),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::NeverReady, states), @r"
+        has no value: error, explains, without it 6 -> 6
+            web-3 has not become ready in 60m (CrashLoopBackOff): no decision instead of a proposal of 6
+            - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
+            - With it ready: 6 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-3 -n default
+            $ kubectl logs web-3 -n default -c app --previous
+            @ pod/web-3
+        has no metrics: warning, explains, without it 6 -> 6
+            web-3 has not become ready in 60m (CrashLoopBackOff): 4 replicas instead of ~6
+            - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
+            - With it ready, and as busy as the others on average: 6 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-3 -n default
+            $ kubectl logs web-3 -n default -c app --previous
+            @ pod/web-3
+        has no value, as of 1.33: as has no metrics
+        has a value: warning, explains, without it 6 -> 6
+            web-3 has not become ready in 60m (CrashLoopBackOff): 4 replicas instead of 6
+            - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
+            - With it ready: 6 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-3 -n default
+            $ kubectl logs web-3 -n default -c app --previous
+            @ pod/web-3
+        has an API that fails: warning, aside, without it none -> 4
+            web-3 has not become ready in 60m (CrashLoopBackOff)
+            - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
+            - With it ready, the answer is the same: 4 replicas.
+            > Find out why it does not become ready.
+            $ kubectl describe pod web-3 -n default
+            $ kubectl logs web-3 -n default -c app --previous
+            @ pod/web-3
+        ");
     }
 
     /// Pods that do not count because they never were ready are a consequence, also if their being ready would change

@@ -29,17 +29,16 @@ pub struct ReplicasWithoutPods {
 }
 
 impl Kind for ReplicasWithoutPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "replicas-without-pods",
+        when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
+            reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
+        remedy: "Find out what keeps the pods from being created: a quota, or admission.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Miscounts],
+    };
 
-    const CODE: &'static str = "replicas-without-pods";
-    const WHEN: &'static str = "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
-             reports that it cannot create them. Metrics are multiplied by pods, not by replicas.";
-    const REMEDY: &'static str =
-        "Find out what keeps the pods from being created: a quota, or admission.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Miscounts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
         // Some kinds report only ready pods.
@@ -53,10 +52,7 @@ impl Kind for ReplicasWithoutPods {
             .and_then(|it| it.condition("ReplicaFailure"))
             .filter(|condition| condition.status == "True")
             .cloned();
-        let written = case
-            .surroundings()
-            .last_replicas_write(case.target())
-            .map(|(_, time)| time);
+        let written = case.last_replicas_write().and_then(|it| it.time);
         let created = case.pods().filter_map(|pod| pod.created).max();
         let scaled = case.snapshot().hpa.status.last_scale_time;
         let since = [written, created, scaled].into_iter().flatten().max();
@@ -199,10 +195,9 @@ impl Kind for ReplicasWithoutPods {
         } else {
             Remedy::WaitForPods.waits("until the pods are created")
         };
-        let namespace = about.namespace();
         advice.with_all([
-            format!("kubectl describe resourcequota {namespace}").into(),
-            format!("kubectl get events {namespace} --field-selector=reason=FailedCreate").into(),
+            about.command("describe", "resourcequota", ""),
+            about.command("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
 
@@ -219,7 +214,7 @@ mod tests {
 
     use super::*;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{because, check, cpu, state, with};
+    use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
     fn replicas_without_pods() {
@@ -233,16 +228,6 @@ mod tests {
             )
         };
         let long_ago = "2026-11-21T05:50:00Z";
-        let facts = |failure, since: Option<&str>| ReplicasWithoutPods {
-            replicas: 6,
-            pods: 3,
-            is_held_up: true,
-            failure,
-            since: since.map(|it| it.parse().unwrap()),
-            metric: Some(0),
-            waits_for: None,
-            owned: None,
-        };
         let deployment = |status: &str| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
                 "metadata": {"name": "web", "namespace": "default"},
@@ -251,23 +236,9 @@ mod tests {
                     "reason": "FailedCreate", "message": "exceeded quota"}]}})
         };
         let fails = |status| [&lacks[..], &[deployment(status)]].concat();
-        let failure = Condition {
-            type_: "ReplicaFailure".to_owned(),
-            status: "True".to_owned(),
-            reason: "FailedCreate".to_owned(),
-            message: "exceeded quota".to_owned(),
-            ..Condition::default()
-        };
-        let warning = |facts: ReplicasWithoutPods| because(Severity::Warning, facts);
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
-        let all = ReplicasWithoutPods {
-            pods: 0,
-            is_held_up: false,
-            metric: None,
-            ..facts(None, None)
-        };
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
         let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
@@ -279,33 +250,71 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
         let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
         let set = with_pods(&set, &["web-2"], &flaps);
-        let waits = ReplicasWithoutPods {
-            waits_for: Some("web-2".into()),
-            ..facts(None, Some(long_ago))
-        };
-        check(
-            Code::ReplicasWithoutPods,
-            vec![
-                ("are all there", three.clone(), None),
-                ("since an unknown time", lacks.clone(), None),
-                ("were scaled just now", scaled("2026-11-21T05:59:00Z"), None),
-                (
-                    "for minutes",
-                    scaled(long_ago),
-                    warning(facts(None, Some(long_ago))),
-                ),
-                (
-                    "are being replaced",
-                    with_pods(&scaled(long_ago), &["web-2"], &deleted),
-                    None,
-                ),
-                ("fail", fails("True"), warning(facts(Some(failure), None))),
-                ("are there, and not reported", unreported, None),
-                ("are all missing", none, because(Severity::Error, all)),
-                ("no longer fail", fails("False"), None),
-                ("wait for another one", set, warning(waits.clone())),
-                ("wait for one without a node", homeless, warning(waits)),
-            ],
-        );
+        let states = [
+            ("are all there", three.clone()),
+            ("since an unknown time", lacks.clone()),
+            ("were scaled just now", scaled("2026-11-21T05:59:00Z")),
+            ("for minutes", scaled(long_ago)),
+            (
+                "are being replaced",
+                with_pods(&scaled(long_ago), &["web-2"], &deleted),
+            ),
+            ("fail", fails("True")),
+            ("are there, and not reported", unreported),
+            ("are all missing", none),
+            ("no longer fail", fails("False")),
+            ("wait for another one", set),
+            ("wait for one without a node", homeless),
+        ];
+        insta::assert_snapshot!(table(Code::ReplicasWithoutPods, states), @r"
+        are all there: none
+        since an unknown time: none
+        were scaled just now: none
+        for minutes: warning, explains, without it 10 -> 10
+            Deployment/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 10
+            - No pod has been created since 05:50:00Z (10m ago).
+            - cpu counts the 3 existing pods, not 6 replicas.
+            - With 6 pods of the same usage: 10 replicas.
+            > Find out what keeps the pods from being created: a quota, or admission.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ deployment/web
+        are being replaced: none
+        fail: warning, explains, without it 10 -> 10
+            Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate): 6 replicas instead of 10
+            - Deployment/web: FailedCreate: exceeded quota.
+            - cpu counts the 3 existing pods, not 6 replicas.
+            - With 6 pods of the same usage: 10 replicas.
+            > Find out what keeps the pods from being created: a quota, or admission.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ deployment/web
+        are there, and not reported: none
+        are all missing: error, explains
+            Deployment/web has 0 pods for 6 replicas
+            > Wait until the pods are created.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ deployment/web
+        no longer fail: none
+        wait for another one: warning, explains, without it 10 -> 10
+            StatefulSet/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 10
+            - No pod has been created since 05:50:00Z (10m ago).
+            - cpu counts the 3 existing pods, not 6 replicas.
+            - With 6 pods of the same usage: 10 replicas.
+            - A StatefulSet creates its pods one after another, unless podManagementPolicy is Parallel, and web-2 is not ready.
+            > Find out why web-2 is not ready.
+            $ kubectl describe pod web-2 -n default
+            @ statefulset/web
+        wait for one without a node: warning, explains, without it 8 -> 8
+            StatefulSet/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 8
+            - No pod has been created since 05:50:00Z (10m ago).
+            - cpu counts the 3 existing pods, not 6 replicas.
+            - With 6 pods of the same usage: 8 replicas.
+            - A StatefulSet creates its pods one after another, unless podManagementPolicy is Parallel, and web-2 is not ready.
+            > Find out why web-2 is not ready.
+            $ kubectl describe pod web-2 -n default
+            @ statefulset/web
+        ");
     }
 }

@@ -21,18 +21,17 @@ pub struct StartingPods {
 }
 
 impl Kind for StartingPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "starting-pods",
+        when: "Pods that have only just started, or are not ready yet, count and change the answer: \
+            they use much more than the other pods, or they are not ready and the metric counts \
+            them nevertheless.",
+        remedy: "Add a startup probe, or lengthen the stabilization window of scaling up.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
-    const CODE: &'static str = "starting-pods";
-    const WHEN: &'static str = "Pods that have only just started, or are not ready yet, count and change the answer: \
-             they use much more than the other pods, or they are not ready and the metric counts \
-             them nevertheless.";
-    const REMEDY: &'static str =
-        "Add a startup probe, or lengthen the stabilization window of scaling up.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let (step, pods, how) = case
             .metrics()
             .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
@@ -243,11 +242,9 @@ fn hot<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
-    let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) = step
-        .pods
-        .iter()
-        .filter(counts)
+        .ready()
+        .filter(|row| row.value.is_some())
         .partition(|row| is_new(case, case.pod_of(row)));
     if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {
         return None;
@@ -270,7 +267,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{rps, unready_since, values, with_pods};
-    use crate::findings::testing::{because, boxed, check, cpu, said, state};
+    use crate::findings::testing::{cpu, said, state, table};
 
     #[test]
     fn starting_pods() {
@@ -285,66 +282,64 @@ mod tests {
         let start = "2026-11-21T05:57:00Z";
         let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:58:30Z"));
         let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
-        let facts = |since: &str, how| {
-            let since = since.parse().unwrap();
-            StartingPods {
-                pods: boxed(&["web-2"]),
-                since,
-                metric: 0,
-                how,
-            }
-        };
-        let hot = facts(
-            start,
-            Starting::Hot {
-                usage: 150,
-                others: 50,
-            },
-        );
         let mut queue = state(&[rps()], &["1m", "1m", "1m"]);
         queue.push(values(&[15]));
         let slow = "2026-11-21T05:45:00Z";
-        let assumed = StartingPods {
-            pods: boxed(&["web-1", "web-2"]),
-            since: slow.parse().unwrap(),
-            metric: 0,
-            how: Starting::NotReady { assumed: 2 },
-        };
         // 1.5 times one pod is 2; with two more at 0, the ratio is 0.5, and the 3 stay.
         let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
         let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
         counted.push(values(&[10, 10, 30]));
         let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
-        let used = facts(slow, Starting::NotReady { assumed: 0 });
-        let briefly = facts(start, Starting::NotReady { assumed: 0 });
-        check(
-            Code::StartingPods,
-            vec![
-                ("use more, but are old", warm.clone(), None),
-                ("use more", new(&warm), because(Severity::Warning, hot)),
-                (
-                    "use more, and have been ready for minutes, as a canary",
-                    settled(&warm),
-                    None,
-                ),
-                (
-                    "use as much",
-                    new(&state(&[cpu()], &["80m", "80m", "80m"])),
-                    None,
-                ),
-                ("have no metrics for long", two(slow), {
-                    because(Severity::Warning, assumed)
-                }),
-                ("have no metrics yet", two(start), None),
-                ("count without being ready", unready(&counted, slow), {
-                    because(Severity::Warning, used)
-                }),
-                ("count before they are ready", unready(&counted, start), {
-                    because(Severity::Info, briefly)
-                }),
-                ("count and are ready", counted.clone(), None),
-            ],
-        );
+        let states = [
+            ("use more, but are old", warm.clone()),
+            ("use more", new(&warm)),
+            (
+                "use more, and have been ready for minutes, as a canary",
+                settled(&warm),
+            ),
+            ("use as much", new(&state(&[cpu()], &["80m", "80m", "80m"]))),
+            ("have no metrics for long", two(slow)),
+            ("have no metrics yet", two(start)),
+            ("count without being ready", unready(&counted, slow)),
+            ("count before they are ready", unready(&counted, start)),
+            ("count and are ready", counted.clone()),
+        ];
+        insta::assert_snapshot!(table(Code::StartingPods, states), @r#"
+        use more, but are old: none
+        use more: warning, explains, without it 3 -> 3
+            1 starting pod uses 150m of cpu on average, and the others 50m: 5 replicas instead of 3
+            - Started 05:57:00Z (3m ago): web-2.
+            - Without it: 3 replicas.
+            > Add a startup probe for the warm-up, or lengthen the scale-up window.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
+            @ pod/web-2
+        use more, and have been ready for minutes, as a canary: none
+        use as much: none
+        have no metrics for long: warning, explains, without it 2 -> 3
+            2 starting pods (web-1 and 1 more) count for rps although never ready
+            - The first started 05:45:00Z (15m ago): web-1 and web-2.
+            - rps assumes 2 pods without metrics at 0, which takes its ratio from 1.5 to 0.5.
+            - Without them: a proposal of 2, and 3 replicas after stabilization and limits.
+            > Wait until the pods are ready, or have them start faster.
+            $ kubectl get pods -n default -l app=web
+            @ pod/web-1 pod/web-2
+        have no metrics yet: none
+        count without being ready: warning, explains, without it 3 -> 3
+            1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
+            - Started 05:45:00Z (15m ago): web-2.
+            - Without it: 3 replicas.
+            > Lengthen the scale-up window to cover the start of the pods.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":1800}}}}'
+            @ pod/web-2
+        count before they are ready: info, explains, without it 3 -> 3
+            1 starting pod (web-2) counts for rps although never ready: 5 replicas instead of 3
+            - Started 05:57:00Z (3m ago): web-2.
+            - Without it: 3 replicas.
+            > Lengthen the scale-up window to cover the start of the pods.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
+            @ pod/web-2
+        count and are ready: none
+        "#);
         for (since, present, want) in [
             ("2026-11-21T05:57:00Z", 0, Some(300)),
             ("2026-11-21T05:57:00Z", 300, Some(600)),
@@ -353,7 +348,7 @@ mod tests {
             ("2026-11-21T05:00:00Z", 0, None),
         ] {
             let pods = StartingPods {
-                pods: boxed(&["web-2"]),
+                pods: vec!["web-2".into()],
                 since: since.parse().unwrap(),
                 metric: 0,
                 how: Starting::NotReady { assumed: 0 },

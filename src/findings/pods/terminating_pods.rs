@@ -1,7 +1,6 @@
 //! The finding `terminating-pods`.
 
 use super::{filled, pod_names};
-use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 
 /// Ready pods that are being deleted still count for a metric with one value for all pods.
@@ -16,20 +15,20 @@ pub struct TerminatingPods {
 }
 
 impl Kind for TerminatingPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "terminating-pods",
+        when: "Ready pods that are being deleted count for Object and External metrics with a `Value` \
+            target.",
+        remedy: "Use an `AverageValue` target.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::Miscounts, Aspect::Passes],
+    };
 
-    const CODE: &'static str = "terminating-pods";
-    const WHEN: &'static str = "Ready pods that are being deleted count for Object and External metrics with a `Value` \
-             target.";
-    const REMEDY: &'static str = "Use an `AverageValue` target.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::Miscounts, Aspect::Passes];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
-            let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-            let pods: Vec<&Pod> = ready
+            let pods: Vec<&Pod> = step
+                .ready()
                 .map(|row| case.pod_of(row))
                 .filter(|pod| pod.deletion_timestamp.is_some())
                 .collect();
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::with_pods;
-    use crate::findings::testing::{because, boxed, check, state};
+    use crate::findings::testing::{state, table};
 
     #[test]
     fn terminating_pods() {
@@ -101,31 +100,30 @@ mod tests {
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});
         let value = queue(&build::value("10"));
         let terminates = with_pods(&value, &["web-2"], &deleted);
-        let facts = TerminatingPods {
-            pods: boxed(&["web-2"]),
-            metric: 0,
-            last: "2026-11-21T06:00:20Z".parse().unwrap(),
-        };
-        check(
-            Code::TerminatingPods,
-            vec![
-                ("stay", value.clone(), None),
-                (
-                    "count",
-                    terminates.clone(),
-                    because(Severity::Warning, facts),
-                ),
-                (
-                    "are not ready",
-                    with_pods(&terminates, &["web-2"], &unready),
-                    None,
-                ),
-                (
-                    "make no difference to an average",
-                    with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
-                    None,
-                ),
-            ],
-        );
+        let states = [
+            ("stay", value.clone()),
+            ("count", terminates.clone()),
+            (
+                "are not ready",
+                with_pods(&terminates, &["web-2"], &unready),
+            ),
+            (
+                "make no difference to an average",
+                with_pods(&queue(&build::average("10")), &["web-2"], &deleted),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::TerminatingPods, states), @r"
+        stay: none
+        count: warning, explains, without it 4 -> 4
+            1 terminating pod still counts as ready for queue: 6 replicas instead of 4
+            - queue multiplies its ratio of 2 by 3 ready pods.
+            - 1 terminating pod is among them, due to be gone by 06:00:20Z (in 20s): web-2.
+            - Without it: 4 replicas.
+            > Use an AverageValue target, which does not depend on pods.
+            $ kubectl get pods -n default -l app=web
+            @ pod/web-2
+        are not ready: none
+        make no difference to an average: none
+        ");
     }
 }

@@ -32,23 +32,23 @@ pub struct UncountedPods {
 }
 
 impl Kind for UncountedPods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "uncounted-pods",
+        when: "Pods that are unready, pending or without metrics do not count with their usage, and \
+            the answer would be different if they did. Or they are unready and count for CPU \
+            nevertheless, because they have been ready before, and it would be different if they did \
+            not.",
+        remedy: "Find out why the pods are not ready, or have no metrics.",
+        rank: Rank::Broken,
+        aspects: &[
+            Aspect::NoValues,
+            Aspect::Miscounts,
+            Aspect::Passes,
+            Aspect::Repeats,
+        ],
+    };
 
-    const CODE: &'static str = "uncounted-pods";
-    const WHEN: &'static str = "Pods that are unready, pending or without metrics do not count with their usage, and \
-             the answer would be different if they did. Or they are unready and count for CPU \
-             nevertheless, because they have been ready before, and it would be different if they did \
-             not.";
-    const REMEDY: &'static str = "Find out why the pods are not ready, or have no metrics.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[
-        Aspect::NoValues,
-        Aspect::Miscounts,
-        Aspect::Passes,
-        Aspect::Repeats,
-    ];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         left_out(case).or_else(|| counted_unready(case))
     }
 
@@ -365,8 +365,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether a metric that no pod counts for keeps the pass from an answer.
 fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
-    let is_ready = |row: &PodRow| row.group == Group::Ready;
-    case.answer().proposal.is_none() && step.is_failed() && !step.pods.iter().any(is_ready)
+    case.answer().proposal.is_none() && step.is_failed() && step.ready().next().is_none()
 }
 
 /// Whether a metric leaves out a pod that might count.
@@ -395,9 +394,9 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         .filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
         .map(|step| {
-            let unready = step.pods.iter().filter(|row| {
+            let unready = step.ready().filter(|row| {
                 let ready = case.pod_of(row).ready.map(|ready| ready.status);
-                row.group == Group::Ready && ready == Some(ConditionStatus::False)
+                ready == Some(ConditionStatus::False)
             });
             (step.index, Vec::from_iter(unready))
         })

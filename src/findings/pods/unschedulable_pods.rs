@@ -20,15 +20,15 @@ pub struct UnschedulablePods {
 }
 
 impl Kind for UnschedulablePods {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "unschedulable-pods",
+        when: "The scheduler finds no node for pending pods of the target.",
+        remedy: "Add nodes, or lower maxReplicas.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::NoValues, Aspect::Passes],
+    };
 
-    const CODE: &'static str = "unschedulable-pods";
-    const WHEN: &'static str = "The scheduler finds no node for pending pods of the target.";
-    const REMEDY: &'static str = "Add nodes, or lower maxReplicas.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::NoValues, Aspect::Passes];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
         let pods: Vec<&Pod> = case.pods().filter(waits).collect();
         let message = pods.first()?.unschedulable.clone()?;
@@ -170,7 +170,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{because, boxed, check, cpu, found, said, state, with};
+    use crate::findings::testing::{cpu, found, state, table, with};
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
     #[test]
@@ -231,35 +231,33 @@ mod tests {
             });
             with_pods(&items, &["web-2"], &pod)
         };
-        let facts = |since: &str| {
-            let message = "0/3 nodes are available".into();
-            let since = Some(since.parse().unwrap());
-            UnschedulablePods {
-                pods: boxed(&["web-2"]),
-                message,
-                since,
-                are_needed: true,
-                autoscaler: None,
-            }
-        };
         let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
-        check(
-            Code::UnschedulablePods,
-            vec![
-                ("run", items.clone(), None),
-                (
-                    "wait",
-                    pending(early, "Unschedulable"),
-                    because(Severity::Warning, facts(early)),
-                ),
-                (
-                    "have waited briefly",
-                    pending(late, "Unschedulable"),
-                    because(Severity::Info, facts(late)),
-                ),
-                ("are gated", pending(early, "SchedulingGated"), None),
-            ],
-        );
+        let states = [
+            ("run", items.clone()),
+            ("wait", pending(early, "Unschedulable")),
+            ("have waited briefly", pending(late, "Unschedulable")),
+            ("are gated", pending(early, "SchedulingGated")),
+        ];
+        insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
+        run: none
+        wait: warning, explains, without it 5 -> 5
+            web-2 has found no node for 15m: 3 replicas instead of ~5
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available.
+            - With it running, and as busy as the others on average: 5 replicas.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        have waited briefly: info, explains, without it 5 -> 5
+            web-2 has found no node for 60s
+            - Pending for 60s: web-2.
+            - The scheduler says: 0/3 nodes are available.
+            - With it running, and as busy as the others on average: 5 replicas.
+            > Wait for a node; if none comes, add nodes or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        are gated: none
+        ");
     }
 
     /// The cluster autoscaler's reports on pending pods, if the input has its events.
@@ -284,59 +282,73 @@ mod tests {
                 "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
                 "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
         };
-        let with_event = |event: Value| {
-            said(
-                Code::UnschedulablePods,
-                &[items.clone(), vec![event]].concat(),
-            )
+        let with_event = |event: Value| [items.clone(), vec![event]].concat();
+        let refused = |message: &str, pod: &str| {
+            with_event(event(
+                "NotTriggerScaleUp",
+                message,
+                "2026-11-21T05:59:00Z",
+                pod,
+            ))
+        };
+        let scaled_up = |at: &str| {
+            let message = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
+            with_event(event("TriggeredScaleUp", message, at, "web-2"))
         };
         let full = "pod didn't trigger scale-up: 2 max node group size reached";
-        let text = with_event(event(
-            "NotTriggerScaleUp",
-            full,
-            "2026-11-21T05:59:00Z",
-            "web-2",
-        ));
-        assert_eq!(
-            text.advice.text(),
-            "Raise the maximum of the node group, or lower maxReplicas."
-        );
-        let want = format!("The cluster autoscaler says at 05:59:00Z: {full}.");
-        assert!(text.evidence.contains(&want), "{text:?}");
         let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
-        let text = with_event(event(
-            "NotTriggerScaleUp",
-            unfit,
-            "2026-11-21T05:59:00Z",
-            "web-2",
-        ));
-        assert!(
-            text.advice
-                .text()
-                .starts_with("Add a node group that fits, or lower the"),
-            "{text:?}"
-        );
-        // A node is on its way.
-        let up = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
-        let text = with_event(event(
-            "TriggeredScaleUp",
-            up,
-            "2026-11-21T05:58:00Z",
-            "web-2",
-        ));
-        assert!(
-            text.advice.text().starts_with("Wait for a node"),
-            "{text:?}"
-        );
-        // It never came, or is for another pod.
-        for own in [
-            event("TriggeredScaleUp", up, "2026-11-21T05:46:00Z", "web-2"),
-            event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "api-0"),
-        ] {
-            assert_eq!(
-                with_event(own).advice.text(),
-                "Add nodes, or lower maxReplicas."
-            );
-        }
+        let states = [
+            ("has enough nodes", refused(full, "web-2")),
+            ("has no such node", refused(unfit, "web-2")),
+            ("adds a node", scaled_up("2026-11-21T05:58:00Z")),
+            ("added no node", scaled_up("2026-11-21T05:46:00Z")),
+            ("speaks of another pod", refused(full, "api-0")),
+        ];
+        insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
+        has enough nodes: warning, explains, without it 6 -> 6
+            web-2 has found no node for 15m: 4 replicas instead of ~6
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
+            - The cluster autoscaler says at 05:59:00Z: pod didn't trigger scale-up: 2 max node group size reached.
+            - With it running, and as busy as the others on average: 6 replicas.
+            > Raise the maximum of the node group, or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        has no such node: warning, explains, without it 6 -> 6
+            web-2 has found no node for 15m: 4 replicas instead of ~6
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
+            - The cluster autoscaler says at 05:59:00Z: pod didn't trigger scale-up: 1 Insufficient cpu.
+            - With it running, and as busy as the others on average: 6 replicas.
+            > Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        adds a node: info, explains, without it 6 -> 6
+            web-2 has found no node for 15m: 4 replicas instead of ~6
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
+            - The cluster autoscaler says at 05:58:00Z: pod triggered scale-up: [{pool 3->4 (max: 9)}].
+            - With it running, and as busy as the others on average: 6 replicas.
+            > Wait for a node; if none comes, add nodes or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        added no node: warning, explains, without it 6 -> 6
+            web-2 has found no node for 15m: 4 replicas instead of ~6
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
+            - The cluster autoscaler says at 05:46:00Z: pod triggered scale-up: [{pool 3->4 (max: 9)}].
+            - With it running, and as busy as the others on average: 6 replicas.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        speaks of another pod: warning, explains, without it 6 -> 6
+            web-2 has found no node for 15m: 4 replicas instead of ~6
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
+            - With it running, and as busy as the others on average: 6 replicas.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        ");
     }
 }

@@ -27,18 +27,17 @@ pub struct DilutedByContainer {
 }
 
 impl Kind for DilutedByContainer {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "diluted-by-container",
+        when: "The containers of the pods use very different shares of their requests, so the share of the \
+            pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
+            sidecars counts and their requests do not.",
+        remedy: "Use a ContainerResource metric for the container that does the work.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "diluted-by-container";
-    const WHEN: &'static str = "The containers of the pods use very different shares of their requests, so the share of the \
-             pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
-             sidecars counts and their requests do not.";
-    const REMEDY: &'static str =
-        "Use a ContainerResource metric for the container that does the work.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
         metrics
             .filter_map(|(step, _)| diluted_metric(case, step))
@@ -296,7 +295,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, with_container};
-    use crate::findings::testing::{because, check, state, with};
+    use crate::findings::testing::{state, table, with};
 
     #[test]
     fn shares_that_differ_by_container() {
@@ -304,23 +303,6 @@ mod tests {
         let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
-        let share = |container: &str, usage, request, is_counted| ContainerShare {
-            container: container.into(),
-            usage,
-            request,
-            is_counted,
-        };
-        let diluted = |shares, proposal, alone, with_sidecars| {
-            let facts = DilutedByContainer {
-                metric: 0,
-                shares,
-                pods: 2,
-                proposal,
-                alone,
-                with_sidecars,
-            };
-            because(Severity::Warning, facts)
-        };
         let native = |version: &str| {
             let sidecar = build::with(
                 build::requesting("proxy", "100m"),
@@ -350,42 +332,45 @@ mod tests {
             }
             items
         };
-        let natives = |is_counted| {
-            vec![
-                share("app", 160, 200, true),
-                share("proxy", 4, 200, is_counted),
-            ]
-        };
-        check(
-            Code::DilutedByContainer,
-            vec![
-                (
-                    "by an idle container",
-                    idle,
-                    diluted(
-                        vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)],
-                        1,
-                        3,
-                        None,
-                    ),
-                ),
-                ("not at all", busy, None),
-                // The other one is busier: 98% and 200%, of 107% in the pods.
-                ("by a small busy container", small, None),
-                ("with one container", two.clone(), None),
-                ("by a container of another pod", renamed, None),
-                // 82% of 70% for two pods, and 41% with the requests of the sidecars.
-                (
-                    "by sidecars that do not count",
-                    native("v1.28.15"),
-                    diluted(natives(false), 3, 3, Some(2)),
-                ),
-                (
-                    "by sidecars that count",
-                    native("v1.36.2"),
-                    diluted(natives(true), 2, 3, None),
-                ),
-            ],
-        );
+        let states = [
+            ("by an idle container", idle),
+            ("not at all", busy),
+            // The other one is busier: 98% and 200%, of 107% in the pods.
+            ("by a small busy container", small),
+            ("with one container", two.clone()),
+            ("by a container of another pod", renamed),
+            // 82% of 70% for two pods, and 41% with the requests of the sidecars.
+            ("by sidecars that do not count", native("v1.28.15")),
+            ("by sidecars that count", native("v1.36.2")),
+        ];
+        insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
+        by an idle container: warning, explains, without it 3 -> 3
+            cpu is at 10% over all containers, while app uses 98% of its request
+            - app uses 196m of 200m, 98%, in 2 pods.
+            - proxy uses 40m of 2, 2%, in 2 pods.
+            - cpu proposes 1; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        not at all: none
+        by a small busy container: none
+        with one container: none
+        by a container of another pod: none
+        by sidecars that do not count: warning, explains, without it 2 -> 2
+            cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
+            - app uses 160m of 200m, 80%, in 2 pods.
+            - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
+            - cpu proposes 3; app alone proposes 3 with the same target.
+            - The requests of sidecars count as of Kubernetes 1.29.
+            > Upgrade to Kubernetes 1.30, and use a ContainerResource metric for app.
+        by sidecars that count: warning, explains, without it 3 -> 3
+            cpu is at 41% over all containers, while app uses 80% of its request
+            - app uses 160m of 200m, 80%, in 2 pods.
+            - proxy uses 4m of 200m, 2%, in 2 pods.
+            - cpu proposes 2; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        "#);
     }
 }

@@ -29,17 +29,16 @@ pub struct MemoryBaseline {
 }
 
 impl Kind for MemoryBaseline {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "memory-baseline",
+        when: "Each pod uses more memory than the target and about as much as the others, although pods were \
+            added or the replicas have been at `maxReplicas` for long.",
+        remedy: "Raise the memory request, or a target that is an amount, or drop the metric.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "memory-baseline";
-    const WHEN: &'static str = "Each pod uses more memory than the target and about as much as the others, although pods were \
-             added or the replicas have been at `maxReplicas` for long.";
-    const REMEDY: &'static str =
-        "Raise the memory request, or a target that is an amount, or drop the metric.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// A pod that has been running for this long has reached the memory that it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
@@ -94,12 +93,12 @@ impl Kind for MemoryBaseline {
             return None;
         }
         // At the maximum, one replica fewer is needed: otherwise the replicas would stay at the maximum.
-        let room = room(case, step, if is_at_max { current - 1 } else { current });
-        let without = match (&room.request, &room.target) {
-            (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),
-            (None, Some(other)) => Some(case.without(|snapshot| other.apply(snapshot, step.index))),
-            (None, None) => None,
-        };
+        let wanted = if is_at_max { current - 1 } else { current };
+        let room = room(case, step, wanted, None);
+        let without = room
+            .found
+            .as_ref()
+            .map(|it| case.without(|snapshot| it.adjustment.apply(snapshot, step.index)));
         let facts = MemoryBaseline {
             metric: step.index,
             least,
@@ -180,12 +179,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::apimachinery::quantity::Quantity;
     use crate::build;
-    use crate::findings::targets::OtherRequest;
-    use crate::findings::testing::{because, check, state, with};
-
-    const MI: i64 = 1024 * 1024 * 1000;
+    use crate::findings::testing::{only, state, table, with};
 
     #[test]
     fn memory_that_more_pods_do_not_lower() {
@@ -217,28 +212,6 @@ mod tests {
             "2026-11-21T05:40:00Z",
             "2026-11-21T05:55:00Z",
         );
-        let facts = |newest: &str, request: &str, proposal: i32| MemoryBaseline {
-            metric: 0,
-            least: 95 * MI,
-            most: 96 * MI,
-            target: 80 * MI,
-            pods: 2,
-            oldest: early.parse().unwrap(),
-            newest: newest.parse().unwrap(),
-            percent: Some(80),
-            room: Headroom {
-                request: Some(OtherRequest {
-                    container: "app".into(),
-                    request: Quantity::parse(request).unwrap(),
-                    proposal,
-                }),
-                target: None,
-                is_tight: false,
-            },
-        };
-        let told = |newest, request, proposal| {
-            because(Severity::Warning, facts(newest, request, proposal))
-        };
         let third = {
             let mut items = pods(["95Mi", "96Mi"], late, 20);
             let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
@@ -253,38 +226,56 @@ mod tests {
             items.extend(third);
             items
         };
-        check(
-            Code::MemoryBaseline,
-            vec![
-                // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
-                (
-                    "where a later pod uses as much",
-                    pods(["95Mi", "96Mi"], late, 20),
-                    told(late, "110Mi", 2),
-                ),
-                (
-                    "at the most replicas",
-                    pods(["95Mi", "96Mi"], early, 2),
-                    told(early, "240Mi", 1),
-                ),
-                (
-                    "where all pods are as old",
-                    pods(["95Mi", "96Mi"], early, 20),
-                    None,
-                ),
-                ("where a pod of three is new", third, told(late, "180Mi", 2)),
-                ("where a pod is new", pods(["95Mi", "96Mi"], just, 20), None),
-                (
-                    "where a later pod uses less",
-                    pods(["120Mi", "60Mi"], late, 20),
-                    None,
-                ),
-                (
-                    "within the tolerance",
-                    pods(["85Mi", "86Mi"], late, 20),
-                    None,
-                ),
-            ],
-        );
+        // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
+        let states = [
+            (
+                "where a later pod uses as much",
+                pods(["95Mi", "96Mi"], late, 20),
+            ),
+            ("at the most replicas", pods(["95Mi", "96Mi"], early, 2)),
+            (
+                "where all pods are as old",
+                pods(["95Mi", "96Mi"], early, 20),
+            ),
+            ("where a pod of three is new", third),
+            ("where a pod is new", pods(["95Mi", "96Mi"], just, 20)),
+            (
+                "where a later pod uses less",
+                pods(["120Mi", "60Mi"], late, 20),
+            ),
+            ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
+        ];
+        // A share of the request is told without the number of pods.
+        for (about, items) in [&states[0], &states[1], &states[3]] {
+            let facts = only(Code::MemoryBaseline, items).map(|it| it.facts);
+            let Some(Facts::MemoryBaseline(facts)) = facts else {
+                panic!("{about}")
+            };
+            assert_eq!(facts.pods, 2, "{about}");
+        }
+        insta::assert_snapshot!(table(Code::MemoryBaseline, states), @r"
+        where a later pod uses as much: warning, explains, without it 2 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
+            - With a request of 110Mi: 2 replicas.
+            > For 2 instead of 3, raise the memory request to 110Mi (predict --request), or scale on load.
+            $ kubectl hpa predict web -n default --request app=memory=110Mi
+        at the most replicas: warning, explains, without it 1 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - They were started 60m ago. All use about the same.
+            - With a request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
+            > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load.
+            $ kubectl hpa predict web -n default --request app=memory=240Mi
+        where all pods are as old: none
+        where a pod of three is new: warning, explains, without it 2 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
+            - With a request of 180Mi: 2 replicas.
+            > For 2 instead of 4, raise the memory request to 180Mi (predict --request), or scale on load.
+            $ kubectl hpa predict web -n default --request app=memory=180Mi
+        where a pod is new: none
+        where a later pod uses less: none
+        within the tolerance: none
+        ");
     }
 }

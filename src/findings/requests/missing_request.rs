@@ -26,18 +26,18 @@ pub struct MissingRequest {
 }
 
 impl Kind for MissingRequest {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "missing-request",
+        when: "The target of a metric is a percentage of the request, and a container of a pod that the \
+            selector matches has no request for the resource. One such container fails the metric for \
+            all pods.",
+        remedy: "Set the request in the template or by the annotation of whatever injects the container, or \
+            look at another container with a ContainerResource metric.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
+    };
 
-    const CODE: &'static str = "missing-request";
-    const WHEN: &'static str = "The target of a metric is a percentage of the request, and a container of a pod that the \
-             selector matches has no request for the resource. One such container fails the metric for \
-             all pods.";
-    const REMEDY: &'static str = "Set the request in the template or by the annotation of whatever injects the container, or \
-             look at another container with a ContainerResource metric.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics, Aspect::Lasts];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {
             // The controller's message about one container only shows that there are such containers.
@@ -447,33 +447,26 @@ impl MissingRequest {
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
-        let namespace = about.namespace();
-        let container = shell_word(&lacking.container);
-        let (target, resource) = (about.template_target(), &self.resource);
+        let resource = &self.resource;
         match &lacking.source {
             ContainerOrigin::Template => {
                 let request = self.request(about, lacking)?;
                 // It only supports these kinds.
                 if matches!(about.template_holder().group(), "" | "apps") {
-                    let line = format!(
-                        "kubectl set resources {target} {namespace} -c {container} \
-                         --requests={resource}={request}"
-                    );
-                    return Some(Command::from(line).editing(Edited::Template));
+                    let container = shell_word(&lacking.container);
+                    let flags = format!("-c {container} --requests={resource}={request}");
+                    let command = about.command("set resources", &about.template_target(), &flags);
+                    return Some(command.editing(Edited::Template));
                 }
                 let patch = add_request(about, &lacking.container, resource, &request)?;
-                let patch = shell_word(&patch.to_string());
-                let line = format!("kubectl patch {target} {namespace} --type=json -p {patch}");
-                Some(Command::from(line).editing(Edited::Template))
+                Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
-                let patch = shell_word(&patch.to_string());
-                let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
-                Some(Command::from(line).editing(Edited::Template))
+                Some(about.patch_template("merge", &patch))
             }
             ContainerOrigin::Earlier if about.is_paused() => about.resume(),
             ContainerOrigin::Earlier => about.rollout_status(&names_of(&lacking.pods)),
@@ -530,30 +523,13 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
-    use crate::findings::testing::{because, boxed, check, cpu, only, said, state, with};
+    use crate::findings::testing::{cpu, state, table, with, with_spec};
 
     #[test]
     fn requests_that_are_missing() {
         let two = state(&[cpu_of(50)], &["50m", "50m"]);
         let bare = json!({"name": "proxy"});
         let sidecar = with_container(&two, &bare, "50m", "9m");
-        let pods: Vec<Box<str>> = vec!["web-0".into(), "web-1".into()];
-        let lacking = |container: &str, source, pods: &[Box<str>], usage| Unrequested {
-            container: container.into(),
-            source,
-            pods: pods.to_vec(),
-            usage,
-        };
-        let missing = |containers, instead: Option<&str>| {
-            let (resource, instead) = ("cpu".to_owned(), instead.map(str::to_owned));
-            let facts = MissingRequest {
-                metric: 0,
-                resource,
-                containers,
-                instead,
-            };
-            because(Severity::Error, facts)
-        };
         let app = json!([build::requesting("app", "100m")]);
         let both = json!([build::requesting("app", "100m"), bare]);
         let job = {
@@ -598,17 +574,6 @@ mod tests {
             items
         };
         let unset = json!([{"name": "app"}]);
-        let earlier = |container: &str, usage| {
-            missing(
-                vec![lacking(
-                    container,
-                    ContainerOrigin::Earlier,
-                    &pods[1..],
-                    usage,
-                )],
-                None,
-            )
-        };
         // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
         let updating = {
             let mut items = rollout(&unset, unset.clone(), "6e");
@@ -623,148 +588,134 @@ mod tests {
             let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
             [updating.clone(), vec![pod]].concat()
         };
-        let unset_in = |pods: &[&str]| {
-            missing(
-                vec![lacking(
-                    "app",
-                    ContainerOrigin::Template,
-                    &boxed(pods),
-                    Some(50),
-                )],
-                None,
-            )
-        };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-        let of_job = ContainerOrigin::Foreign {
-            owner: Some("Job/seed".to_owned()),
-        };
-        let code = Code::MissingRequest;
-        let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
-        check(
-            code,
-            vec![
-                ("of no container", owned(&two, &app), None),
-                (
-                    "of an injected container",
-                    owned(&sidecar, &app),
-                    missing(all(ContainerOrigin::Injected), Some("app")),
-                ),
-                (
-                    "of a container of the template",
-                    owned(&sidecar, &both),
-                    missing(all(ContainerOrigin::Template), None),
-                ),
-                (
-                    "of pods that state no owner",
-                    sidecar.clone(),
-                    missing(all(ContainerOrigin::Unknown), None),
-                ),
-                (
-                    "of a container that has one in the template",
-                    owned(&lost, &app),
-                    missing(
-                        vec![lacking("app", ContainerOrigin::Lost, &pods, Some(50))],
-                        None,
-                    ),
-                ),
-                (
-                    "of a pod without an owner",
-                    bare_pod,
-                    missing(
-                        vec![
-                            lacking("proxy", ContainerOrigin::Injected, &pods[..1], Some(9)),
-                            lacking(
-                                "proxy",
-                                ContainerOrigin::Foreign { owner: None },
-                                &pods[1..],
-                                Some(9),
-                            ),
-                        ],
-                        None,
-                    ),
-                ),
-                (
-                    "of a pod of another owner",
-                    job,
-                    missing(
-                        vec![lacking("seed", of_job, &["seed-x".into()], None)],
-                        None,
-                    ),
-                ),
-                (
-                    "of a container that the template no longer has",
-                    rollout(&app, both.clone(), "5d"),
-                    earlier("proxy", None),
-                ),
-                (
-                    "of a container for which the template now has one",
-                    rollout(&app, unset.clone(), "5d"),
-                    earlier("app", Some(50)),
-                ),
-                (
-                    "of a container that is injected into new pods",
-                    rollout(&app, both.clone(), "6e"),
-                    missing(
-                        vec![lacking(
-                            "proxy",
-                            ContainerOrigin::Injected,
-                            &pods[1..],
-                            None,
-                        )],
-                        Some("app"),
-                    ),
-                ),
-                (
-                    "of a container whose request the template has lost",
-                    rollout(&unset, unset.clone(), "6e"),
-                    missing(
-                        vec![lacking(
-                            "app",
-                            ContainerOrigin::Template,
-                            &pods[1..],
-                            Some(50),
-                        )],
-                        None,
-                    ),
-                ),
-                (
-                    "of a container of a new template",
-                    updating.clone(),
-                    unset_in(&["web-1"]),
-                ),
-                (
-                    "of a container of a new template, beside a failed pod",
-                    beside(json!({"status": {"phase": "Failed"}})),
-                    unset_in(&["web-1", "web-2"]),
-                ),
-                (
-                    "of a container of a new template, beside a deleted pod",
-                    beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
-                    unset_in(&["web-1", "web-2"]),
-                ),
-                (
-                    "of a container that has a limit in the template",
-                    owned(&lost, &limited),
-                    missing(
-                        vec![lacking("app", ContainerOrigin::Lost, &pods, Some(50))],
-                        None,
-                    ),
-                ),
-                (
-                    "where the target is an amount",
-                    with(
-                        &sidecar,
-                        "HorizontalPodAutoscaler",
-                        &json!({"spec": {
-                    "metrics": [build::resource("cpu", &build::average("50m"))]}}),
-                    ),
-                    None,
-                ),
-            ],
-        );
-        // 50m of 100m is on target for the container alone.
-        let finding = only(code, &owned(&sidecar, &app)).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(2));
+        let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
+        let states = [
+            ("of no container", owned(&two, &app)),
+            ("of an injected container", owned(&sidecar, &app)),
+            ("of a container of the template", owned(&sidecar, &both)),
+            ("of pods that state no owner", sidecar.clone()),
+            (
+                "of a container that has one in the template",
+                owned(&lost, &app),
+            ),
+            ("of a pod without an owner", bare_pod),
+            ("of a pod of another owner", job),
+            (
+                "of a container that the template no longer has",
+                rollout(&app, both.clone(), "5d"),
+            ),
+            (
+                "of a container for which the template now has one",
+                rollout(&app, unset.clone(), "5d"),
+            ),
+            (
+                "of a container that is injected into new pods",
+                rollout(&app, both.clone(), "6e"),
+            ),
+            (
+                "of a container whose request the template has lost",
+                rollout(&unset, unset.clone(), "6e"),
+            ),
+            ("of a container of a new template", updating.clone()),
+            (
+                "of a container of a new template, beside a failed pod",
+                beside(json!({"status": {"phase": "Failed"}})),
+            ),
+            (
+                "of a container of a new template, beside a deleted pod",
+                beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+            ),
+            (
+                "of a container that has a limit in the template",
+                owned(&lost, &limited),
+            ),
+            (
+                "where the target is an amount",
+                with_spec(&sidecar, &of_amount),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
+        of no container: none
+        of an injected container: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            - 9m in proxy is 9% of a request of 100m.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of a container of the template: error, explains
+            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1: it is in the template of Deployment/web.
+            - 9m in proxy is 9% of a request of 100m.
+            > Set a cpu request for proxy in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c proxy --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of pods that state no owner: error, explains
+            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1.
+            > Set a cpu request for proxy in Deployment/web.
+            @ pod/web-0 pod/web-1
+        of a container that has one in the template: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: in the template of Deployment/web, it has a request.
+            > Find out why the pods lack the request of the template: they are older, or something removes it.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        of a pod without an owner: error, explains
+            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0: it is not in the template of Deployment/web, so it was injected.
+            - Container proxy, which uses up to 9m, in web-1: no object controls the pod.
+            - 9m in proxy is 9% of a request of 100m.
+            > Let the injector set a cpu request for proxy and proxy.
+            @ pod/web-0 pod/web-1
+        of a pod of another owner: error, explains, follows foreign-pods, without it 2 -> 2
+            the cpu target is a percentage of the request, and container seed in 1 pod has none, so nothing is scaled
+            - Container seed, in seed-x: the pod belongs to Job/seed, not to Deployment/web.
+            - Without these pods: 2 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/seed-x
+        of a container that the template no longer has: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
+            - Container proxy, in web-1: the pod is of an earlier revision of Deployment/web.
+            - Without these pods: 2 replicas.
+            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ pod/web-1
+        of a container for which the template now has one: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1: the pod is of an earlier revision of Deployment/web.
+            - Without these pods: 2 replicas.
+            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ pod/web-1
+        of a container that is injected into new pods: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
+            - Container proxy, in web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-1
+        of a container whose request the template has lost: error, explains
+            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1: it is in the template of Deployment/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            @ pod/web-1
+        of a container of a new template: as of a container whose request the template has lost
+        of a container of a new template, beside a failed pod: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1 and web-2: it is in the template of Deployment/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            @ pod/web-1 pod/web-2
+        of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
+        of a container that has a limit in the template: as of a container that has one in the template
+        where the target is an amount: none
+        "#);
     }
 
     #[test]
@@ -786,20 +737,22 @@ mod tests {
                 "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": bare}}},
             "status": {"replicas": 1, "selector": "app=web"},
         }));
-        let path = "/spec/template/spec/containers/0/resources/requests/cpu";
-        let patch = json!([{"op": "add", "path": path, "value": "100m"}]);
-        assert_eq!(
-            said(Code::MissingRequest, &items).commands,
-            [format!(
-                "kubectl patch rollout.argoproj.io/web -n default --type=json -p '{patch}'"
-            )]
-        );
+        insta::assert_snapshot!(table(Code::MissingRequest, [("a Rollout", items)]), @r#"
+        a Rollout: error, explains
+            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0: it is in the template of Rollout/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Rollout/web.
+            $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
+            @ pod/web-0
+        "#);
     }
 
     /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
     #[test]
     fn pods_that_no_rollout_replaces() {
-        let text_from = |kind: &str, strategy: Value, paused: bool, others: usize, from: usize| {
+        let kind = "StatefulSet";
+        let state_of = |strategy: Value, others: usize, from: usize| {
             let pods = vec!["50m"; 2 + others];
             let items = state(&[cpu()], &pods);
             let owner =
@@ -824,59 +777,58 @@ mod tests {
             items.push(json!({
                 "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"},
                 "spec": {"replicas": pods.len(), "selector": {"matchLabels": {"app": "web"}},
-                    "updateStrategy": strategy, "paused": paused,
+                    "updateStrategy": strategy,
                     "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
                 "status": {"replicas": pods.len(), "updatedReplicas": others, "updateRevision": "web-2"},
             }));
-            said(Code::MissingRequest, &items)
+            items
         };
-        let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
-            text_from(kind, strategy, paused, others, 0)
-        };
-        let status = "kubectl rollout status statefulset/web -n default --watch=false";
-        let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
-        let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
-        let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
-        let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
+        let replaced = |strategy| state_of(strategy, 1, 0);
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
-        for (strategy, advice, command) in [
-            (json!({}), wait, status),
-            (rolling(0), wait, status),
-            (
-                json!({"type": "OnDelete"}),
-                "Delete the pods of the earlier revision: the update strategy is OnDelete.",
-                list,
-            ),
-            // The pods are 0 and 1.
-            (
-                rolling(1),
-                "Lower partition (1) in the update strategy.",
-                &lower,
-            ),
-        ] {
-            let text = text("StatefulSet", strategy, false, 1);
-            assert_eq!(
-                (&*text.advice.text(), &text.commands[..]),
-                (advice, &[command.to_owned()][..])
-            );
-            assert!(
-                text.evidence
-                    .iter()
-                    .any(|it| it.starts_with("Without these pods: "))
-            );
-        }
-        // Those that the partition does not leave alone are replaced.
-        let above = text_from("StatefulSet", rolling(1), false, 1, 1);
-        assert_eq!((&*above.advice.text(), &*above.commands[0]), (wait, status));
-        // Without any pod, there is no decision.
-        let text = text("StatefulSet", json!({}), false, 0);
-        assert!(
-            !text
-                .evidence
-                .iter()
-                .any(|it| it.starts_with("Without these pods")),
-            "{:?}",
-            text.evidence
-        );
+        let states = [
+            ("RollingUpdate", replaced(json!({}))),
+            ("a partition of 0", replaced(rolling(0))),
+            ("OnDelete", replaced(json!({"type": "OnDelete"}))),
+            ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
+            ("a partition of 1, pods 1 and 2", state_of(rolling(1), 1, 1)),
+            ("all pods", state_of(json!({}), 0, 0)),
+        ];
+        insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
+        RollingUpdate: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        a partition of 0: as RollingUpdate
+        OnDelete: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
+            @ pod/web-0 pod/web-1
+        a partition of 1, pods 0 and 1: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Lower partition (1) in the update strategy.
+            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
+            @ pod/web-0 pod/web-1
+        a partition of 1, pods 1 and 2: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1 and web-2: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-1 pod/web-2
+        all pods: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        "#);
     }
 }

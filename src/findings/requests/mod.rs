@@ -229,8 +229,7 @@ impl About<'_> {
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
         let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
-        let (target, namespace) = (self.target(), self.namespace());
-        is_known.then(|| format!("kubectl rollout resume {target} {namespace}").into())
+        is_known.then(|| self.command("rollout resume", &self.target(), ""))
     }
 
     /// Returns how the target replaces pods of an earlier revision.
@@ -278,16 +277,12 @@ impl About<'_> {
             return self.list_pods("-L controller-revision-hash");
         }
         let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
-        let (target, namespace) = (self.target(), self.namespace());
         if let Some((_, lowest)) = self.partition_above(pods) {
             let patch =
                 json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
-            let patch = shell_word(&patch.to_string());
-            let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
-            return Some(Command::from(line).editing(Edited::Template));
+            return Some(self.patch_template("merge", &patch));
         }
-        is_known
-            .then(|| format!("kubectl rollout status {target} {namespace} --watch=false").into())
+        is_known.then(|| self.command("rollout status", &self.target(), "--watch=false"))
     }
 
     /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.

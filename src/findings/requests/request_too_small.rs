@@ -6,7 +6,7 @@ use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
-use crate::findings::targets::{OtherRequest, counted};
+use crate::findings::targets::{Adjustment, counted, request_flags};
 
 /// Pods have used several times their requests for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,18 +32,18 @@ pub struct RequestTooSmall {
 }
 
 impl Kind for RequestTooSmall {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "request-too-small",
+        when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
+            last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+            that.",
+        remedy: "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
+            answer with it.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "request-too-small";
-    const WHEN: &'static str = "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
-             last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
-             that.";
-    const REMEDY: &'static str = "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
-             answer with it.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
@@ -51,13 +51,11 @@ impl Kind for RequestTooSmall {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
-                let (container, request) = (facts.container.clone(), facts.enough.clone());
-                let other = OtherRequest {
-                    container,
-                    request,
-                    proposal: 0,
+                let enough = Adjustment::Request {
+                    container: facts.container.clone(),
+                    request: facts.enough.clone(),
                 };
-                let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
+                let without = case.without(|snapshot| enough.apply(snapshot, step.index));
                 let decides = case
                     .decision()
                     .winner()
@@ -107,8 +105,7 @@ impl Kind for RequestTooSmall {
             enough,
             ..
         } = self;
-        let request = shell_word(&format!("{container}={resource}={enough}"));
-        let flags = format!("--request {request}");
+        let flags = request_flags(container, resource, enough);
         Remedy::RaiseRequest
             .says(format!(
                 "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
@@ -154,9 +151,9 @@ fn small_request<'p>(
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
     // At a maximum that was reached a minute ago, this may be a burst.
-    let mut conditions = hpa.status.conditions.iter();
-    let limited = conditions
-        .find(|it| it.type_ == "ScalingLimited")
+    let limited = hpa
+        .status
+        .condition("ScalingLimited")
         .filter(|it| it.status == "True")
         .and_then(|it| it.last_transition_time);
     let since = hpa

@@ -35,18 +35,18 @@ pub struct RequestsDifferFromTemplate {
 }
 
 impl Kind for RequestsDifferFromTemplate {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "requests-differ-from-template",
+        when: "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
+            something else sets them, or the target is paused and its template was changed. The utilization \
+            changes with the requests.",
+        remedy: "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
+            resume the target.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "requests-differ-from-template";
-    const WHEN: &'static str = "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
-             something else sets them, or the target is paused and its template was changed. The utilization \
-             changes with the requests.";
-    const REMEDY: &'static str = "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
-             resume the target.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find<'p>(case: &Case<'p>) -> Self::Hits {
+    fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;
         let rules = case.rules();
@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{cpu_of, owned};
-    use crate::findings::testing::{because, check, only, state, with};
+    use crate::findings::testing::{only, state, table, with};
 
     #[test]
     fn requests_that_are_not_the_templates() {
@@ -352,24 +352,6 @@ mod tests {
                 "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
                     "updatePolicy": {"updateMode": mode}}})
         };
-        let facts = |vpa: Option<&str>| RequestsDifferFromTemplate {
-            metric: 0,
-            resource: "cpu".to_owned(),
-            containers: vec![Differing {
-                container: "app".into(),
-                template: Some(500),
-                least: 100,
-                most: 100,
-                pods: 2,
-            }],
-            pods: 2,
-            vpa: vpa.map(str::to_owned),
-            updated: 0,
-            is_paused: false,
-            is_seen: false,
-            average: Some(350),
-        };
-        let told = |vpa| because(Severity::Warning, facts(vpa));
         let differing = owned(&two, &template);
         let mut rollout = differing.clone();
         let at = rollout
@@ -407,21 +389,6 @@ mod tests {
             let status = json!({"status": {"replicas": 2, "observedGeneration": 2}});
             with(items, "Deployment", &status)
         };
-        let kept = |is_seen| {
-            let facts = RequestsDifferFromTemplate {
-                is_paused: true,
-                is_seen,
-                ..facts(None)
-            };
-            because(Severity::Warning, facts)
-        };
-        let of_set = {
-            let facts = RequestsDifferFromTemplate {
-                is_seen: true,
-                ..facts(None)
-            };
-            because(Severity::Warning, facts)
-        };
         // A pod that its ReplicaSet has replaced, which no status counts.
         let replaced = |items: &[Value], patch: Value| {
             let mut items = items.to_vec();
@@ -451,117 +418,136 @@ mod tests {
             let containers = json!([{"name": "app", "resources": {"limits": {"cpu": limit}}}]);
             [owned(&two, &containers), vec![vpa("Auto")]].concat()
         };
-        let code = Code::RequestsDifferFromTemplate;
         let same = json!([build::requesting("app", "100m")]);
-        check(
-            code,
-            vec![
-                (
-                    "but a VerticalPodAutoscaler's",
-                    with_vpa("Auto"),
-                    told(Some("web")),
-                ),
-                (
-                    "but not a VerticalPodAutoscaler's",
-                    with_vpa("Off"),
-                    told(None),
-                ),
-                (
-                    "but those of a VerticalPodAutoscaler of memory",
-                    of_memory,
-                    told(None),
-                ),
-                (
-                    "but those of a VerticalPodAutoscaler of the container",
-                    of_app,
-                    told(Some("web")),
-                ),
-                ("in some pods of a rollout", rollout, None),
-                ("in a pod of two in a rollout", updating.clone(), None),
-                (
-                    "in a pod of two in a rollout, beside a deleted one",
-                    replaced(&updating, deleted.clone()),
-                    None,
-                ),
-                (
-                    "in a pod of two in a rollout, beside a failed one",
-                    replaced(&updating, failed.clone()),
-                    None,
-                ),
-                ("but its limits", limited("100m"), None),
-                (
-                    "but a VerticalPodAutoscaler's, beside limits",
-                    limited("500m"),
-                    told(Some("web")),
-                ),
-                ("in pods of the revision", updated(2), told(None)),
-                ("in pods of an earlier revision", updated(0), None),
-                (
-                    "in pods of which some are of an earlier revision",
-                    updated(1),
-                    None,
-                ),
-                (
-                    "in pods of which the API counts none",
-                    seen(&differing),
-                    None,
-                ),
-                (
-                    "in pods of another ReplicaSet",
-                    made_of(&differing, "100m"),
-                    None,
-                ),
-                (
-                    "in pods of the ReplicaSet",
-                    made_of(&differing, "500m"),
-                    of_set.clone(),
-                ),
-                (
-                    "while the target is paused",
-                    paused(&differing),
-                    kept(false),
-                ),
-                (
-                    "while the target is paused, says the API",
-                    paused(&seen(&differing)),
-                    kept(false),
-                ),
-                (
-                    "while the target is paused, says the ReplicaSet",
-                    paused(&made_of(&differing, "100m")),
-                    kept(true),
-                ),
-                (
-                    "and the target is paused with the template",
-                    paused(&updated(2)),
-                    told(None),
-                ),
-                (
-                    "and the target is paused with the template and a failed pod",
-                    replaced(&paused(&updated(2)), failed),
-                    told(None),
-                ),
-                (
-                    "and the target is paused with the template, its ReplicaSet and a deleted pod",
-                    replaced(&paused(&made_of(&updated(2), "500m")), deleted),
-                    of_set,
-                ),
-                (
-                    "and the target is paused with the ReplicaSet",
-                    paused(&made_of(&differing, "500m")),
-                    None,
-                ),
-                (
-                    "but a VerticalPodAutoscaler's, in a paused target",
-                    paused(&with_vpa("Auto")),
-                    told(Some("web")),
-                ),
-                ("but defaults", owned(&two, &json!([{"name": "app"}])), None),
-                ("", owned(&two, &same), None),
-            ],
-        );
-        // 18% of 70% of two pods.
-        let finding = only(code, &with_vpa("Auto")).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(1));
+        let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
+        let states = [
+            ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
+            ("but not a VerticalPodAutoscaler's", with_vpa("Off")),
+            ("but those of a VerticalPodAutoscaler of memory", of_memory),
+            (
+                "but those of a VerticalPodAutoscaler of the container",
+                of_app,
+            ),
+            ("in some pods of a rollout", rollout),
+            ("in a pod of two in a rollout", updating.clone()),
+            (
+                "in a pod of two in a rollout, beside a deleted one",
+                replaced(&updating, deleted.clone()),
+            ),
+            (
+                "in a pod of two in a rollout, beside a failed one",
+                replaced(&updating, failed.clone()),
+            ),
+            ("but its limits", limited("100m")),
+            (
+                "but a VerticalPodAutoscaler's, beside limits",
+                limited("500m"),
+            ),
+            ("in pods of the revision", updated(2)),
+            ("in pods of an earlier revision", updated(0)),
+            (
+                "in pods of which some are of an earlier revision",
+                updated(1),
+            ),
+            ("in pods of which the API counts none", seen(&differing)),
+            ("in pods of another ReplicaSet", made_of(&differing, "100m")),
+            ("in pods of the ReplicaSet", made_of(&differing, "500m")),
+            ("while the target is paused", paused(&differing)),
+            (
+                "while the target is paused, says the API",
+                paused(&seen(&differing)),
+            ),
+            (
+                "while the target is paused, says the ReplicaSet",
+                paused(&made_of(&differing, "100m")),
+            ),
+            (
+                "and the target is paused with the template",
+                paused(&updated(2)),
+            ),
+            (
+                "and the target is paused with the template and a failed pod",
+                replaced(&paused(&updated(2)), failed),
+            ),
+            (
+                "and the target is paused with the template, its ReplicaSet and a deleted pod",
+                resumed.clone(),
+            ),
+            (
+                "and the target is paused with the ReplicaSet",
+                paused(&made_of(&differing, "500m")),
+            ),
+            (
+                "but a VerticalPodAutoscaler's, in a paused target",
+                paused(&with_vpa("Auto")),
+            ),
+            ("but defaults", owned(&two, &json!([{"name": "app"}]))),
+            ("which they are", owned(&two, &same)),
+        ];
+        // While the target is not paused, the words do not tell whether its ReplicaSet was read.
+        for (items, is_seen) in [
+            (with_vpa("Off"), false),
+            (made_of(&differing, "500m"), true),
+            (resumed, true),
+        ] {
+            let facts = only(Code::RequestsDifferFromTemplate, &items).map(|it| it.facts);
+            let Some(Facts::RequestsDifferFromTemplate(facts)) = facts else {
+                panic!("no finding")
+            };
+            assert_eq!(facts.is_seen, is_seen);
+        }
+        insta::assert_snapshot!(table(Code::RequestsDifferFromTemplate, states), @r#"
+        but a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
+            cpu is a share of requests that a VerticalPodAutoscaler sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - The VerticalPodAutoscaler web sets requests of Deployment/web.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m, or let the VerticalPodAutoscaler leave cpu alone.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            @ deployment/web verticalpodautoscaler/web
+        but not a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
+            cpu is a share of requests that something else sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            @ deployment/web
+        but those of a VerticalPodAutoscaler of memory: as but not a VerticalPodAutoscaler's
+        but those of a VerticalPodAutoscaler of the container: as but a VerticalPodAutoscaler's
+        in some pods of a rollout: none
+        in a pod of two in a rollout: none
+        in a pod of two in a rollout, beside a deleted one: none
+        in a pod of two in a rollout, beside a failed one: none
+        but its limits: none
+        but a VerticalPodAutoscaler's, beside limits: as but a VerticalPodAutoscaler's
+        in pods of the revision: as but not a VerticalPodAutoscaler's
+        in pods of an earlier revision: none
+        in pods of which some are of an earlier revision: none
+        in pods of which the API counts none: none
+        in pods of another ReplicaSet: none
+        in pods of the ReplicaSet: as but not a VerticalPodAutoscaler's
+        while the target is paused: warning, explains, without it 1 -> 2
+            Deployment/web is paused, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Resume Deployment/web, which may give its pods the template's requests.
+            $ kubectl rollout resume deployment/web -n default
+            @ deployment/web
+        while the target is paused, says the API: as while the target is paused
+        while the target is paused, says the ReplicaSet: warning, explains, without it 1 -> 2
+            Deployment/web is paused, so its pods keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Resume Deployment/web, so that its pods get the requests of its template.
+            $ kubectl rollout resume deployment/web -n default
+            @ deployment/web
+        and the target is paused with the template: as but not a VerticalPodAutoscaler's
+        and the target is paused with the template and a failed pod: as but not a VerticalPodAutoscaler's
+        and the target is paused with the template, its ReplicaSet and a deleted pod: as but not a VerticalPodAutoscaler's
+        and the target is paused with the ReplicaSet: none
+        but a VerticalPodAutoscaler's, in a paused target: as but a VerticalPodAutoscaler's
+        but defaults: none
+        which they are: none
+        "#);
     }
 }

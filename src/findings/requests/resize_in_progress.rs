@@ -21,17 +21,16 @@ pub struct ResizeInProgress {
 }
 
 impl Kind for ResizeInProgress {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "resize-in-progress",
+        when: "The requests in the spec of pods are not those in effect, because a resize in place is \
+            pending. The controller computes the utilization with those of the spec.",
+        remedy: "Wait until the resize is done, or use a target of type AverageValue.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "resize-in-progress";
-    const WHEN: &'static str = "The requests in the spec of pods are not those in effect, because a resize in place is \
-             pending. The controller computes the utilization with those of the spec.";
-    const REMEDY: &'static str =
-        "Wait until the resize is done, or use a target of type AverageValue.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
             let mut containers = Vec::new();
@@ -173,7 +172,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::cpu_of;
-    use crate::findings::testing::{because, check, cpu, only, said, state, with};
+    use crate::findings::testing::{state, table, with};
 
     #[test]
     fn requests_that_are_being_resized() {
@@ -184,57 +183,49 @@ mod tests {
             let patch = json!({"spec": {"containers": containers}, "status": {"containerStatuses": statuses}});
             with(&items, "Pod", &patch)
         };
-        let resized = |pod: &str| Resized {
-            pod: pod.into(),
-            container: "app".into(),
-            spec: 400,
-            in_effect: 100,
-        };
-        let facts = ResizeInProgress {
-            metric: 0,
-            resource: "cpu".to_owned(),
-            containers: vec![resized("web-0"), resized("web-1")],
-            condition: None,
-        };
-        let code = Code::ResizeInProgress;
-        check(
-            code,
-            vec![
-                (
-                    "to four times as much",
-                    resizing("100m"),
-                    because(Severity::Warning, facts),
-                ),
-                ("and have been", resizing("400m"), None),
-                (
-                    "unlike amounts",
-                    state(&[cpu_of(60)], &["90m", "90m"]),
-                    None,
-                ),
-            ],
-        );
-        // 90% of 60%.
-        let finding = only(code, &resizing("100m")).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
-    }
-
-    #[test]
-    fn a_resize_that_no_node_can_hold() {
-        let resizing = |reason: &str| {
+        let pending = |reason: &str| {
             let condition = json!({"type": "PodResizePending", "status": "True", "reason": reason, "message": "x"});
             let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:00Z"});
-            let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
-            let containers = json!([build::requesting("app", "400m")]);
-            let patch = json!({"spec": {"containers": containers},
-                "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
-            with(&state(&[cpu()], &["50m"]), "Pod", &patch)
+            let patch = json!({"status": {"conditions": [ready, condition]}});
+            with(&resizing("100m"), "Pod", &patch)
         };
-        let advice = |reason| {
-            said(Code::ResizeInProgress, &resizing(reason))
-                .advice
-                .text()
-        };
-        assert!(advice("Infeasible").starts_with("Request less cpu"));
-        assert!(advice("Deferred").starts_with("Wait"));
+        let states = [
+            // 90% of 60%.
+            ("to four times as much", resizing("100m")),
+            ("and no node can hold", pending("Infeasible")),
+            ("later", pending("Deferred")),
+            ("and have been", resizing("400m")),
+            ("unlike amounts", state(&[cpu_of(60)], &["90m", "90m"])),
+        ];
+        insta::assert_snapshot!(table(Code::ResizeInProgress, states), @r"
+        to four times as much: warning, explains, without it 3 -> 3
+            cpu is a share of requests that are not yet in effect in 2 pods
+            - app of web-0 requests 400m; 100m is in effect.
+            - app of web-1 requests 400m; 100m is in effect.
+            - With the requests in effect: 3 replicas.
+            > Wait until the resize is done, or use an AverageValue target.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1
+        and no node can hold: warning, explains, without it 3 -> 3
+            cpu is a share of requests that cannot come into effect in 2 pods
+            - app of web-0 requests 400m; 100m is in effect.
+            - app of web-1 requests 400m; 100m is in effect.
+            - PodResizePending: Infeasible: x.
+            - With the requests in effect: 3 replicas.
+            > Request less cpu: the node cannot hold the pod with this request.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1
+        later: warning, explains, without it 3 -> 3
+            cpu is a share of requests that are not yet in effect in 2 pods
+            - app of web-0 requests 400m; 100m is in effect.
+            - app of web-1 requests 400m; 100m is in effect.
+            - PodResizePending: Deferred: x.
+            - With the requests in effect: 3 replicas.
+            > Wait until the resize is done, or use an AverageValue target.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1
+        and have been: none
+        unlike amounts: none
+        ");
     }
 }

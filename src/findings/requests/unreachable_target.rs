@@ -21,19 +21,19 @@ pub struct UnreachableTarget {
 }
 
 impl Kind for UnreachableTarget {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "unreachable-target",
+        when: "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
+            replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
+            more than half of the target: the controller looks at the average only.",
+        remedy: "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
+            sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
+            spreads.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "unreachable-target";
-    const WHEN: &'static str = "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
-             replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
-             more than half of the target: the controller looks at the average only.";
-    const REMEDY: &'static str = "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
-             sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
-             spreads.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         // Pods that are starting are busy for another reason.
         let may_be_few = !case
             .found()
@@ -143,9 +143,8 @@ impl Kind for UnreachableTarget {
                 Remedy::LowerTarget.says("Lower the target, or raise the limits.")
             }
             AtLimits::Few { .. } => {
-                let namespace = about.namespace();
                 let top = about.selector().map(|selector| {
-                    format!("kubectl top pods {namespace} -l {selector} --containers").into()
+                    about.command("top", "pods", &format!("-l {selector} --containers"))
                 });
                 Remedy::SpreadLoad
                     .says(
@@ -379,7 +378,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::cpu_of;
-    use crate::findings::testing::{because, check, only, state, with};
+    use crate::findings::testing::{state, table, with};
 
     #[test]
     fn a_target_that_limits_keep_out_of_reach() {
@@ -391,63 +390,39 @@ mod tests {
             let items = state(&[cpu_of(percent)], &[usage, usage]);
             with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
         };
-        let told = |items: &[Value]| {
-            let finding = only(Code::UnreachableTarget, items)?;
-            assert_eq!(finding.severity, Severity::Warning);
-            let Facts::UnreachableTarget(UnreachableTarget {
-                by:
-                    AtLimits::All {
-                        full,
-                        border,
-                        reachable,
-                        ..
-                    },
-                ..
-            }) = finding.facts
-            else {
-                panic!()
-            };
-            Some((
-                full.average_utilization,
-                border,
-                reachable,
-                finding.explains,
-            ))
-        };
-        for (about, items, want) in [
+        let states = [
+            // 99% is 11% above 89%, and 10% above 90%.
+            ("above the limits", limited(120, Some("100m"), "99m")),
+            // 95% of what the limits allow is 10.5% above 86%.
+            ("within the tolerance", limited(95, Some("100m"), "30m")),
+            ("below the limits", limited(90, Some("100m"), "99m")),
+            ("with higher limits", limited(120, Some("200m"), "99m")),
+            ("without limits", limited(120, None, "99m")),
             (
-                "above the limits",
-                limited(120, Some("100m"), "99m"),
-                // 99% is 11% above 89%, and 10% above 90%.
-                Some((Some(100), 132, Some(89), true)),
+                "with a tolerance that no value exceeds",
+                with(
+                    &limited(120, Some("100m"), "99m"),
+                    "HorizontalPodAutoscaler",
+                    &json!({"spec": {"behavior": {"scaleUp": {"tolerance": "1E"}}}}),
+                ),
             ),
-            (
-                "within the tolerance",
-                limited(95, Some("100m"), "30m"),
-                // 95% of what the limits allow is 10.5% above 86%.
-                Some((Some(100), 104, Some(86), false)),
-            ),
-            ("below the limits", limited(90, Some("100m"), "99m"), None),
-            (
-                "with higher limits",
-                limited(120, Some("200m"), "99m"),
-                None,
-            ),
-            ("without limits", limited(120, None, "99m"), None),
-        ] {
-            assert_eq!(told(&items), want, "{about}");
-        }
-        let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
-        assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
-
-        // No value exceeds this tolerance.
-        let behavior = json!({"scaleUp": {"tolerance": "1E"}});
-        let items = with(
-            &limited(120, Some("100m"), "99m"),
-            "HorizontalPodAutoscaler",
-            &json!({"spec": {"behavior": behavior}}),
-        );
-        assert_eq!(told(&items), None);
+        ];
+        insta::assert_snapshot!(table(Code::UnreachableTarget, states), @r"
+        above the limits: warning, explains, without it 3 -> 3
+            the limits let cpu reach 100% (100m), but replicas are added only above 132%
+            - The tolerance above the target of 120% is 10%.
+            - With a target of 89%: 3 replicas.
+            > Lower the target to 89% or less (predict --target), or raise the limits.
+            $ kubectl hpa predict web -n default --target cpu=89%
+        within the tolerance: warning, aside
+            the limits let cpu reach 100% (100m), but replicas are added only above 104%
+            - The tolerance above the target of 95% is 10%.
+            > Lower the target to 86% or less, or raise the limits.
+        below the limits: none
+        with higher limits: none
+        without limits: none
+        with a tolerance that no value exceeds: none
+        ");
     }
 
     /// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.
@@ -461,20 +436,6 @@ mod tests {
             let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
             with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
         };
-        let uneven = because(
-            Severity::Warning,
-            UnreachableTarget {
-                metric: 0,
-                by: AtLimits::Few {
-                    busy: vec!["web-0".into()],
-                    container: "app".into(),
-                    usage: 140,
-                    limit: 150,
-                    others: 2,
-                    mean: 10,
-                },
-            },
-        );
         // A canary that is busier is no matter of how work is spread.
         let canary = |usages: &[&str]| {
             let mut items = of(usages, Some("150m"));
@@ -486,33 +447,32 @@ mod tests {
             }
             items
         };
-        check(
-            Code::UnreachableTarget,
-            vec![
-                ("of a canary", canary(&["140m", "10m", "10m"]), None),
-                (
-                    "at the limit",
-                    of(&["140m", "10m", "10m"], Some("150m")),
-                    uneven,
-                ),
-                (
-                    "below the limit",
-                    of(&["130m", "10m", "10m"], Some("150m")),
-                    None,
-                ),
-                ("without a limit", of(&["140m", "10m", "10m"], None), None),
-                (
-                    "where the others work",
-                    of(&["140m", "50m", "40m", "10m"], Some("150m")),
-                    None,
-                ),
-                ("above the target", of(&["150m", "30m"], Some("150m")), None),
-                (
-                    "where most are",
-                    of(&["85m", "85m", "5m"], Some("90m")),
-                    None,
-                ),
-            ],
-        );
+        let states = [
+            ("of a canary", canary(&["140m", "10m", "10m"])),
+            ("at the limit", of(&["140m", "10m", "10m"], Some("150m"))),
+            ("below the limit", of(&["130m", "10m", "10m"], Some("150m"))),
+            ("without a limit", of(&["140m", "10m", "10m"], None)),
+            (
+                "where the others work",
+                of(&["140m", "50m", "40m", "10m"], Some("150m")),
+            ),
+            ("above the target", of(&["150m", "30m"], Some("150m"))),
+            ("where most are", of(&["85m", "85m", "5m"], Some("90m"))),
+        ];
+        insta::assert_snapshot!(table(Code::UnreachableTarget, states), @r"
+        of a canary: none
+        at the limit: warning, explains
+            web-0 is at its cpu limit of 150m, but with the other 2 pods at 10m, cpu is not above its target
+            - In web-0, app uses 140m of its limit.
+            - The controller looks at the average only, so it adds no replicas.
+            > Spread the work: look for sticky sessions, long connections, one consumer.
+            $ kubectl top pods -n default -l app=web --containers
+            @ pod/web-0
+        below the limit: none
+        without a limit: none
+        where the others work: none
+        above the target: none
+        where most are: none
+        ");
     }
 }

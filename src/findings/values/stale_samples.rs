@@ -1,6 +1,5 @@
 //! The finding `stale-samples`.
 
-use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::by_name::Names;
@@ -25,17 +24,16 @@ pub struct StaleSamples {
 }
 
 impl Kind for StaleSamples {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "stale-samples",
+        when: "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
+            far from the clock of the pass.",
+        remedy: "Look at the metrics pipeline, or state the time at which the objects were read.",
+        rank: Rank::Broken,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "stale-samples";
-    const WHEN: &'static str = "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
-             far from the clock of the pass.";
-    const REMEDY: &'static str =
-        "Look at the metrics pipeline, or state the time at which the objects were read.";
-    const RANK: Rank = Rank::Broken;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         /// The window that the controller assumes if a custom metric states none.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
         let snapshot = case.snapshot();
@@ -143,8 +141,7 @@ impl Kind for StaleSamples {
 /// that states no time says nothing about the age.
 fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<SignedDuration>)> {
     let snapshot = case.snapshot();
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    let names: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+    let names: Names<&str> = step.ready().map(|row| &*case.pod_of(row).name).collect();
     let mut times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
     {
         Some(MetricAnswer::PodMetrics) => {
@@ -199,38 +196,20 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{because, beside, check, cpu, only, queue, state, with};
+    use crate::findings::testing::{cpu, only, queue, state, table, with};
 
     #[test]
     fn samples_that_are_old() {
         let fresh = state(&[cpu()], &["50m", "50m"]);
-        let at = |seconds: i64| {
-            let time =
-                build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_secs(seconds);
-            (
-                time,
-                with(
-                    &fresh,
-                    "PodMetrics",
-                    &json!({"timestamp": time.to_string()}),
-                ),
-            )
+        let time = |seconds: i64| {
+            (build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_secs(seconds))
+                .to_string()
         };
-        let (newest, old) = at(121);
-        let (_, late) = at(61);
-        let (_, young) = at(60);
+        let at = |seconds| with(&fresh, "PodMetrics", &json!({"timestamp": time(seconds)}));
         let mixed = {
             let mut items = fresh.clone();
-            items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
+            items.last_mut().unwrap()["timestamp"] = json!(time(121));
             items
-        };
-        let facts = |stale| StaleSamples {
-            metrics: vec![0],
-            stale,
-            samples: 2,
-            newest,
-            window: Some(SignedDuration::from_secs(15)),
-            doubts_clock: false,
         };
         // The external API states times, but no windows.
         let external = |timestamp: Value| {
@@ -242,52 +221,68 @@ mod tests {
             ]
             .concat()
         };
-        let (hour, _) = at(3600);
-        let of_queue = StaleSamples {
-            samples: 1,
-            newest: hour,
-            window: None,
-            ..facts(1)
-        };
-        let code = Code::StaleSamples;
-        check(
-            code,
-            vec![
-                (
-                    "more than two minutes",
-                    old,
-                    because(Severity::Warning, facts(2)),
-                ),
-                ("a minute", young, None),
-                (
-                    "an hour, from the external API",
-                    external(json!(hour.to_string())),
-                    because(Severity::Warning, of_queue),
-                ),
-                (
-                    "two minutes, from the external API",
-                    external(json!("2026-11-21T05:58:00Z")),
-                    None,
-                ),
-                (
-                    "an unknown time, from the external API",
-                    external(Value::Null),
-                    None,
-                ),
-                ("one pod", mixed, beside(Severity::Warning, facts(1))),
-            ],
-        );
-        let finding = only(code, &late).unwrap();
-        assert_eq!(
-            (finding.severity, finding.explains),
-            (Severity::Info, false)
-        );
-        // Samples from after the pass show that its time is wrong.
-        let (_, ahead) = at(-3600);
-        let finding = only(code, &ahead).unwrap();
-        assert_eq!(
-            (finding.severity, finding.explains),
-            (Severity::Info, false)
-        );
+        let states = [
+            ("more than two minutes", at(121)),
+            ("more than a minute", at(61)),
+            ("a minute", at(60)),
+            // Samples from after the pass show that its time is wrong.
+            ("less than nothing", at(-3600)),
+            (
+                "an hour, from the external API",
+                external(json!(time(3600))),
+            ),
+            (
+                "two minutes, from the external API",
+                external(json!(time(120))),
+            ),
+            (
+                "an unknown time, from the external API",
+                external(Value::Null),
+            ),
+            ("one pod", mixed),
+        ];
+        // Of samples that are all old, the words do not tell the number.
+        for (place, samples) in [(0, 2), (4, 1)] {
+            let (about, items) = &states[place];
+            let facts = only(Code::StaleSamples, items).map(|it| it.facts);
+            let Some(Facts::StaleSamples(facts)) = facts else {
+                panic!("{about}")
+            };
+            assert_eq!((facts.stale, facts.samples), (samples, samples), "{about}");
+        }
+        insta::assert_snapshot!(table(Code::StaleSamples, states), @r"
+        more than two minutes: warning, explains
+            all samples of cpu are 2m1s old or older, so the answer is as of 05:57:59Z
+            - The newest of them ends at 05:57:59Z, 2m1s before the time of the pass, 06:00:00Z. Its window is 15s.
+            > Find out why metrics-server has no newer samples.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ none
+        more than a minute: info, aside
+            all samples of cpu are 61s old or older
+            - The newest of them ends at 05:58:59Z, 61s before the time of the pass, 06:00:00Z. Its window is 15s.
+            > Find out why metrics-server has no newer samples.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ none
+        a minute: none
+        less than nothing: info, aside
+            all samples of cpu are 60m after the clock of the pass
+            - The newest of them ends at 07:00:00Z, 60m after the time of the pass, 06:00:00Z. Its window is 15s.
+            > State the time at which the objects were read: --now 2026-11-21T07:00:00Z
+            @ none
+        an hour, from the external API: warning, explains
+            all samples of queue are 60m old or older, so the answer is as of 05:00:00Z
+            - The newest of them ends at 05:00:00Z, 60m before the time of the pass, 06:00:00Z.
+            > Find out why the adapter has no newer values.
+            $ kubectl get apiservices
+            @ none
+        two minutes, from the external API: none
+        an unknown time, from the external API: none
+        one pod: warning, aside
+            1 of 2 samples of cpu is 2m1s old or older
+            - The newest of them ends at 05:57:59Z, 2m1s before the time of the pass, 06:00:00Z. Its window is 15s.
+            > Find out why metrics-server has no newer samples.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ none
+        ");
     }
 }

@@ -2,7 +2,6 @@
 
 use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::Group;
 use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
@@ -27,19 +26,19 @@ pub struct SuspectUnit {
 }
 
 impl Kind for SuspectUnit {
-    type Hits = Vec<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "suspect-unit",
+        when: "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
+            target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
+            the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
+            queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
+            be meant.",
+        remedy: "Set the target in the unit of the value.",
+        rank: Rank::Misconfigured,
+        aspects: &[Aspect::OfMetrics],
+    };
 
-    const CODE: &'static str = "suspect-unit";
-    const WHEN: &'static str = "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
-             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
-             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
-             queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
-             be meant.";
-    const REMEDY: &'static str = "Set the target in the unit of the value.";
-    const RANK: Rank = Rank::Misconfigured;
-    const IS: &'static [Aspect] = &[Aspect::OfMetrics];
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| {
                 let in_unit = Self::of(case, step).map(|facts| facts.in_unit(case, step));
@@ -453,7 +452,7 @@ fn is_whole(step: &MetricStep) -> bool {
 fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     let rules = case.rules();
     let container = step.container.as_deref();
-    let mut counted = step.pods.iter().filter(|row| row.group == Group::Ready);
+    let mut counted = step.ready();
     counted.clone().next().is_some()
         && counted.all(|row| {
             let requests = counted_containers(case.pod_of(row), container, &rules)

@@ -28,17 +28,17 @@ pub struct ValueMultiplies {
 }
 
 impl Kind for ValueMultiplies {
-    type Hits = Option<Finding>;
+    const ENTRY: CatalogueEntry = CatalogueEntry {
+        code: "value-multiplies",
+        when: "An Object or External metric has a target of type Value, which multiplies the ready pods by \
+            value over target in each pass. A value that does not fall with the replicas, such as the \
+            length of a queue, multiplies them without end.",
+        remedy: "Use a target of type AverageValue, which divides the value by the target.",
+        rank: Rank::Misconfigured,
+        aspects: &[],
+    };
 
-    const CODE: &'static str = "value-multiplies";
-    const WHEN: &'static str = "An Object or External metric has a target of type Value, which multiplies the ready pods by \
-             value over target in each pass. A value that does not fall with the replicas, such as the \
-             length of a queue, multiplies them without end.";
-    const REMEDY: &'static str =
-        "Use a target of type AverageValue, which divides the value by the target.";
-    const RANK: Rank = Rank::Misconfigured;
-
-    fn find(case: &Case<'_>) -> Self::Hits {
+    fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
         /// The maximum number of simulated pods.
@@ -195,11 +195,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{because, check, queue, state, with};
-
-    fn quantity(text: &str) -> Quantity {
-        Quantity::parse(text).unwrap()
-    }
+    use crate::findings::testing::{queue, state, table, with_spec};
 
     #[test]
     fn a_value_that_multiplies() {
@@ -213,82 +209,103 @@ mod tests {
             values["items"][0]["metricName"] = json!(name);
             [items, vec![values]].concat()
         };
-        let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
-            metric: 0,
-            current: quantity(value),
-            target: quantity("75"),
-            proposals: proposals.to_vec(),
-            average,
-            is_average: false,
-        };
-        let falls = ValueMultiplies {
-            is_average: true,
-            ..multiplies("225", &[9, 27], 3)
-        };
-        let most = json!({"spec": {"maxReplicas": 3}});
-        check(
-            Code::ValueMultiplies,
-            vec![
-                (
-                    "three times the target",
-                    external(&build::value("75"), "225"),
-                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
-                ),
-                (
-                    "a little more than the target",
-                    external(&build::value("75"), "90"),
-                    because(Severity::Info, multiplies("90", &[4, 5, 6, 8], 2)),
-                ),
-                (
-                    "as a time, which falls with the replicas",
-                    named("request_duration_p95", "225"),
-                    because(Severity::Info, falls.clone()),
-                ),
-                (
-                    "as an average of each pod, which falls with the replicas",
-                    named("avg_requests_per_pod", "225"),
-                    because(Severity::Info, falls.clone()),
-                ),
-                (
-                    "as operations, which need not fall with the replicas",
-                    named("pending_operations", "225"),
-                    because(Severity::Warning, multiplies("225", &[9, 27], 3)),
-                ),
-                (
-                    "as a share, which falls with the replicas",
-                    named("gpu_util", "225"),
-                    because(Severity::Info, falls.clone()),
-                ),
-                (
-                    "as a share after an acronym, which falls with the replicas",
-                    named("CPUUtilization", "225"),
-                    because(Severity::Info, falls.clone()),
-                ),
-                (
-                    "a little more than the target, where only the maximum ends it",
-                    with(
-                        &external(&build::value("75"), "90"),
-                        "HorizontalPodAutoscaler",
-                        &most,
-                    ),
-                    because(Severity::Warning, multiplies("90", &[4], 2)),
-                ),
-                (
-                    "in another unit",
-                    [
-                        state(&[queue(&build::value("200m"))], &["50m"]),
-                        vec![build::queue(&["200"])],
-                    ]
-                    .concat(),
-                    None,
-                ),
-                (
-                    "less than the target",
-                    external(&build::value("75"), "25"),
-                    None,
-                ),
-                ("an average", external(&build::average("75"), "225"), None),
-            ],
-        );
+        let most = json!({"maxReplicas": 3});
+        let unit = state(&[queue(&build::value("200m"))], &["50m"]);
+        let states = [
+            (
+                "three times the target",
+                external(&build::value("75"), "225"),
+            ),
+            (
+                "a little more than the target",
+                external(&build::value("75"), "90"),
+            ),
+            (
+                "as a time, which falls with the replicas",
+                named("request_duration_p95", "225"),
+            ),
+            (
+                "as an average of each pod, which falls with the replicas",
+                named("avg_requests_per_pod", "225"),
+            ),
+            (
+                "as operations, which need not fall with the replicas",
+                named("pending_operations", "225"),
+            ),
+            (
+                "as a share, which falls with the replicas",
+                named("gpu_util", "225"),
+            ),
+            (
+                "as a share after an acronym, which falls with the replicas",
+                named("CPUUtilization", "225"),
+            ),
+            (
+                "a little more than the target, where only the maximum ends it",
+                with_spec(&external(&build::value("75"), "90"), &most),
+            ),
+            (
+                "in another unit",
+                [unit, vec![build::queue(&["200"])]].concat(),
+            ),
+            ("less than the target", external(&build::value("75"), "25")),
+            ("an average", external(&build::average("75"), "225")),
+        ];
+        insta::assert_snapshot!(table(Code::ValueMultiplies, states), @r#"
+        three times the target: warning, explains, without it 3 -> 3
+            queue proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            - As a target per replica (AverageValue), 75 proposes 3 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+        a little more than the target: info, explains, without it 2 -> 3
+            queue proposes 4 replicas now, and more in each pass while it stays at 90
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
+            - If the value stays at 90, at 4 replicas it proposes 5, at 5 replicas it proposes 6 and at 6 replicas it proposes 8.
+            - As a target per replica (AverageValue), 75 proposes 2 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+        as a time, which falls with the replicas: info, explains, without it 3 -> 3
+            request_duration_p95 proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            > Nothing to do if it falls as replicas are added, as a time or an average should.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/request_duration_p95
+        as an average of each pod, which falls with the replicas: info, explains, without it 3 -> 3
+            avg_requests_per_pod proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            > Nothing to do if it falls as replicas are added, as a time or an average should.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/avg_requests_per_pod
+        as operations, which need not fall with the replicas: warning, explains, without it 3 -> 3
+            pending_operations proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            - As a target per replica (AverageValue), 75 proposes 3 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"pending_operations"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+        as a share, which falls with the replicas: info, explains, without it 3 -> 3
+            gpu_util proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            > Nothing to do if it falls as replicas are added, as a time or an average should.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/gpu_util
+        as a share after an acronym, which falls with the replicas: info, explains, without it 3 -> 3
+            CPUUtilization proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            > Nothing to do if it falls as replicas are added, as a time or an average should.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/CPUUtilization
+        a little more than the target, where only the maximum ends it: warning, explains, without it 2 -> 3
+            queue proposes 4 replicas now, and more in each pass while it stays at 90
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
+            - As a target per replica (AverageValue), 75 proposes 2 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+        in another unit: none
+        less than the target: none
+        an average: none
+        "#);
     }
 }

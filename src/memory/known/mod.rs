@@ -165,8 +165,7 @@ impl Known<'_> {
 
     /// Returns the time since which a condition has had a status; `None` if its status is another.
     pub(super) fn condition_since(&self, type_: &str, status: &str) -> Option<Timestamp> {
-        let mut conditions = self.hpa.status.conditions.iter();
-        let found = conditions.find(|condition| condition.type_ == type_)?;
+        let found = self.hpa.status.condition(type_)?;
         found
             .last_transition_time
             .filter(|_| found.status == status)

@@ -280,8 +280,7 @@ fn starts(known: &Known<'_>, rescale: &Rescale) -> Option<RangeInclusive<i32>> {
         return None;
     }
     // Only with this condition can there have been none.
-    let mut conditions = known.hpa.status.conditions.iter();
-    let may_be_none = conditions.any(|condition| condition.type_ == "ScaledToZero");
+    let may_be_none = known.hpa.status.condition("ScaledToZero").is_some();
     let min = if may_be_none { 0 } else { spec.min() };
     let starts = match rescale.reason {
         // Below the minimum, that is the reason.

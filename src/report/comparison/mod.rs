@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::apimachinery::json;
-use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
@@ -325,18 +324,11 @@ fn metric_value<'a>(
 }
 
 fn condition_value<'a>(status: &'a HpaStatus, type_: &str) -> Option<StatusValue<'a>> {
-    let found = condition(status, type_)?;
+    let found = status.condition(type_)?;
     Some(StatusValue::Condition {
         status: &found.status,
         reason: &found.reason,
     })
-}
-
-fn condition<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
-    status
-        .conditions
-        .iter()
-        .find(|condition| condition.type_ == type_)
 }
 
 /// Returns when the samples behind a metric were taken, if the API states it.

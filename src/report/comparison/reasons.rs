@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::{
-    ComparisonRow, DifferenceCode, DifferenceReason, Moment, SampleTimes, StatusItem, condition,
-    list_of,
+    ComparisonRow, DifferenceCode, DifferenceReason, Moment, SampleTimes, StatusItem, list_of,
 };
 
 use crate::apimachinery::metadata::Condition;
@@ -391,7 +390,11 @@ impl<'a> ReasonFinder<'a> {
     /// Checks whether the controller's history counts now but did not then, or the other way round.
     fn memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
         let range = outlook.range(self.decision);
-        let then = |type_| condition(self.then, type_).map_or("", |condition| &*condition.reason);
+        let then = |type_| {
+            self.then
+                .condition(type_)
+                .map_or("", |condition| &*condition.reason)
+        };
         let held_then = match then("AbleToScale") {
             reason @ ("ScaleDownStabilized" | "ScaleUpStabilized") => Some(Some(reason)),
             "ReadyForNewScale" => Some(None),
@@ -594,6 +597,6 @@ fn limited(step: &Step) -> Option<&'static str> {
 
 /// Returns a condition that is false because something failed.
 fn failed<'a>(status: &'a HpaStatus, type_: &str) -> Option<&'a Condition> {
-    let found = condition(status, type_).filter(|it| it.status == "False");
+    let found = status.condition(type_).filter(|it| it.status == "False");
     found.filter(|it| it.reason != "ScalingDisabled")
 }

@@ -872,12 +872,7 @@ TIME SHORT OVER REPLICA-HOURS
         .collect();
     let (text, ..) = predict(&flags, "");
     let json: Value = serde_json::from_str(&text).unwrap();
-    let validator = published::validator(&published::prediction());
-    assert!(
-        validator.validate(&json).is_ok(),
-        "{:?}",
-        validator.validate(&json)
-    );
+    assert_eq!(published::PREDICTION.fault(&json), None);
     let search = &json["backtest"]["search"];
     let settings = search["settings"].as_array().unwrap();
     let meet = |max: &str, min: &str| {

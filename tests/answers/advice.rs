@@ -6,10 +6,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::Parser;
 use jiff::Timestamp;
 use kubectl_hpa::apiserver::default::AdmissionRules;
-use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
 use kubectl_hpa::findings::{self, Code, Finding, FindingView, Severity};
 use kubectl_hpa::pass::Pass;
@@ -300,14 +298,8 @@ fn injected(annotation: &str) -> (&'static str, &'static str) {
 
 /// Returns the state that `predict` assumes.
 fn predicted(pass: &Pass, words: &[&str], command: &str) -> Effect {
-    let typed = ["kubectl-hpa", "predict"]
-        .into_iter()
-        .chain(words.iter().copied());
-    let cli = Cli::try_parse_from(typed).unwrap_or_else(|e| panic!("{command}: {e}"));
-    let Verb::Predict(args) = cli.verb else {
-        panic!("{command}")
-    };
-    let assumed = Assumptions::read(&args.overrides).unwrap_or_else(|e| panic!("{command}: {e}"));
+    let assumed = Assumptions::read(&common::typed(words).overrides);
+    let assumed = assumed.unwrap_or_else(|e| panic!("{command}: {e}"));
     let (input, overrides) = assumed
         .apply(pass.input.clone(), &pass.decision)
         .unwrap_or_else(|e| panic!("{command}: {e}"));
@@ -529,11 +521,7 @@ fn states() -> Vec<ToldPass> {
         all.push((about.to_owned(), Pass::run(input)));
     }
     let (_, plain) = state("", json!({}), hpa(json!({})), "50m");
-    let typed = ["kubectl-hpa", "predict", "web", "--max", "3"];
-    let Verb::Predict(args) = Cli::parse_from(typed).verb else {
-        panic!("predict")
-    };
-    let assumed = Assumptions::read(&args.overrides).expect("flags");
+    let assumed = common::assumed(&["--max", "3"]).expect("flags");
     let (input, _) = assumed
         .apply(plain.input.clone(), &plain.decision)
         .expect("a state");

@@ -14,9 +14,7 @@ use crate::common::trajectories;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use clap::Parser;
 use jiff::{SignedDuration, Timestamp};
-use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Search};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
@@ -229,17 +227,9 @@ fn plan(input: &Input, loads: &[Option<u16>]) -> Plan {
     Plan::new(options, input.clone(), true)
 }
 
-fn typed(flags: &[&str]) -> kubectl_hpa::args::Predict {
-    let words = ["kubectl-hpa", "predict", "web"].iter().chain(flags);
-    match Cli::try_parse_from(words).unwrap().verb {
-        Verb::Predict(args) => *args,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The backtest of one candidate, which differs from the HPA by these flags.
 fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Backtest, Error> {
-    let assumptions = Assumptions::read(&typed(flags).overrides)?;
+    let assumptions = common::assumed(flags)?;
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
@@ -331,7 +321,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
         plan.timeline.span = Some(SignedDuration::from_mins(10));
         let trace = (!text.is_empty()).then(|| Trace::read(text.as_bytes(), "the load").unwrap());
         plan.timeline.trace = trace.map(Arc::new);
-        let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+        let assumptions = common::assumed(flags).unwrap();
         let candidate = NamedSpec {
             name: "c".to_owned(),
             assumptions: assumptions.clone(),
@@ -367,7 +357,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
 
 /// The backtest of a candidate whose pods are rolled out at a time.
 fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
-    let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+    let assumptions = common::assumed(flags).unwrap();
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
@@ -597,7 +587,7 @@ fn no_row_of_the_front_is_beaten() {
         let input = observed(&spec, replicas);
         let plan = plan(&input, &loads);
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
-        let search = Search::new(&vary, &typed(&[]).overrides, None, None).unwrap();
+        let search = Search::new(&vary, &common::typed(["web"]).overrides, None, None).unwrap();
         let tried = (0..search.count()).map(|place| search.play(&plan, place, None).unwrap());
         let as_it_is = plan
             .prepare(&Assumptions::default())

@@ -6,9 +6,8 @@
 use crate::common;
 use crate::common::{build, recorded};
 
-use clap::Parser;
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
-use kubectl_hpa::args::{Cli, Validate, Verb};
+use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
@@ -34,15 +33,6 @@ fn decide(input: &Input) -> Decision {
     engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
 }
 
-fn assume(flags: &[String]) -> Result<Assumptions, Error> {
-    let typed = ["kubectl-hpa", "predict", "web"].map(str::to_owned);
-    let cli = Cli::try_parse_from(typed.iter().chain(flags)).unwrap_or_else(|e| panic!("{e}"));
-    match cli.verb {
-        Verb::Predict(args) => Assumptions::read(&args.overrides),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// What names the HPA.
 fn named() -> Options {
     Options {
@@ -52,7 +42,7 @@ fn named() -> Options {
 }
 
 fn predict(input: &Input, flags: &[String]) -> Result<Decision, Error> {
-    let (input, _) = assume(flags)?.apply(input.clone(), &decide(input))?;
+    let (input, _) = common::assumed(flags)?.apply(input.clone(), &decide(input))?;
     Ok(decide(&input))
 }
 
@@ -596,7 +586,7 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
         ("--replicas=5 --missing=1", "web-3"),
     ] {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = assume(&flags).expect("assumptions");
+        let assumptions = common::assumed(&flags).expect("assumptions");
         let applied = assumptions.apply(input.clone(), &decide(&input));
         let (_, overrides) = applied.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
         let own = overrides
@@ -627,7 +617,7 @@ fn replicas_that_are_assumed_have_no_writer() {
     let max = input.snapshot.hpa.spec.max_replicas;
     let found = |flags: &[&str]| {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let assumed = assume(&flags)
+        let assumed = common::assumed(&flags)
             .unwrap()
             .apply(input.clone(), &decide(&input));
         let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
@@ -747,7 +737,7 @@ fn amounts_are_plain_beside_what_is_assumed() {
     (target.average_utilization, target.average_value) = (None, Some(exact));
     target.type_ = "AverageValue".to_owned();
     let flags = ["--target=cpu=1".to_owned()];
-    let (_, overrides) = assume(&flags)
+    let (_, overrides) = common::assumed(&flags)
         .expect("flags")
         .apply(input.clone(), &decide(&input))
         .expect("it is");
@@ -1236,7 +1226,8 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
 fn a_request_is_that_of_the_containers_that_are_meant() {
     let told = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
-        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
         let (input, overrides) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
         let words: Vec<String> = overrides
             .iter()
@@ -1320,7 +1311,8 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
 fn a_request_that_is_far_from_the_observed_one_is_questioned() {
     let far = |typed: &str| {
         let flags = [format!("--request={typed}")];
-        let assumed = assume(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
         let (input, _) = assumed.unwrap_or_else(|e| panic!("{typed}: {e}"));
         let far = |note: &Note| {
             let Subject::RequestFar { item } = &note.subject else {
@@ -1465,7 +1457,8 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
 fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let assumed = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
         assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0
     };
     let find = |input: &Input, flags: &str| {
@@ -1738,7 +1731,7 @@ fn a_candidate_for_another_target_is_refused() {
         let mut objects = Objects::default();
         read_text(&text, "web.yaml", &mut objects).expect("a manifest");
         let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
-        let mut assumptions = assume(&flags).expect("readable flags");
+        let mut assumptions = common::assumed(&flags).expect("readable flags");
         assumptions.replace_hpa(
             Candidate::find(&objects, &named(), "web.yaml", Validate::Strict).expect("one"),
         );

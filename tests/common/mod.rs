@@ -9,13 +9,18 @@ pub(crate) mod schema;
 pub(crate) mod trajectories;
 pub(crate) mod written;
 
+use std::sync::{LazyLock, Mutex};
+
+use clap::{CommandFactory, FromArgMatches};
 use jiff::Timestamp;
+use kubectl_hpa::args::{self, Cli, Verb};
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::Value;
 
 /// Reads the input of a pass over the HPA `web` in `default` from one text.
@@ -43,6 +48,31 @@ pub(crate) fn explain_as<T>(
     let pass = Pass::run(input.clone());
     let formed = form(&Explanation::new(&pass));
     (pass.decision, formed)
+}
+
+/// Reads a command line of `predict` from the words after it, as the program does. What describes the command line is
+/// made once, because that takes longer than a pass.
+#[track_caller]
+pub(crate) fn typed<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> args::Predict {
+    static COMMAND: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    let mut line = vec!["kubectl-hpa".to_owned(), "predict".to_owned()];
+    line.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+    let read = COMMAND
+        .lock()
+        .expect("no panic")
+        .try_get_matches_from_mut(&line)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match read.unwrap_or_else(|e| panic!("{line:?}: {e}")).verb {
+        Verb::Predict(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns what these flags of `predict` assume.
+#[track_caller]
+pub(crate) fn assumed<F: AsRef<str>>(flags: &[F]) -> Result<Assumptions, Error> {
+    let words = ["web"].into_iter().chain(flags.iter().map(AsRef::as_ref));
+    Assumptions::read(&typed(words).overrides)
 }
 
 /// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.

@@ -19,10 +19,8 @@ use std::path::Path;
 use std::{fmt, fs};
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use clap::Parser;
 use history::Scrapes;
 use jiff::SignedDuration;
-use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
@@ -34,7 +32,6 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
 use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::snapshot::input::Input;
-use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, moments, passes, replay};
 
@@ -267,13 +264,7 @@ fn range(input: &Input) -> Range {
 }
 
 fn assume(input: &Input, flags: &[&str]) -> Input {
-    let line = ["kubectl-hpa", "predict", "web"]
-        .into_iter()
-        .chain(flags.iter().copied());
-    let Verb::Predict(args) = Cli::try_parse_from(line).unwrap().verb else {
-        unreachable!()
-    };
-    let assumptions = Assumptions::read(&args.overrides).unwrap();
+    let assumptions = common::assumed(flags).unwrap();
     let decision = engine::reconcile(&input.snapshot, &Memory::default());
     assumptions.apply(input.clone(), &decision).unwrap().0
 }

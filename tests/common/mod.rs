@@ -35,19 +35,9 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
 
 /// Runs one pass, and returns the object that `-o json` prints about it.
 pub(crate) fn explain(input: &Input) -> (Decision, Value) {
-    explain_as(input, |explanation| {
-        serde_json::to_value(explanation).expect("an explanation is JSON")
-    })
-}
-
-/// Runs one pass, and returns a function's result for its explanation.
-pub(crate) fn explain_as<T>(
-    input: &Input,
-    form: impl FnOnce(&Explanation<'_>) -> T,
-) -> (Decision, T) {
     let pass = Pass::run(input.clone());
-    let formed = form(&Explanation::new(&pass));
-    (pass.decision, formed)
+    let explained = serde_json::to_value(Explanation::new(&pass)).expect("an explanation is JSON");
+    (pass.decision, explained)
 }
 
 /// Reads a command line of `predict` from the words after it, as the program does. What describes the command line is

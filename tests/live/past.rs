@@ -298,7 +298,10 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
             "9",
         ];
         let predicted = run(command.args(flags).args(["-o", "json"])).answer();
-        assert!(range(&predicted).1 <= 9 && range(&predicted).0 <= range(&predicted).1);
+        let (min, max) = range(&predicted);
+        let certainty = if min == max { "certain" } else { "bounded" };
+        assert_eq!(predicted["certainty"], certainty, "{name} {at}");
+        assert!(max <= 9, "{name} {at}: {min} to {max}");
         assert_eq!(live["record"]["inRange"], true, "{name} {at}");
         live
     });

@@ -872,7 +872,6 @@ fn word(input: &Input) {
     }
 }
 
-/// Texts of all kinds: any bytes, and words that the readers know in any order.
 /// A request of a container, or a change of every request of a resource.
 #[derive(Debug, Clone)]
 struct NewRequest {
@@ -1035,6 +1034,7 @@ fn is_as_measured(
     Ok(())
 }
 
+/// Texts of all kinds: any bytes, and words that the readers know in any order.
 fn texts() -> impl Strategy<Value = String> {
     let words = [
         "{",

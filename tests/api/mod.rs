@@ -64,5 +64,5 @@ pub(crate) use self::{
     recorded::{Exchange, exchange, exchanges},
     server::Server,
     tls::Transport,
-    workload::NAME,
+    workload::{NAME, lease},
 };

@@ -9,13 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status};
-use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, refusal, set, writes};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lease};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
 use super::{Change, HPAS, POD_METRICS, Ran, directory, program, run, schema};
-
-fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
-}
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
@@ -110,21 +106,6 @@ pub(super) fn away(command: &mut std::process::Command) {
         command.env_remove(name);
     }
     command.env("HOME", "/nonexistent").env("KUBERC", "off");
-}
-
-/// Adds the lease of a controller manager, renewed at a time of the recorded hour.
-fn lease(cluster: &mut Cluster, renewed: &str) {
-    cluster.put(json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-        "spec": {
-            "holderIdentity": "one",
-            "acquireTime": "2026-11-21T06:00:00.000000Z",
-            "renewTime": format!("2026-11-21T{renewed}.000000Z"),
-            "leaseDurationSeconds": 15,
-        },
-    }));
 }
 
 /// Rows 22, 24 and 31.
@@ -315,7 +296,7 @@ fn a_controller_that_is_down_is_replaced_without_force() {
     for (renewed, code) in [("07:07:10", 6), ("07:04:00", 0)] {
         let mut cluster = cluster();
         hpa(&mut cluster, with_an_open_history);
-        lease(&mut cluster, renewed);
+        cluster.put(lease("one", renewed));
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes"]);
         assert_eq!(
@@ -396,7 +377,7 @@ fn neighbour(cluster: &mut Cluster, kind: [&str; 2], reason: Option<&str>) {
 
 /// Gives an HPA the status of a pass that found this.
 fn checked(cluster: &mut Cluster, name: [&str; 2], reason: &str) {
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", name, |hpa| {
+    cluster.edit_hpa(name, |hpa| {
         hpa["metadata"]["creationTimestamp"] = json!("2026-11-21T06:00:00Z");
         hpa["metadata"]["managedFields"] =
             json!([{"subresource": "status", "time": "2026-11-21T07:07:00Z"}]);
@@ -536,21 +517,25 @@ fn nothing_due_is_said_and_nothing_is_written() {
 /// Returns the text about the controller's next sync.
 #[test]
 fn what_comes_next_is_the_controllers_own_pass() {
-    let calm: Change = |cluster| lease(cluster, "07:07:12");
+    let calm: Change = |cluster| {
+        cluster.put(lease("one", "07:07:12"));
+    };
     let down: Change = |cluster| {
-        lease(cluster, "07:07:12");
+        cluster.put(lease("one", "07:07:12"));
         hpa(cluster, |hpa| {
             hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
             hpa["spec"]["minReplicas"] = json!(1);
         });
     };
     let fits: Change = |cluster| {
-        lease(cluster, "07:07:12");
+        cluster.put(lease("one", "07:07:12"));
         hpa(cluster, |hpa| {
             hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(30);
         });
     };
-    let no_one: Change = |cluster| lease(cluster, "07:01:00");
+    let no_one: Change = |cluster| {
+        cluster.put(lease("one", "07:01:00"));
+    };
     for (change, flags, verdict, replicas, told) in [
         (
             calm,
@@ -639,7 +624,7 @@ fn the_status_is_written_where_nobody_else_does() {
             hpa["metadata"]["labels"] = json!({"team": "a"});
         });
         if let Some(renewed) = renewed {
-            lease(&mut cluster, renewed);
+            cluster.put(lease("one", renewed));
         }
         let server = Server::start(cluster);
         let ran = apply(
@@ -694,7 +679,7 @@ fn the_status_is_written_where_nobody_else_does() {
     }
     // Someone writes the HPA in between: the scale is written, the status is not.
     let mut cluster = cluster();
-    lease(&mut cluster, "07:01:00");
+    cluster.put(lease("one", "07:01:00"));
     let status = When::on(&format!("{HPAS}/web/status"));
     let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
     cluster.fault(status, Fault::Before(change));

@@ -17,8 +17,6 @@ use super::api::{
 use super::metrics::external_metric;
 use super::{Ran, directory, program, recorded, run, schema};
 
-const HPA: &str = "HorizontalPodAutoscaler";
-
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
     run(program()
@@ -116,13 +114,9 @@ fn assert_alone(server: &Server, user: &str, item: &Value) {
     assert_eq!(*item, alone);
 }
 
-fn edit(cluster: &mut Cluster, namespace: &str, hpa: &str, change: impl FnOnce(&mut Value)) {
-    cluster.edit("autoscaling/v2", HPA, [namespace, hpa], change);
-}
-
 /// Gives an HPA these metrics.
 pub(super) fn measured(cluster: &mut Cluster, namespace: &str, hpa: &str, metric: &Value) {
-    edit(cluster, namespace, hpa, |hpa| {
+    cluster.edit_hpa([namespace, hpa], |hpa| {
         hpa["spec"]["metrics"] = json!([metric]);
     });
 }
@@ -295,7 +289,7 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
             "metadata": {"name": name, "namespace": namespace,
                 "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}}),
         );
-        edit(cluster, namespace, name, |hpa| {
+        cluster.edit_hpa([namespace, name], |hpa| {
             hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
             hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
@@ -317,7 +311,7 @@ fn all_sorts(cluster: &mut Cluster, namespace: &str) {
         ],
         "2026-11-21T07:05:00Z",
     );
-    edit(cluster, namespace, "web", |hpa| {
+    cluster.edit_hpa([namespace, "web"], |hpa| {
         hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
             "lastScaleTime": "2026-11-21T07:05:00Z", "currentMetrics": null, "conditions": [
             {"type": "AbleToScale", "status": "True", "reason": "ScaleDownStabilized",
@@ -579,12 +573,7 @@ fn an_api_that_fails_is_asked_about_once() {
     for name in ["web", "cart"] {
         let hpa = ["shop", name];
         let lacked_usage = super::rounds::lacked_usage;
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            hpa,
-            lacked_usage,
-        );
+        cluster.edit_hpa(hpa, lacked_usage);
     }
     let server = Server::start(cluster);
     explain(&server, "admin", &["-n", "shop"]).answer();
@@ -606,16 +595,11 @@ fn the_names_of_an_api_are_asked_for_once() {
         .autoscaled(["shop", "cart"], 3);
     let says = "the server could not find the metric";
     for name in ["web", "cart"] {
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["shop", name],
-            |hpa| {
-                hpa["spec"]["metrics"] = json!([external_metric()]);
-                hpa["status"]["conditions"] = json!([{"type": "ScalingActive", "status": "False",
+        cluster.edit_hpa(["shop", name], |hpa| {
+            hpa["spec"]["metrics"] = json!([external_metric()]);
+            hpa["status"]["conditions"] = json!([{"type": "ScalingActive", "status": "False",
                 "reason": "FailedGetExternalMetric", "message": says}]);
-            },
-        );
+        });
     }
     let answer = |code: u16, body: Value| Fault::Answer(Answer::json(code, body.to_string()));
     let list = json!({"kind": "APIResourceList", "apiVersion": "v1",

@@ -510,15 +510,10 @@ fn what_one_hpa_leads_to_is_no_evidence_for_another() {
         "target": {"type": "AverageValue", "averageValue": "5"}}});
     // This one needs discovery.
     measured(&mut cluster, "shop", "pods", &object);
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["shop", "old"],
-        |hpa| {
-            lacked_usage(hpa);
-            hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
-        },
-    );
+    cluster.edit_hpa(["shop", "old"], |hpa| {
+        lacked_usage(hpa);
+        hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
+    });
     cluster.put(
         json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
@@ -540,17 +535,12 @@ fn foreign_pods_are_found_whatever_else_fails() {
             json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
             "metadata": {"name": name, "namespace": "shop"}}),
         );
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["shop", name],
-            |hpa| {
-                hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+        cluster.edit_hpa(["shop", name], |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
-                hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
+            hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
                 "currentMetrics": [{"type": ""}]});
-            },
-        );
+        });
     }
     let server = Server::start(cluster);
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();

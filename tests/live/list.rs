@@ -19,14 +19,9 @@ fn shop() -> Cluster {
     cluster
         .autoscaled(["shop", "api"], 12)
         .autoscaled(["test", "web"], 4);
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["shop", "api"],
-        |hpa| {
-            hpa["metadata"]["labels"] = json!({"team": "checkout"});
-        },
-    );
+    cluster.edit_hpa(["shop", "api"], |hpa| {
+        hpa["metadata"]["labels"] = json!({"team": "checkout"});
+    });
     cluster
 }
 
@@ -198,14 +193,9 @@ fn a_target_that_others_select_or_that_is_lost_is_told_in_table_and_conditions()
     let ran = list(&server, &["-n", "shop", "-l", "!team", "-o", "json"]);
     assert!(keys(&ran.answer()).contains(&"shop/twin".to_owned()));
     server.change(|cluster| {
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["shop", "cart"],
-            |hpa| {
-                hpa["metadata"]["labels"] = json!({"team": "checkout"});
-            },
-        );
+        cluster.edit_hpa(["shop", "cart"], |hpa| {
+            hpa["metadata"]["labels"] = json!({"team": "checkout"});
+        });
     });
     let ran = list(&server, &["-n", "shop", "-l", "team"]);
     // Errors come first.
@@ -352,12 +342,7 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
         let hpa = ["shop", &*format!("rollout-{number}")];
         cluster.hpa(hpa, ["argoproj.io/v1alpha1", "Rollout", &name], &json!({}));
         let change = |hpa: &mut Value| hpa["spec"]["metrics"] = metric.clone();
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["shop", &name],
-            change,
-        );
+        cluster.edit_hpa(["shop", &name], change);
     }
     let server = Server::start(cluster);
     let answer = list(&server, &["-n", "shop", "-o", "json"]).answer();
@@ -509,7 +494,7 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
         cluster.autoscaled([namespace, "web"], 2);
         let change = |hpa: &mut Value| hpa["spec"]["metrics"] = json!([external_metric()]);
         let object = [namespace, "web"];
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", object, change);
+        cluster.edit_hpa(object, change);
         cluster.external_metric(ExternalMetric {
             name: "queue_depth".to_owned(),
             namespace: namespace.to_owned(),

@@ -23,7 +23,7 @@ pub(super) fn rollout(cluster: &mut Cluster) {
             "spec": {"replicas": 10, "selector": {"matchLabels": {"app": "nginx"}}},
             "status": {"replicas": 10},
         }))
-        .edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", super::NAME], |hpa| {
+        .edit_hpa(["default", super::NAME], |hpa| {
             hpa["spec"]["scaleTargetRef"] =
                 json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "canary"});
         });
@@ -54,7 +54,7 @@ fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
 /// Changes the recorded HPA.
 pub(super) fn edit(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     let hpa = ["default", super::NAME];
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, change);
+    cluster.edit_hpa(hpa, change);
 }
 
 const TARGET: &str = "/apis/apps/v1/namespaces/default/deployments/nginx-deployment";
@@ -178,14 +178,9 @@ fn finding(answer: &Value, code: &str) -> Value {
 #[test]
 fn what_may_be_meant_is_named_where_the_target_is_gone() {
     let mut cluster = recorded();
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", super::NAME],
-        |hpa| {
-            hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
-        },
-    );
+    cluster.edit_hpa(["default", super::NAME], |hpa| {
+        hpa["spec"]["scaleTargetRef"]["name"] = json!("nginx-deploymnt");
+    });
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
     let found = finding(&answer, "target-not-found");
     let advice = "Point scaleTargetRef at Deployment/nginx-deployment, if that is meant.";
@@ -205,15 +200,10 @@ fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
             "kind": "Experiment",
             "metadata": {"name": "web", "namespace": "default"},
         }));
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["default", super::NAME],
-            |hpa| {
-                hpa["spec"]["scaleTargetRef"] =
-                    json!({"apiVersion": group, "kind": kind, "name": "web"});
-            },
-        );
+        cluster.edit_hpa(["default", super::NAME], |hpa| {
+            hpa["spec"]["scaleTargetRef"] =
+                json!({"apiVersion": group, "kind": kind, "name": "web"});
+        });
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
         finding(&answer, "target-not-found")
     };
@@ -255,16 +245,11 @@ fn a_direction_that_is_paused_is_told_of() {
             "metadata": {"name": "web", "namespace": "default",
                 "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}},
         }));
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", super::NAME],
-        |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+    cluster.edit_hpa(["default", super::NAME], |hpa| {
+        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
             "kind": kind, "name": "web", "uid": "1", "controller": true}]);
-            hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
-        },
-    );
+        hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
+    });
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
     let found = finding(&answer, "paused-by-keda");
     let summary = "ScaledObject/web is paused by autoscaling.keda.sh/paused-scale-in, so scaling in \

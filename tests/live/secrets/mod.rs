@@ -148,7 +148,7 @@ fn guarded(users: &[&str]) -> Cluster {
     cluster
         .unscalable_kind("autoscaling.k8s.io/v1", kind, "verticalpodautoscalers")
         .put(vpa);
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
+    cluster.edit_hpa(WEB, |hpa| {
         annotate(hpa, "hpa-annotation");
     });
     cluster

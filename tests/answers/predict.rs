@@ -3,8 +3,8 @@
 //! was recorded, the answer is worked out by hand from the controller's rules. Neither rests on the
 //! code that changes snapshots.
 
-use crate::common;
-use crate::common::{build, recorded};
+use crate::common::ran::{program, run};
+use crate::common::{self, build, recorded};
 
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
 use kubectl_hpa::args::Validate;
@@ -1439,7 +1439,7 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
         (&[][..], " to add replicas "),
         (&["--max=2"], " to propose more replicas "),
     ] {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let stdout = run(program()
             .args([
                 "predict",
                 "nginx-deployment",
@@ -1447,10 +1447,8 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
                 "examples/nginx",
                 "--request=cpu=30m",
             ])
-            .args(flags)
-            .output()
-            .expect("it runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+            .args(flags))
+        .stdout;
         let row = stdout
             .lines()
             .find(|line| line.contains("target of cpu"))
@@ -1838,19 +1836,11 @@ fn expectations_decide_the_exit_code() {
     std::fs::create_dir_all(&directory).expect("a directory");
     let (xml, summary) = (directory.join("report.xml"), directory.join("summary.md"));
     let predict = |flags: &[&str]| {
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        let command = command.args(["predict", "nginx-deployment", "-f", "examples/nginx"]);
-        let output = command
+        run(program()
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx"])
             .args(flags)
-            .env("GITHUB_STEP_SUMMARY", &summary)
-            .output();
-        let output = output.expect("it runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
+            .env("GITHUB_STEP_SUMMARY", &summary))
+        .parts()
     };
     // 60 % of 20 % proposes 3 x 2 = 6, and one pass doubles the 2 at most.
     for (flags, code) in [
@@ -1918,7 +1908,7 @@ fn expectations_decide_the_exit_code() {
 #[test]
 fn a_report_on_nothing_is_refused() {
     for report in ["github", "junit=/nonexistent/report.xml"] {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let (code, stdout, stderr) = run(program()
             .args([
                 "predict",
                 "nginx-deployment",
@@ -1926,15 +1916,9 @@ fn a_report_on_nothing_is_refused() {
                 "examples/nginx",
                 "--exit-code",
             ])
-            .args(["--report", report])
-            .output()
-            .expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), output.stdout.len()),
-            (Some(2), 0),
-            "{stderr}"
-        );
+            .args(["--report", report]))
+        .parts();
+        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
         assert!(
             stderr.contains(&format!("--report {report} requires an expectation")),
             "{stderr}"
@@ -1948,7 +1932,7 @@ fn a_report_on_nothing_is_refused() {
 fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.yaml"));
     std::fs::write(&path, text).expect("a file");
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    run(program()
         .args([
             "predict",
             "nginx-deployment",
@@ -1957,15 +1941,8 @@ fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, Strin
             "--hpa",
         ])
         .arg(&path)
-        .args(flags)
-        .output()
-        .expect("it runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+        .args(flags))
+    .parts()
 }
 
 /// A manifest with these fields of `spec` besides its target.
@@ -2101,7 +2078,7 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
     ] {
         std::fs::write(&path, text + target).expect("a file");
         for (version, noted) in [("v1.34", true), ("v1.36", false)] {
-            let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            let (code, stdout, stderr) = run(program()
                 .args([
                     "explain",
                     "nginx-deployment",
@@ -2110,15 +2087,9 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
                     "-f",
                 ])
                 .arg(&path)
-                .args(["-f", "examples/nginx/pods.yaml"])
-                .output()
-                .expect("it runs");
-            let stdout = String::from_utf8_lossy(&output.stdout);
-            assert!(
-                output.status.success(),
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+                .args(["-f", "examples/nginx/pods.yaml"]))
+            .parts();
+            assert_eq!(code, Some(0), "{stderr}");
             assert_eq!(stdout.contains(note), noted, "{version}: {stdout}");
         }
     }

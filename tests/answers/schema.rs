@@ -2,6 +2,7 @@
 //! the examples and unknown histories; with objects that it does not describe; and the YAML form compared
 //! with the JSON form. It says nothing about whether an answer is right.
 
+use crate::common::ran::{Ran, program, run};
 use crate::common::schema::{self as published, Schema};
 use crate::common::{self, build, recorded, written};
 use crate::told;
@@ -446,13 +447,11 @@ fn other_validators_take_what_is_printed_by_the_file_alone() {
 fn list(form: &str) -> String {
     let invalid = "\n---\n{kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: \
                    {name: bad}}";
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let Ran { code, stdout, .. } = run(program()
         .args(["explain", "-f", "-", "-o", form])
-        .write_stdin(format!("{}{invalid}", made()[1].1))
-        .output()
-        .expect("it runs");
-    assert_eq!(output.status.code(), Some(1));
-    String::from_utf8(output.stdout).expect("text")
+        .write_stdin(format!("{}{invalid}", made()[1].1)));
+    assert_eq!(code, Some(1));
+    stdout
 }
 
 #[test]
@@ -482,15 +481,13 @@ fn the_schema_of_lists_describes_what_is_printed_and_nothing_else() {
 /// Returns what the program prints for a prediction.
 fn prediction(form: &str, flags: &[&str]) -> String {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/nginx");
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let Ran { code, stdout, .. } = run(program()
         .args(["predict", "nginx-deployment", "-o", form, "-f"])
         .arg(directory)
-        .args(flags)
-        .output()
-        .expect("it runs");
+        .args(flags));
     // An expectation may be false.
-    assert!(matches!(output.status.code(), Some(0 | 3 | 4)));
-    String::from_utf8(output.stdout).expect("text")
+    assert!(matches!(code, Some(0 | 3 | 4)));
+    stdout
 }
 
 #[test]

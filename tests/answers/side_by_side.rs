@@ -34,6 +34,7 @@ use proptest::sample::select;
 use proptest::test_runner::Config;
 use serde_json::{Value, json};
 
+use crate::common::ran::{program, run};
 use crate::common::{self, build, schema as published};
 
 /// The spec of the HPA as it is.
@@ -569,15 +570,14 @@ fn a_candidate_like_the_hpa_parts_nowhere() {
 /// What the program prints of a load that rises and falls twenty times, on its own.
 fn alone(form: &[&str]) -> String {
     let rows = (0..40).map(|row| format!("{}m,{}%\n", 6 * row, if row % 2 == 0 { 20 } else { 60 }));
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let (code, stdout, stderr) = run(program()
         .args(["predict", "nginx-deployment", "--trace=-", "-f"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nginx"))
         .args(form)
-        .write_stdin(format!("time,cpu\n{}", rows.collect::<String>()))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
+        .write_stdin(format!("time,cpu\n{}", rows.collect::<String>())))
+    .parts();
+    assert_eq!(code, Some(0), "{stderr}");
+    stdout
 }
 
 #[test]

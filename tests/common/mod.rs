@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub(crate) mod build;
+pub(crate) mod ran;
 pub(crate) mod recorded;
 pub(crate) mod scenario;
 pub(crate) mod schema;
@@ -22,6 +23,8 @@ use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::Value;
+
+use ran::{Ran, program, run};
 
 /// Reads the input of a pass over the HPA `web` in `default` from one text.
 pub(crate) fn read(text: &str) -> Result<Input, Error> {
@@ -67,30 +70,23 @@ pub(crate) fn assumed<F: AsRef<str>>(flags: &[F]) -> Result<Assumptions, Error> 
 
 /// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.
 #[allow(dead_code, reason = "not every suite predicts")]
-#[allow(
-    clippy::unwrap_used,
-    reason = "what cannot fail here is not worth a message"
-)]
 pub(crate) fn predict(
     name: &str,
     example: &str,
     flags: &[&str],
     stdin: &str,
 ) -> (String, String, Option<i32>) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let Ran {
+        code,
+        stdout,
+        stderr,
+    } = run(program()
         .args(["predict", name, "-f"])
         .arg(format!("{}/examples/{example}", env!("CARGO_MANIFEST_DIR")))
         .args(flags)
         .env("LC_ALL", "C.UTF-8")
-        .write_stdin(stdin)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        text(output.stdout),
-        text(output.stderr),
-        output.status.code(),
-    )
+        .write_stdin(stdin));
+    (stdout, stderr, code)
 }
 
 /// Returns how many random cases a property is tried on: so few that all of them take seconds, or `PROPTEST_CASES`.

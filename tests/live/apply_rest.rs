@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lease};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
-use super::{Change, HPAS, POD_METRICS, Ran, directory, program, run, schema};
+use super::{Change, HPAS, POD_METRICS, PROGRAM, Ran, detached, directory, program, run, schema};
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
@@ -98,14 +98,6 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
             ("/event", "written", &json!(1)),
         ],
     );
-}
-
-/// Detaches a command from the environment of the test, as [`program`](super::program) does.
-pub(super) fn away(command: &mut std::process::Command) {
-    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
-        command.env_remove(name);
-    }
-    command.env("HOME", "/nonexistent").env("KUBERC", "off");
 }
 
 /// Rows 22, 24 and 31.
@@ -976,14 +968,13 @@ fn a_signal_before_the_write_or_during_it() {
         }
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        let mut command = detached(PROGRAM);
         command
             .args(["apply", "web", "-n", "default", "--yes"])
             .env("KUBECONFIG", config.path());
         if name == "before the status" {
             command.args(["--write-status", "--force-write-status", "--event"]);
         }
-        away(&mut command);
         let child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -1003,7 +994,7 @@ fn a_signal_before_the_write_or_during_it() {
             .args([signal, &id])
             .status();
         assert!(killed.expect("kill").success());
-        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "{name}: it went on"
@@ -1048,11 +1039,10 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
             });
         }
     });
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    let mut command = detached(PROGRAM);
     command
         .args(["apply", "web", "-n", "default", "--yes"])
         .env("KUBECONFIG", config.path());
-    away(&mut command);
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -1070,7 +1060,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(killed.expect("kill").success());
-    let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
     std::thread::sleep(Duration::from_secs(2));
@@ -1310,10 +1300,9 @@ fn what_was_written_is_told_where_standard_output_is_full() {
     ] {
         let server = Server::start(cluster());
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        let mut command = detached(PROGRAM);
         command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag]);
         command.env("KUBECONFIG", config.path());
-        away(&mut command);
         let full = std::fs::File::options()
             .write(true)
             .open("/dev/full")
@@ -1411,17 +1400,15 @@ fn on_a_terminal_it_asks() {
         cluster.fault(When::on(&format!("{HPAS}/web")).nth(1), slow);
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let program = env!("CARGO_BIN_EXE_kubectl-hpa");
         let line = format!(
-            "{program} apply web --force-uncertain --kubeconfig {}",
+            "{PROGRAM} apply web --force-uncertain --kubeconfig {}",
             config.path().display()
         );
-        let mut command = std::process::Command::new("script");
+        let mut command = detached("script");
         command
             .args(["-qec", &line, "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        away(&mut command);
         // Messages are wrapped for a terminal.
         command.env("COLUMNS", "200");
         let mut child = command.spawn().expect("script of util-linux");

@@ -696,11 +696,10 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
         .write(true)
         .open("/dev/full")
         .expect("a full disk");
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"));
+    let mut command = super::detached(super::PROGRAM);
     command
         .args(["explain", NAME])
-        .env("KUBECONFIG", config.path())
-        .env_remove("HTTPS_PROXY");
+        .env("KUBECONFIG", config.path());
     let output = command.stdout(full).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");

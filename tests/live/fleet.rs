@@ -684,10 +684,9 @@ fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
 }
 
 pub(super) fn start(args: &[&str], config: &Kubeconfig) -> Child {
-    Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
+    super::detached(super::PROGRAM)
         .args(args)
         .env("KUBECONFIG", config.path())
-        .env_remove("HTTPS_PROXY")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -719,7 +718,7 @@ fn what_there_is_when_a_signal_comes_is_told() {
             .args([signal, &child.id().to_string()])
             .status();
         assert!(kill.expect("kill runs").success());
-        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
         assert_eq!(ran.code, Some(code), "{}", ran.stderr);
         assert!(
             ran.stderr

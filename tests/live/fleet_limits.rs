@@ -125,7 +125,7 @@ fn a_signal_before_there_is_a_list_is_told() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.expect("kill runs").success());
-    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, &*ran.stdout), (Some(130), ""));
     assert!(
         ran.stderr
@@ -159,7 +159,7 @@ fn a_signal_leaves_what_a_namespace_has_so_far() {
         .status();
     assert!(kill.expect("kill runs").success());
     stdout.read_to_string(&mut text).expect("text");
-    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, text.lines().count()), (Some(130), 2));
     let told = "interrupted: 2 of 3 HPAs were explained\n";
     assert!(ran.stderr.ends_with(told), "{}", ran.stderr);

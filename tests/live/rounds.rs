@@ -477,10 +477,9 @@ fn many_pods_and_a_reader_that_has_seen_enough() {
     cluster.pod_metrics(["default", "web"], &labels, 5_000, ["10m", "1Mi"]);
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
+    let mut child = super::detached(super::PROGRAM)
         .args(["explain", super::NAME, "-o", "json"])
         .env("KUBECONFIG", config.path())
-        .env_remove("HTTPS_PROXY")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

@@ -18,7 +18,6 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::{fmt, fs};
 
-use assert_cmd::cargo::cargo_bin_cmd;
 use history::Scrapes;
 use jiff::SignedDuration;
 use kubectl_hpa::engine;
@@ -36,8 +35,8 @@ use kubectl_hpa::snapshot::input::Input;
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, moments, passes, replay};
 
-use crate::common;
-use crate::common::trajectories;
+use crate::common::ran::{Ran, program, run};
+use crate::common::{self, trajectories};
 
 /// How many moments could be compared, at how many the answer was one count, and at how many the
 /// most likely count was the actual one.
@@ -393,7 +392,7 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
             fs::write(&state, save::to_json(&[&input], &[]).unwrap()).unwrap();
             fs::write(&candidate, manifest.to_string()).unwrap();
             let code = |assumed: &[&OsStr]| {
-                let mut command = cargo_bin_cmd!("kubectl-hpa");
+                let mut command = program();
                 let expected = ["--expect", "desired <= 20 and not limited"];
                 command
                     .args(["predict", "web", "-n", name, "--cpu", "90%"])
@@ -401,11 +400,10 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
                 command
                     .args(["-f".as_ref(), state.as_os_str()])
                     .args(assumed);
-                let output = command.output().unwrap();
-                let stdout = String::from_utf8_lossy(&output.stdout);
+                let Ran { code, stdout, .. } = run(&mut command);
                 let names_flag = stdout.contains("; use --history none, or --observe ");
-                assert!(output.status.code() != Some(4) || names_flag, "{stdout}");
-                output.status.code()
+                assert!(code != Some(4) || names_flag, "{stdout}");
+                code
             };
             let hpa = ["--hpa".as_ref(), candidate.as_os_str()];
             let recipe = code(&[&hpa[..], &["--history".as_ref(), "none".as_ref()]].concat());

@@ -6,10 +6,8 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use clap::Parser;
 use jiff::Timestamp;
 use kubectl_hpa::apiserver::default::AdmissionRules;
-use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
 use kubectl_hpa::findings::{self, Code, Finding, FindingView, Severity};
 use kubectl_hpa::pass::Pass;
@@ -22,7 +20,7 @@ use serde_json::{Value, json};
 use crate::api::json::merge;
 use crate::commands::{self, Change, Kubectl, Program, Written, words};
 use crate::common::{self, build};
-use crate::findings::{ToldPass, one_in, passes};
+use crate::told::{ToldPass, moments, passes, passes_and};
 
 /// What a command does.
 enum Effect {
@@ -300,14 +298,8 @@ fn injected(annotation: &str) -> (&'static str, &'static str) {
 
 /// Returns the state that `predict` assumes.
 fn predicted(pass: &Pass, words: &[&str], command: &str) -> Effect {
-    let typed = ["kubectl-hpa", "predict"]
-        .into_iter()
-        .chain(words.iter().copied());
-    let cli = Cli::try_parse_from(typed).unwrap_or_else(|e| panic!("{command}: {e}"));
-    let Verb::Predict(args) = cli.verb else {
-        panic!("{command}")
-    };
-    let assumed = Assumptions::read(&args.overrides).unwrap_or_else(|e| panic!("{command}: {e}"));
+    let assumed = Assumptions::read(&common::typed(words).overrides);
+    let assumed = assumed.unwrap_or_else(|e| panic!("{command}: {e}"));
     let (input, overrides) = assumed
         .apply(pass.input.clone(), &pass.decision)
         .unwrap_or_else(|e| panic!("{command}: {e}"));
@@ -529,11 +521,7 @@ fn states() -> Vec<ToldPass> {
         all.push((about.to_owned(), Pass::run(input)));
     }
     let (_, plain) = state("", json!({}), hpa(json!({})), "50m");
-    let typed = ["kubectl-hpa", "predict", "web", "--max", "3"];
-    let Verb::Predict(args) = Cli::parse_from(typed).verb else {
-        panic!("predict")
-    };
-    let assumed = Assumptions::read(&args.overrides).expect("flags");
+    let assumed = common::assumed(&["--max", "3"]).expect("flags");
     let (input, _) = assumed
         .apply(plain.input.clone(), &plain.decision)
         .expect("a state");
@@ -670,14 +658,14 @@ impl Executor {
     }
 }
 
-fn check_advice(passes: &[ToldPass], is_thorough: bool) {
-    let more = states();
+fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: bool) {
+    let (passes, more) = (passes.collect::<Vec<_>>(), states());
     // A count that overflows 32 bits is none to compare.
     let is_count = |told: &&ToldPass| {
         let after = told.pass.decision.replicas_after();
         after.is_none_or(|replicas| replicas >= 0)
     };
-    let all = passes.iter().chain(&more).filter(is_count);
+    let all = passes.into_iter().chain(&more).filter(is_count);
     let all: Vec<Advised<'_>> = all.map(Advised::new).collect();
     let mut executor = Executor::new(&all, is_thorough);
     let mut played: BTreeMap<Remedy, usize> = BTreeMap::new();
@@ -688,6 +676,7 @@ fn check_advice(passes: &[ToldPass], is_thorough: bool) {
             pass,
             found,
             explanation,
+            ..
         } = advised.told;
         for view in &explanation.findings {
             let (code, remedy) = (view.code.as_str(), view.remedy());
@@ -750,7 +739,7 @@ fn advice_keeps_what_it_promises() {
 #[test]
 #[ignore = "executes every command, which takes minutes: cargo test --test answers advice -- --ignored"]
 fn all_advice_keeps_what_it_promises() {
-    check_advice(&one_in(1), true);
+    check_advice(passes_and(&moments(1)), true);
 }
 
 /// What follows from another finding stands behind it, and asks for nothing of its own.

@@ -3,8 +3,8 @@
 //! And the next pass is predicted for each change. Nothing is written here.
 
 use crate::common;
-use crate::common::recorded;
 use crate::common::written;
+use crate::told;
 
 use kubectl_hpa::apply::Change;
 use kubectl_hpa::apply::gate::{Concern, GateCode, GateInput, Going, Leader};
@@ -36,10 +36,9 @@ fn condition<'v>(expected: &'v Value, kind: &str) -> Option<(&'v str, &'v str)> 
 #[test]
 fn what_the_controller_did_not_decide_is_never_written() {
     let (mut never, mut due) = (0, 0);
-    for (case, input) in recorded::inputs() {
-        let (name, expected) = (&case.name, &case.expected);
-        let pass = Pass::run(input.clone());
-        let (change, concerns) = judged(&pass);
+    for (case, told) in told::recorded() {
+        let (name, expected, pass) = (&case.name, &case.expected, told.pass);
+        let (change, concerns) = judged(pass);
         assert_eq!(
             change.map(|it| it.to),
             expected["scaleTo"].as_i64().map(|to| to as i32),
@@ -77,14 +76,13 @@ fn what_the_controller_did_not_decide_is_never_written() {
 #[test]
 fn what_comes_next_is_foreseen_for_each_change() {
     let mut verdicts = std::collections::BTreeMap::new();
-    for (case, input) in recorded::inputs() {
-        let name = &case.name;
-        let pass = Pass::run(input.clone());
-        let (Some(change), _) = judged(&pass) else {
+    for (case, told) in told::recorded() {
+        let (name, pass) = (&case.name, told.pass);
+        let (Some(change), _) = judged(pass) else {
             continue;
         };
         for leader in [Leader::Unknown, Leader::Lapsed(pass.input.snapshot.now)] {
-            let next = next(&pass, &pass.remembered, change, leader);
+            let next = next(pass, &pass.remembered, change, leader);
             let next = match next {
                 Ok(next) => next,
                 Err(e) => {
@@ -133,9 +131,9 @@ fn what_comes_next_is_foreseen_for_each_change() {
 #[test]
 fn ignoring_stabilization_ignores_nothing_else() {
     let mut other = 0;
-    for (case, input) in recorded::inputs() {
-        let pass = Pass::run(input.clone());
-        let (held, _) = judged(&pass);
+    for (case, told) in told::recorded() {
+        let pass = told.pass;
+        let (held, _) = judged(pass);
         let own = &pass.remembered;
         let ignoring = own.clone().without_recommendations();
         assert_eq!(ignoring.likely.scale_up_events, own.likely.scale_up_events);

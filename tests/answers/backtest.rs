@@ -6,17 +6,14 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
-use crate::common;
-use crate::common::build;
-use crate::common::schema as published;
-use crate::common::trajectories;
+use crate::common::ran::{PROGRAM, program, run};
+use crate::common::{self, build, schema as published, trajectories};
 
 use std::fmt::Write;
 use std::sync::Arc;
 
-use clap::Parser;
+use assert_cmd::Command;
 use jiff::{SignedDuration, Timestamp};
-use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Search};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
@@ -229,17 +226,9 @@ fn plan(input: &Input, loads: &[Option<u16>]) -> Plan {
     Plan::new(options, input.clone(), true)
 }
 
-fn typed(flags: &[&str]) -> kubectl_hpa::args::Predict {
-    let words = ["kubectl-hpa", "predict", "web"].iter().chain(flags);
-    match Cli::try_parse_from(words).unwrap().verb {
-        Verb::Predict(args) => *args,
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The backtest of one candidate, which differs from the HPA by these flags.
 fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Backtest, Error> {
-    let assumptions = Assumptions::read(&typed(flags).overrides)?;
+    let assumptions = common::assumed(flags)?;
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
@@ -330,7 +319,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
         plan.timeline.span = Some(SignedDuration::from_mins(10));
         let trace = (!text.is_empty()).then(|| Trace::read(text.as_bytes(), "the load").unwrap());
         plan.timeline.trace = trace.map(Arc::new);
-        let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+        let assumptions = common::assumed(flags).unwrap();
         let candidate = NamedSpec {
             name: "c".to_owned(),
             assumptions: assumptions.clone(),
@@ -365,7 +354,7 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
 
 /// The backtest of a candidate whose pods are rolled out at a time.
 fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
-    let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+    let assumptions = common::assumed(flags).unwrap();
     let candidate = NamedSpec {
         name: "candidate".to_owned(),
         assumptions: assumptions.clone(),
@@ -594,7 +583,7 @@ fn no_row_of_the_front_is_beaten() {
         let input = observed(&spec, replicas);
         let plan = plan(&input, &loads);
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
-        let search = Search::new(&vary, &typed(&[]).overrides, None, None).unwrap();
+        let search = Search::new(&vary, &common::typed(["web"]).overrides, None, None).unwrap();
         let tried = (0..search.count()).map(|place| search.play(&plan, place, None).unwrap());
         let as_it_is = plan
             .prepare(&Assumptions::default())
@@ -756,21 +745,13 @@ fn the_workflow_tests_a_manifest_against_last_week() {
     }
     std::fs::write(directory.path().join("ci/week.csv"), build::busy_day()).unwrap();
     let summary = directory.path().join("summary.md");
-    let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa");
     let run = |script: &str| {
-        let output = std::process::Command::new("sh")
+        run(Command::new("sh")
             .arg("-euc")
-            .arg(script.replace("kubectl-hpa", &program.display().to_string()))
+            .arg(script.replace("kubectl-hpa", PROGRAM))
             .current_dir(&directory)
-            .env("GITHUB_STEP_SUMMARY", &summary)
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code(),
-            text(output.stdout),
-            text(output.stderr),
-        )
+            .env("GITHUB_STEP_SUMMARY", &summary))
+        .parts()
     };
     let (code, stdout, stderr) = run(&script);
     assert_eq!((code, &*stderr), (Some(0), ""), "{stdout}");
@@ -869,12 +850,7 @@ TIME SHORT OVER REPLICA-HOURS
         .collect();
     let (text, ..) = predict(&flags, "");
     let json: Value = serde_json::from_str(&text).unwrap();
-    let validator = published::validator(&published::prediction());
-    assert!(
-        validator.validate(&json).is_ok(),
-        "{:?}",
-        validator.validate(&json)
-    );
+    assert_eq!(published::PREDICTION.fault(&json), None);
     let search = &json["backtest"]["search"];
     let settings = search["settings"].as_array().unwrap();
     let meet = |max: &str, min: &str| {
@@ -922,24 +898,12 @@ fn a_candidate_may_have_other_metrics() {
     std::fs::write(path("hpa-both.json"), build::hpa(&both).to_string()).unwrap();
     std::fs::write(path("hpa-cpu.json"), build::hpa(&only_cpu).to_string()).unwrap();
     let run = |state: &str, candidate: &str, trace: &str| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args([
-                "predict",
-                "web",
-                "-f",
-                &path(state),
-                "--hpa",
-                &path(candidate),
-            ])
+        let (state, candidate) = (path(state), path(candidate));
+        run(program()
+            .args(["predict", "web", "-f", &state, "--hpa", &candidate])
             .args(["--trace", "-", "-o", "json"])
-            .write_stdin(trace)
-            .output()
-            .unwrap();
-        (
-            output.status.code(),
-            output.stdout,
-            String::from_utf8(output.stderr).unwrap(),
-        )
+            .write_stdin(trace))
+        .parts()
     };
     let trace = "time,cpu,queue_depth\n0s,40m,20\n5m,40m,80\n10m,40m,80\n";
     for (state, candidate, highest) in [
@@ -948,7 +912,7 @@ fn a_candidate_may_have_other_metrics() {
     ] {
         let (code, stdout, stderr) = run(state, candidate, trace);
         assert_eq!((code, &*stderr), (Some(0), ""), "{state}");
-        let json: Value = serde_json::from_slice(&stdout).unwrap();
+        let json: Value = serde_json::from_str(&stdout).unwrap();
         let runs = [
             &json["backtest"]["replay"],
             &json["backtest"]["candidates"][0],
@@ -972,18 +936,11 @@ fn a_candidate_may_have_other_metrics() {
 fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
     let shop = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shop");
     let run = |flags: &[&str], stdin: &str| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        run(program()
             .args(["predict", "web", "-f", shop])
             .args(flags)
-            .write_stdin(stdin)
-            .output()
-            .unwrap();
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code(),
-            text(output.stdout),
-            text(output.stderr),
-        )
+            .write_stdin(stdin))
+        .parts()
     };
     let search = ["--for=10m", "--vary=max=10,12", "--expect=run.short < 1h"];
     let (code, text, _) = run(&search, "");
@@ -1002,14 +959,11 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
 #[test]
 fn each_candidate_has_its_own_findings() {
     let rendered = "tests/charts/rendered";
-    let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-    let output = command
+    let json = run(program()
         .args("predict web -n shop -f tests/charts/state.yaml --for 5m -o json".split(' '))
         .args(["--hpa", &format!("{rendered}/replicas.yaml")])
-        .args(["--hpa", &format!("{rendered}/rivals.yaml")])
-        .output()
-        .expect("it runs");
-    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        .args(["--hpa", &format!("{rendered}/rivals.yaml")]))
+    .json();
     let [replicas, rivals] = [0, 1].map(|place| &json["backtest"]["candidates"][place]["findings"]);
     assert_eq!(*replicas, json["findings"]);
     let has = |findings: &Value, code: &str| {
@@ -1088,11 +1042,8 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             "has a request of 0, so nothing is scaled",
         ),
     ] {
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        let output = command.args(flags.split(' ')).output().expect("it runs");
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        assert!(text.contains(said), "{flags}: {text}");
-        assert_eq!(output.status.code(), Some(code), "{flags}");
+        let ran = run(program().args(flags.split(' ')));
+        assert!(ran.shown().contains(said), "{flags}: {}", ran.shown());
+        assert_eq!(ran.code, Some(code), "{flags}");
     }
 }

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assert_cmd::Command;
-use assert_cmd::cargo::cargo_bin;
 use kubectl_hpa::apimachinery::selector::{Labels, Selector};
 use kubectl_hpa::apiserver::default::AdmissionRules;
 use kubectl_hpa::snapshot::input::Input;
@@ -17,6 +16,7 @@ use serde_json::{Value, json};
 use crate::api::json::{merge, patched};
 use crate::api::writes::updated;
 use crate::api::{Auth, Cluster, CustomMetric, Kubeconfig, Server};
+use crate::common::ran::{PROGRAM, Ran, run};
 
 /// The longest that a command may take.
 const LONGEST: Duration = Duration::from_secs(20);
@@ -387,44 +387,26 @@ fn deleted<'o>(objects: impl Iterator<Item = &'o Value>) -> Written {
     Written::Changes(objects.map(|object| (object.clone(), None)).collect())
 }
 
-/// What is printed by a command that ends, and how it ended.
-pub(super) struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+/// Runs a command in a shell, as if it were pasted.
+fn pasted(command: &str, prepare: impl FnOnce(&mut Command)) -> Ran {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).env_clear().timeout(LONGEST);
+    shell.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    prepare(&mut shell);
+    let mut ran = run(&mut shell);
+    // The test server has no watches, which kubectl opens even if it does not wait.
+    let remarks = ran.stderr.lines();
+    let remarks: Vec<&str> = remarks
+        .filter(|it| !it.contains("Failed to watch"))
+        .collect();
+    ran.stderr = remarks.join("\n");
+    ran
 }
 
-impl Ran {
-    /// Runs a command in a shell, as if it were pasted.
-    fn of(command: &str, prepare: impl FnOnce(&mut Command)) -> Self {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]).env_clear().timeout(LONGEST);
-        shell.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        prepare(&mut shell);
-        let output = shell.output().expect("it runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        // The test server has no watches, which kubectl opens even if it does not wait.
-        let stderr = text(&output.stderr);
-        let remarks = stderr
-            .lines()
-            .filter(|line| !line.contains("Failed to watch"));
-        Self {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: remarks.collect::<Vec<_>>().join("\n"),
-        }
-    }
-
-    /// Returns what is wrong if it has not done what it is for, or not without a remark.
-    fn fault(&self) -> Option<String> {
-        let Self {
-            code,
-            stdout,
-            stderr,
-        } = self;
-        let is_well = *code == Some(0) && stderr.is_empty();
-        (!is_well).then(|| format!("exit code {code:?}: {stdout}{stderr}"))
-    }
+/// Returns what is wrong with a command if it has not done what it is for, or not without a remark.
+fn fault_of(ran: &Ran) -> Option<String> {
+    let is_well = ran.code == Some(0) && ran.stderr.is_empty();
+    (!is_well).then(|| format!("exit code {:?}: {}", ran.code, ran.shown()))
 }
 
 /// This program with a state in a file.
@@ -449,12 +431,12 @@ impl Program {
     pub(super) fn fault(&self, command: &str, state: &str) -> Option<String> {
         fs::write(self.file(), state).expect("a file");
         let plugin = "kubectl() { shift; \"$PLUGIN\" \"$@\"; }";
-        let ran = Ran::of(&format!("{plugin}; {command}"), |shell| {
-            shell.env("PLUGIN", cargo_bin("kubectl-hpa"));
+        let ran = pasted(&format!("{plugin}; {command}"), |shell| {
+            shell.env("PLUGIN", PROGRAM);
         });
         // Without an answer, the report and the code say so.
         let has_no_answer = ran.code == Some(1) && !ran.stdout.is_empty() && ran.stderr.is_empty();
-        ran.fault().filter(|_| !has_no_answer)
+        fault_of(&ran).filter(|_| !has_no_answer)
     }
 }
 
@@ -521,7 +503,7 @@ impl Kubectl {
         };
         let before = held(&cluster);
         self.server.change(|own| *own = cluster);
-        let ran = Ran::of(command, |shell| {
+        let ran = pasted(command, |shell| {
             let home = self.config.directory();
             // It closes the editor at once.
             shell
@@ -532,7 +514,7 @@ impl Kubectl {
         let is_edited = command.contains("kubectl edit") || command.contains("edit-last-applied");
         let mut after = Vec::new();
         self.server.change(|own| after = held(own));
-        if let Some(fault) = ran.fault().filter(|_| !is_edited) {
+        if let Some(fault) = fault_of(&ran).filter(|_| !is_edited) {
             return Err(fault);
         }
         // A scale without a selector shows that it has none.

@@ -1,6 +1,6 @@
 //! What this pass would write compared with what the controller last wrote: which items differ, and the
-//! reasons given, situation by situation. `tests/trajectories.rs` checks that they are true of a real
-//! controller.
+//! reasons given, situation by situation. `tests/answers/trajectories` checks that they are true of a
+//! real controller.
 
 use crate::common;
 use crate::common::written;

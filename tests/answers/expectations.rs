@@ -2,7 +2,8 @@
 //! them as they are read: Markdown, JUnit and GitHub's annotations, for everyday inputs and hostile
 //! ones.
 
-use crate::common::{self, build, recorded};
+use crate::common::{self, build};
+use crate::told;
 
 use comrak::Arena;
 use comrak::nodes::NodeValue;
@@ -83,86 +84,86 @@ fn expect(expressions: &[&str], fail_on: &[ExpectShorthand]) -> ExpectArgs {
 #[test]
 fn facts_are_those_of_the_controller() {
     let (mut limited, mut stabilized, mut failed, mut values) = (0, 0, 0, 0);
-    for (case, input) in recorded::inputs() {
-        with_facts(input, |facts, explanation| {
-            let get = |text: &str| {
-                let expression = Expression::parse(text).expect("an expression");
-                facts.get(&expression.fields[0].1)
-            };
-            let (name, expected) = (&case.name, &case.expected);
-            let current = input
-                .snapshot
-                .scale
-                .as_ref()
-                .ok()
-                .map(|scale| scale.spec_replicas);
-            if let Fact::Count { min, max } = get("desired > 0") {
-                let to = expected["scaleTo"].as_i64().or(current.map(i64::from));
-                assert_eq!((Some(min), Some(max)), (to, to), "{name}");
-            } else {
-                assert_eq!(expected["scaleTo"], Value::Null, "{name}");
-                failed += 1;
-            }
-            let warnings = expected["events"].as_array().map_or(0, |events| {
-                events
-                    .iter()
-                    .filter(|event| event["type"] == "Warning")
-                    .count()
-            });
-            assert_eq!(
-                get("warnings > 0").to_string(),
-                warnings.to_string(),
-                "{name}"
-            );
-            let condition = |type_: &str| {
-                let list = expected["status"]["conditions"].as_array();
-                list.and_then(|list| list.iter().find(|c| c["type"] == type_))
-                    .cloned()
-            };
-            match get("limited") {
-                Fact::Flag(flag) if explanation.proposal.is_some() => {
-                    let condition = condition("ScalingLimited").expect("the condition");
-                    assert_eq!(condition["status"] == "True", flag, "{name}");
-                    limited += usize::from(flag);
-                }
-                // Without a proposal, the controller leaves the condition unchanged.
-                Fact::Flag(flag) => assert!(!flag, "{name}"),
-                other => assert!(explanation.proposal.is_none(), "{name}: {other}"),
-            }
-            // A rescale replaces this reason with its own.
-            if explanation.proposal.is_some() && expected["scaleTo"].is_null() {
-                let condition = condition("AbleToScale").expect("the condition");
-                let reason = condition["reason"].as_str().expect("a reason");
-                if reason != "FailedUpdateScale" {
-                    let is = reason.ends_with("Stabilized");
-                    assert_eq!(get("stabilized"), Fact::Flag(is), "{name}");
-                    stabilized += usize::from(is);
-                }
-            }
-            let statuses = expected["status"]["currentMetrics"].as_array();
-            for (metric, status) in input
-                .snapshot
-                .hpa
-                .spec
-                .metrics
+    for (case, told) in told::recorded() {
+        let (facts, explanation) = (PassFacts::of(told.pass), &told.explanation);
+        let input = &told.pass.input;
+        let get = |text: &str| {
+            let expression = Expression::parse(text).expect("an expression");
+            facts.get(&expression.fields[0].1)
+        };
+        let (name, expected) = (&case.name, &case.expected);
+        let current = input
+            .snapshot
+            .scale
+            .as_ref()
+            .ok()
+            .map(|scale| scale.spec_replicas);
+        if let Fact::Count { min, max } = get("desired > 0") {
+            let to = expected["scaleTo"].as_i64().or(current.map(i64::from));
+            assert_eq!((Some(min), Some(max)), (to, to), "{name}");
+        } else {
+            assert_eq!(expected["scaleTo"], Value::Null, "{name}");
+            failed += 1;
+        }
+        let warnings = expected["events"].as_array().map_or(0, |events| {
+            events
                 .iter()
-                .zip(statuses.into_iter().flatten())
-            {
-                let same = input.snapshot.hpa.spec.metrics.iter();
-                if metric.type_ != "Resource"
-                    || status["type"] == ""
-                    || same.filter(|other| other.name() == metric.name()).count() > 1
-                {
-                    continue;
-                }
-                let shown = &status["resource"]["current"]["averageUtilization"];
-                let got = get(&format!("metric.{}.utilization > 0", metric.name()));
-                if explanation.proposal.is_some() && !shown.is_null() {
-                    assert_eq!(got.to_string(), shown.to_string(), "{name}");
-                    values += 1;
-                }
-            }
+                .filter(|event| event["type"] == "Warning")
+                .count()
         });
+        assert_eq!(
+            get("warnings > 0").to_string(),
+            warnings.to_string(),
+            "{name}"
+        );
+        let condition = |type_: &str| {
+            let list = expected["status"]["conditions"].as_array();
+            list.and_then(|list| list.iter().find(|c| c["type"] == type_))
+                .cloned()
+        };
+        match get("limited") {
+            Fact::Flag(flag) if explanation.proposal.is_some() => {
+                let condition = condition("ScalingLimited").expect("the condition");
+                assert_eq!(condition["status"] == "True", flag, "{name}");
+                limited += usize::from(flag);
+            }
+            // Without a proposal, the controller leaves the condition unchanged.
+            Fact::Flag(flag) => assert!(!flag, "{name}"),
+            other => assert!(explanation.proposal.is_none(), "{name}: {other}"),
+        }
+        // A rescale replaces this reason with its own.
+        if explanation.proposal.is_some() && expected["scaleTo"].is_null() {
+            let condition = condition("AbleToScale").expect("the condition");
+            let reason = condition["reason"].as_str().expect("a reason");
+            if reason != "FailedUpdateScale" {
+                let is = reason.ends_with("Stabilized");
+                assert_eq!(get("stabilized"), Fact::Flag(is), "{name}");
+                stabilized += usize::from(is);
+            }
+        }
+        let statuses = expected["status"]["currentMetrics"].as_array();
+        for (metric, status) in input
+            .snapshot
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .zip(statuses.into_iter().flatten())
+        {
+            let same = input.snapshot.hpa.spec.metrics.iter();
+            if metric.type_ != "Resource"
+                || status["type"] == ""
+                || same.filter(|other| other.name() == metric.name()).count() > 1
+            {
+                continue;
+            }
+            let shown = &status["resource"]["current"]["averageUtilization"];
+            let got = get(&format!("metric.{}.utilization > 0", metric.name()));
+            if explanation.proposal.is_some() && !shown.is_null() {
+                assert_eq!(got.to_string(), shown.to_string(), "{name}");
+                values += 1;
+            }
+        }
     }
     let seen = [limited, stabilized, failed, values];
     assert!(

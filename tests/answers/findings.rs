@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::Path;
 use std::{env, fs};
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow};
+use kubectl_hpa::error::Error;
 use kubectl_hpa::findings::outside::controller_silent::ControllerSilent;
 use kubectl_hpa::findings::path::above_max::AboveMax;
 use kubectl_hpa::findings::path::at_max::AtMax;
@@ -30,95 +30,44 @@ use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
 use kubectl_hpa::whatif::thresholds::Borders;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::common::{self, build, recorded, trajectories};
-
-/// A state, and the findings expected in it.
-#[derive(Clone, Deserialize)]
-struct Case {
-    /// What users asked.
-    thread: String,
-    /// The name of the HPA.
-    hpa: String,
-    /// A List for `-f`.
-    state: Value,
-    /// The codes that must appear, one of them first; if empty, nothing above `info` may appear.
-    findings: Vec<String>,
-}
-
-/// All cases, by file; read once for all tests.
-fn cases() -> &'static BTreeMap<PathBuf, Case> {
-    static CASES: LazyLock<BTreeMap<PathBuf, Case>> = LazyLock::new(|| {
-        let files = fs::read_dir(root().join("tests/cases")).expect("cases");
-        let files = files.map(|file| file.expect("a file").path());
-        let read = |path: PathBuf| {
-            let text = fs::read_to_string(&path).expect("a case");
-            let case =
-                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-            (path, case)
-        };
-        files.map(read).collect()
-    });
-    &CASES
-}
+use crate::common::{self, build};
+use crate::told::{self, Case, ToldPass, cases, passes};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-impl Case {
-    /// Returns the pass, or the error instead of it.
-    fn pass(&self) -> Result<Pass, String> {
-        let options = Options {
-            name: self.hpa.clone(),
-            ..Options::default()
-        };
-        let input = saved::read(&self.state.to_string(), &options, Timestamp::UNIX_EPOCH);
-        let with_hint =
-            |e: kubectl_hpa::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
-        input.map(Pass::run).map_err(with_hint)
-    }
-
-    /// Returns what is wrong with the findings.
-    fn fault(&self) -> Option<String> {
-        let found: Vec<String> = match self.pass() {
-            // An HPA that does not exist gives an error, which names the code.
-            Err(message) => self
-                .findings
-                .iter()
-                .filter(|code| message.contains(&**code))
-                .cloned()
-                .collect(),
-            Ok(pass) => {
-                let counts = |finding: &&FindingView| {
-                    !self.findings.is_empty() || finding.severity != Severity::Info
-                };
-                let findings = Explanation::new(&pass).findings;
-                let codes = findings
-                    .iter()
-                    .filter(counts)
-                    .map(|it| it.code.as_str().to_owned());
-                codes.collect()
-            }
-        };
-        let has_all = self.findings.iter().all(|code| found.contains(code));
-        let first = found
-            .first()
-            .is_none_or(|first| self.findings.contains(first));
-        (!has_all || !first).then(|| format!("found {found:?}, expected {:?}", self.findings))
-    }
+/// Returns what is wrong with the findings of a case.
+fn fault(case: &Case) -> Option<String> {
+    let found: Vec<String> = match case.told() {
+        // An HPA that does not exist gives an error, which names the code.
+        Err(Error { message, hint, .. }) => {
+            let text = format!("{message} {}", hint.as_deref().unwrap_or_default());
+            let named = case.findings.iter().filter(|code| text.contains(&**code));
+            named.cloned().collect()
+        }
+        Ok(told) => {
+            let counts = |finding: &&FindingView| {
+                !case.findings.is_empty() || finding.severity != Severity::Info
+            };
+            let findings = told.explanation.findings.iter().filter(counts);
+            findings.map(|it| it.code.as_str().to_owned()).collect()
+        }
+    };
+    let has_all = case.findings.iter().all(|code| found.contains(code));
+    let first = found
+        .first()
+        .is_none_or(|first| case.findings.contains(first));
+    (!has_all || !first).then(|| format!("found {found:?}, expected {:?}", case.findings))
 }
 
 #[test]
 fn each_thread_is_answered() {
     let faults: Vec<String> = cases()
         .iter()
-        .filter_map(|(path, case)| {
-            let fault = case.fault()?;
-            Some(format!("{} ({}): {fault}", path.display(), case.thread))
-        })
+        .filter_map(|(name, case)| Some(format!("{name} ({}): {}", case.thread, fault(case)?)))
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
@@ -150,15 +99,13 @@ const OF_METRICS: [Code; 18] = [
 #[test]
 fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
     let mut seen = BTreeSet::new();
-    for (path, case) in cases() {
-        let Ok(pass) = case.pass() else { continue };
-        let codes = |input: &Input| -> BTreeSet<Code> {
-            let found = findings::find(&Pass::run(input.clone()));
-            found
-                .iter()
-                .map(Finding::code)
-                .filter(|it| OF_METRICS.contains(it))
-                .collect()
+    let codes = |found: &[Finding]| -> BTreeSet<Code> {
+        let codes = found.iter().map(Finding::code);
+        codes.filter(|it| OF_METRICS.contains(it)).collect()
+    };
+    for (name, case) in cases() {
+        let Ok(ToldPass { pass, .. }) = case.told() else {
+            continue;
         };
         let Some(replicas) = pass
             .decision
@@ -167,7 +114,7 @@ fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
         else {
             continue;
         };
-        if is_beyond(&pass) {
+        if is_beyond(pass) {
             continue;
         }
         let mut above = pass.input.clone();
@@ -176,13 +123,16 @@ fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
         let mut below = pass.input.clone();
         below.snapshot.hpa.spec.min_replicas = Some(replicas + 1);
         below.snapshot.hpa.spec.max_replicas = i32::MAX;
-        let want = codes(&within_bounds(&pass).input);
-        assert_eq!(codes(&above), want, "{}", path.display());
-        assert_eq!(codes(&below), want, "{}", path.display());
+        let want = codes(&findings::find(&within_bounds(pass)));
+        let [above, below] = [above, below].map(|input| findings::find(&Pass::run(input)));
+        assert_eq!(
+            (codes(&above), codes(&below)),
+            (want.clone(), want.clone()),
+            "{name}"
+        );
         // None of them explains the correction.
-        let found = findings::find(&Pass::run(above));
         let explains = |it: &Finding| it.explains && OF_METRICS.contains(&it.code());
-        assert!(!found.iter().any(explains), "{}", path.display());
+        assert!(!above.iter().any(explains), "{name}");
         seen.extend(want);
     }
     let unseen: Vec<Code> = OF_METRICS
@@ -382,14 +332,11 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         ("h10", &["STAYS AT 6"], &["SCALE DOWN"]),
         ("h09b", &["old-revision-pods: 5 pods of 2 revisions"], &[]),
     ] {
-        let path = root().join(format!("tests/cases/{name}.json"));
-        let pass = cases()[&path].pass().expect("a pass");
-        let page = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE);
         let layout = Layout {
             width: None,
             ..Layout::default()
         };
-        let screen = kubectl_hpa::render::page::page(&page, &layout);
+        let screen = page(&narrow(told::case(name)), &layout);
         for text in says {
             assert!(screen.contains(text), "{name}: {text}\n{screen}");
         }
@@ -429,8 +376,9 @@ fn causes_are_in_one_order() {
 /// Something that is more important, but not why there is no decision, does not stand in the headline.
 #[test]
 fn the_headline_names_the_reason_of_the_verdict() {
-    let mut case = cases()[&root().join("tests/cases/29.json")].clone();
-    for item in case.state["items"].as_array_mut().expect("a list") {
+    let case = &cases()["29"];
+    let mut state = case.state.clone();
+    for item in state["items"].as_array_mut().expect("a list") {
         match item["kind"].as_str() {
             Some("HorizontalPodAutoscaler") => {
                 item["status"]["currentReplicas"] = json!(5);
@@ -444,7 +392,7 @@ fn the_headline_names_the_reason_of_the_verdict() {
             _ => {}
         }
     }
-    let pass = case.pass().expect("a pass");
+    let pass = Pass::run(case.read(&state.to_string()).expect("an input"));
     let explanation = Explanation::new(&pass);
     let codes: BTreeSet<Code> = explanation.findings.iter().map(|it| it.code).collect();
     assert!(codes.contains(&Code::OtherWriter), "{codes:?}");
@@ -458,11 +406,8 @@ fn the_headline_names_the_reason_of_the_verdict() {
         Code::FieldIgnored,
         Code::DiffersFromStatus,
     ];
-    for ToldPass {
-        name, explanation, ..
-    } in passes()
-    {
-        let verdict = Page::new(explanation, false, Symbols::UNICODE).verdict;
+    for told in passes() {
+        let (name, verdict) = (&told.name, narrow(told).verdict);
         let named = NEVER.iter().find(|code| {
             let words = code.as_str().replace('-', " ").to_uppercase();
             verdict.starts_with("CANNOT DECIDE") && verdict.ends_with(&words)
@@ -474,32 +419,21 @@ fn the_headline_names_the_reason_of_the_verdict() {
 /// A pass that scales, while the last one could not write that.
 #[test]
 fn the_headline_says_that_the_last_write_failed() {
-    let verdict = |name: &str| {
-        let pass = cases()[&root().join("tests/cases").join(name)]
-            .pass()
-            .expect("a pass");
-        Page::new(&Explanation::new(&pass), false, Symbols::UNICODE).verdict
-    };
-    assert_eq!(verdict("Y14.json"), "SCALE UP 4 → 6: THE LAST WRITE FAILED");
-    assert_eq!(verdict("Y13.json"), "SCALE UP 4 → 6");
+    let verdict = |name: &str| narrow(told::case(name)).verdict;
+    assert_eq!(verdict("Y14"), "SCALE UP 4 → 6: THE LAST WRITE FAILED");
+    assert_eq!(verdict("Y13"), "SCALE UP 4 → 6");
 }
 
 /// A finding about exactly the pods of another one, which says what to do about them, leaves the screen.
 #[test]
 fn the_same_pods_are_shown_once() {
     let shows = |name: &str, wide: bool, code: &str| {
-        let pass = cases()[&root().join("tests/cases").join(name)]
-            .pass()
-            .expect("a pass");
-        let shown = page(
-            &Page::new(&Explanation::new(&pass), wide, Symbols::UNICODE),
-            &Layout::default(),
-        );
-        shown.contains(&format!("  {code}: "))
+        let shown = Page::new(&told::case(name).explanation, wide, Symbols::UNICODE);
+        page(&shown, &Layout::default()).contains(&format!("  {code}: "))
     };
     for (name, code) in [
-        ("33b.json", "container-metrics-missing"),
-        ("43.json", "uncounted-pods"),
+        ("33b", "container-metrics-missing"),
+        ("43", "uncounted-pods"),
     ] {
         assert_eq!(
             [shows(name, false, code), shows(name, true, code)],
@@ -507,40 +441,30 @@ fn the_same_pods_are_shown_once() {
             "{name}"
         );
     }
-    assert!(shows("33.json", false, "container-metrics-missing"));
-    assert!(shows("24b.json", false, "uncounted-pods"));
+    assert!(shows("33", false, "container-metrics-missing"));
+    assert!(shows("24b", false, "uncounted-pods"));
 }
 
 /// What a saved state says is found, evidence included, is found when it is read again.
 #[test]
 fn saving_a_state_changes_no_finding() {
-    for (path, case) in cases() {
-        let Ok(pass) = case.pass() else { continue };
-        let text = saved::save::to_json(&[&pass.input], &[]).expect("a saved state");
-        let options = Options {
-            name: case.hpa.clone(),
-            ..Options::default()
-        };
-        let again = saved::read(&text, &options, Timestamp::UNIX_EPOCH);
-        let again = again.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        assert_eq!(found(&again), found(&pass.input), "{}", path.display());
+    for (name, case) in cases() {
+        let Ok(told) = case.told() else { continue };
+        let text = saved::save::to_json(&[&told.pass.input], &[]).expect("a saved state");
+        let again = case.read(&text);
+        let again = again.unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(found(&again), told.json()["findings"], "{name}");
     }
 }
 
 /// Of a finding that names who scaled the target, another need not ask.
 #[test]
 fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
-    let path = root().join("tests/cases/60.json");
-    let case = &cases()[&path];
+    let case = &cases()["60"];
     let mut items = case.state["items"].as_array().cloned().expect("a list");
     let advice = |items: &[Value]| {
         let text = build::list(items.iter().cloned());
-        let options = Options {
-            name: case.hpa.clone(),
-            ..Options::default()
-        };
-        let input = saved::read(&text, &options, Timestamp::UNIX_EPOCH).expect("an input");
-        let found = found(&input);
+        let found = found(&case.read(&text).expect("an input"));
         let above = found
             .as_array()
             .and_then(|all| all.iter().find(|it| it["code"] == "above-max"));
@@ -559,32 +483,36 @@ fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
 
 #[test]
 fn half_of_the_screens_fit_24_lines() {
-    let passes = cases().values().filter_map(|case| case.pass().ok());
-    let mut lines: Vec<usize> = passes.map(|pass| screen(&pass).lines().count()).collect();
+    let told = cases().values().filter_map(|case| case.told().ok());
+    let mut lines: Vec<usize> = told
+        .map(|told| screen(&narrow(told)).lines().count())
+        .collect();
     lines.sort_unstable();
     let median = lines[lines.len() / 2];
     assert!(median <= 24, "{median} of {lines:?}");
 }
 
-/// The page of a pass on a terminal of 80 columns.
-fn screen(pass: &Pass) -> String {
+/// The page about a pass without `-o wide`.
+fn narrow(told: &ToldPass) -> Page {
+    Page::new(&told.explanation, false, Symbols::UNICODE)
+}
+
+/// A page on a terminal of 80 columns.
+fn screen(shown: &Page) -> String {
     let layout = Layout {
         width: Some(80),
         ..Layout::default()
     };
-    page(
-        &Page::new(&Explanation::new(pass), false, Symbols::UNICODE),
-        &layout,
-    )
+    page(shown, &layout)
 }
 
 /// What is wrong and what to do, with a fourth line if that is to be done elsewhere; evidence and commands are for
 /// wide reports.
 #[test]
 fn a_finding_takes_at_most_three_lines() {
-    for (path, case) in cases() {
-        let Ok(pass) = case.pass() else { continue };
-        let screen = screen(&pass);
+    for (name, case) in cases() {
+        let Ok(told) = case.told() else { continue };
+        let screen = screen(&narrow(told));
         let Some((_, section)) = screen.split_once("\nFINDINGS\n") else {
             continue;
         };
@@ -599,12 +527,12 @@ fn a_finding_takes_at_most_three_lines() {
                 None => findings.push(vec![line]),
             }
         }
-        assert!(!findings.is_empty(), "{}: {screen}", path.display());
+        assert!(!findings.is_empty(), "{name}: {screen}");
         for finding in findings {
             let text = finding.join(" ");
             let is_elsewhere = text.contains(" writes ") || text.contains(" owns ");
             let most = if is_elsewhere { 4 } else { 3 };
-            assert!(finding.len() <= most, "{}: {finding:#?}", path.display());
+            assert!(finding.len() <= most, "{name}: {finding:#?}");
         }
     }
 }
@@ -663,10 +591,11 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
             .into_iter()
             .chain(pods.iter().cloned());
         let pass = Pass::run(common::read(&build::list(items)).expect("an input"));
-        let findings = Explanation::new(&pass).findings;
-        let codes: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
+        let explanation = Explanation::new(&pass);
+        let findings = explanation.findings.iter();
+        let codes: Vec<_> = findings.map(|it| (it.code, it.severity)).collect();
         assert_eq!(codes, [(Code::HeldByWindow, Severity::Info)], "{about}");
-        let screen = screen(&pass);
+        let screen = screen(&Page::new(&explanation, false, Symbols::UNICODE));
         let next = screen.split("\nNEXT PASSES").nth(1).expect("what follows");
         longest = longest.max(
             next.split("\n\n")
@@ -691,10 +620,10 @@ fn found(input: &Input) -> Value {
 fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     let mut silent = Vec::new();
     let mut blocked = 0;
-    for ToldPass {
-        name, pass, found, ..
-    } in &passes()[..recorded::COUNT]
-    {
+    for (_, told) in told::recorded() {
+        let ToldPass {
+            name, pass, found, ..
+        } = told;
         let worst = found.iter().map(|finding| finding.severity).min();
         // There is no code for a controller that may not read the scale, or a failing server.
         let has_cause = match pass.decision.block() {
@@ -734,7 +663,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
     let state = json!({"recommendations": [{"replicas": 4, "time": "2026-11-21T05:59:00Z"}]});
     let average = |value: &str| build::average(value);
     let per_pod = |name: &str, target: &Value| json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}});
-    let screen = |custom: &str, behavior: Value| {
+    let shown = |custom: &str, behavior: Value| {
         let metrics = json!([
             build::resource("cpu", &build::utilization(60)),
             build::resource("memory", &build::utilization(80)),
@@ -785,11 +714,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         let explanation = Explanation::new(&pass);
         let codes: Vec<_> = explanation.findings.iter().map(|it| it.code).collect();
         assert_eq!(codes, [Code::HeldByWindow]);
-        let layout = Layout {
-            width: Some(80),
-            ..Layout::default()
-        };
-        page(&Page::new(&explanation, false, Symbols::UNICODE), &layout)
+        screen(&Page::new(&explanation, false, Symbols::UNICODE))
     };
     let slowly = json!({
         "scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]},
@@ -800,7 +725,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         (requests, slowly),
         ("istio_requests_in_flight_per_gateway", Value::Null),
     ] {
-        let screen = screen(custom, behavior);
+        let screen = shown(custom, behavior);
         assert!(
             screen.lines().count() <= 24,
             "{}\n{screen}",
@@ -869,11 +794,8 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
         "blocked-by-failed-metric",
     ];
     let mut seen = BTreeMap::new();
-    for ToldPass {
-        name, explanation, ..
-    } in &passes()[..recorded::COUNT]
-    {
-        let explanation = serde_json::to_value(explanation).expect("JSON");
+    for (case, told) in told::recorded() {
+        let (name, explanation) = (&case.name, told.json());
         let mut known = BTreeSet::new();
         integers_of(&explanation["trace"], &mut known);
         integers_of(&explanation["hpa"]["spec"], &mut known);
@@ -1520,57 +1442,6 @@ fn a_maximum_is_told_if_it_decides() {
     );
 }
 
-/// The 507 recorded passes, moments of recorded runs, and the states of users, told once for all tests. A run has
-/// many moments that differ little: one in 24 is taken, or all of them if `ALL_MOMENTS` is set.
-pub(crate) fn passes() -> &'static [ToldPass] {
-    static PASSES: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
-        let has_all = env::var_os("ALL_MOMENTS").is_some();
-        one_in(if has_all { 1 } else { 24 })
-    });
-    &PASSES
-}
-
-/// The same, of the moments one in `each`.
-pub(crate) fn one_in(each: usize) -> Vec<ToldPass> {
-    let recorded = recorded::inputs().iter();
-    let recorded = recorded.map(|(case, input)| (case.name.clone(), Pass::run(input.clone())));
-    let runs = trajectories::NAMES.into_iter().flat_map(move |name| {
-        let moments = trajectories::moments(name).iter().step_by(each);
-        moments.map(move |input| {
-            (
-                format!("{name} at {}", input.snapshot.now),
-                Pass::run(input.clone()),
-            )
-        })
-    });
-    let states = cases()
-        .iter()
-        .filter_map(|(path, case)| Some((path.display().to_string(), case.pass().ok()?)));
-    let all = recorded.chain(runs).chain(states);
-    all.map(|(name, pass)| ToldPass::new(name, pass)).collect()
-}
-
-/// A pass with what is found in it, and how it is told.
-pub(crate) struct ToldPass {
-    pub(crate) name: String,
-    pub(crate) pass: &'static Pass,
-    pub(crate) found: Vec<Finding>,
-    pub(crate) explanation: Explanation<'static>,
-}
-
-impl ToldPass {
-    pub(crate) fn new(name: String, pass: Pass) -> Self {
-        // It is looked at until the tests end.
-        let pass: &Pass = Box::leak(Box::new(pass));
-        Self {
-            name,
-            pass,
-            found: findings::find(pass),
-            explanation: Explanation::new(pass),
-        }
-    }
-}
-
 #[test]
 fn the_evidence_is_that_of_the_trace() {
     let mut seen = BTreeSet::new();
@@ -1608,14 +1479,8 @@ fn the_evidence_is_that_of_the_trace() {
 #[test]
 fn the_replicas_in_the_evidence_are_known() {
     let mut checked = 0;
-    for ToldPass {
-        name,
-        found,
-        explanation,
-        ..
-    } in passes()
-    {
-        let views = serde_json::to_value(explanation).expect("JSON");
+    for told in passes() {
+        let (ToldPass { name, found, .. }, views) = (told, told.json());
         let mut known = BTreeSet::new();
         for part in ["trace", "proposal", "upcoming", "outcome", "hpa"] {
             integers_of(&views[part], &mut known);
@@ -1647,22 +1512,10 @@ fn the_replicas_in_the_evidence_are_known() {
 #[test]
 fn what_does_not_belong_to_the_target_changes_no_finding() {
     let mut kinds = BTreeSet::new();
-    for (path, case) in cases() {
-        let options = Options {
-            name: case.hpa.clone(),
-            ..Options::default()
-        };
-        let read = |state: &Value, options: &Options| {
-            saved::read(&state.to_string(), options, Timestamp::UNIX_EPOCH)
-        };
-        let Ok(before) = read(&case.state, &options) else {
-            continue;
-        };
-        let namespace = &before.snapshot.hpa.namespace;
-        let options = Options {
-            namespace: Some(namespace.clone()),
-            ..options
-        };
+    for (name, case) in cases() {
+        let Ok(before) = case.told() else { continue };
+        let hpa = &before.pass.input.snapshot.hpa;
+        let namespace = &hpa.namespace;
         let mut state = case.state.clone();
         let items = state["items"].as_array_mut().expect("items");
         let pod = |namespace: &str, labels: Value| {
@@ -1690,9 +1543,14 @@ fn what_does_not_belong_to_the_target_changes_no_finding() {
                 .filter_map(|it| it["kind"].as_str().map(str::to_owned)),
         );
         items.extend(copies);
-        let after = read(&state, &options);
-        let after = after.unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
-        assert_eq!(found(&before), found(&after), "{}", path.display());
+        let options = Options {
+            name: hpa.name.clone(),
+            namespace: Some(namespace.clone()),
+            ..Options::default()
+        };
+        let after = saved::read(&state.to_string(), &options, Timestamp::UNIX_EPOCH);
+        let after = after.unwrap_or_else(|e| panic!("{name}: {e:?}"));
+        assert_eq!(before.json()["findings"], found(&after), "{name}");
     }
     for kind in [
         "HorizontalPodAutoscaler",
@@ -1764,11 +1622,11 @@ This page is generated from the program's own texts.
     .to_owned();
     let mut examples = BTreeMap::new();
     for case in cases().values() {
-        let Ok(pass) = case.pass() else { continue };
-        let explanation = Explanation::new(&pass);
-        for (place, finding) in explanation.findings.iter().enumerate() {
+        let Ok(told) = case.told() else { continue };
+        let page = findings_page(told);
+        for (place, finding) in told.explanation.findings.iter().enumerate() {
             // The best example is one with something to paste, and then one that is the first finding.
-            let text = example(&explanation, finding.code);
+            let text = example(&page, finding.code);
             let rank = (text.contains("\n  $ "), place == 0);
             if examples
                 .get(&finding.code)
@@ -1821,17 +1679,21 @@ information, or follows from another one. The rest cannot be played, for the rea
     text
 }
 
-/// Returns a report's text about one finding.
-fn example(explanation: &Explanation<'_>, code: Code) -> String {
+/// Returns what a report says about all findings.
+fn findings_page(told: &ToldPass) -> String {
     let layout = Layout {
         width: Some(100),
         ..Layout::default()
     };
-    let mut all = Page::new(explanation, true, Symbols::UNICODE);
+    let mut all = Page::new(&told.explanation, true, Symbols::UNICODE);
     all.sections.retain(|section| section.title == "FINDINGS");
-    let text = page(&all, &layout);
+    page(&all, &layout)
+}
+
+/// Returns what a page says about one finding.
+fn example(page: &str, code: Code) -> String {
     let start = format!("  {}: ", code.as_str());
-    let mut lines = text.lines().skip_while(|line| !line.starts_with(&start));
+    let mut lines = page.lines().skip_while(|line| !line.starts_with(&start));
     let mut example = format!("{}\n", lines.next().unwrap_or_default().trim_start());
     for line in lines.take_while(|line| line.starts_with("    ")) {
         example += &format!("{}\n", &line[2..]);
@@ -1852,20 +1714,4 @@ fn the_documentation_is_current() {
         let there = fs::read_to_string(&path).expect(page);
         assert!(there == text, "{page} is stale: run with UPDATE_FINDINGS=1");
     }
-}
-
-#[test]
-fn a_controller_at_work_is_not_accused() {
-    let mut moments = 0;
-    for name in trajectories::NAMES {
-        for input in trajectories::moments(name) {
-            moments += 1;
-            for finding in findings::find(&Pass::run(input.clone())) {
-                // The load of these runs exceeds the maximum, and nothing else is wrong.
-                let is_true = finding.code() == Code::AtMax || finding.severity == Severity::Info;
-                assert!(is_true, "{name} at {}: {finding:?}", input.snapshot.now);
-            }
-        }
-    }
-    assert!(moments > 500, "{moments} moments");
 }

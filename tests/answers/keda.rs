@@ -1,22 +1,17 @@
 //! ScaledObjects as candidates: the result of `predict --hpa` for each (`tests/keda`), where the values of
 //! its metrics come from, and what KEDA rejects. The HPAs themselves are tested next to `src/keda`.
 
+use crate::common::ran::{program, run};
+
 /// Runs `predict -f state.yaml --hpa -` for a ScaledObject with these flags: returns exit code, standard
 /// output and standard error.
 fn predict(flags: &[&str], manifest: &str) -> (Option<i32>, String, String) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    run(program()
         .args(["predict", "keda-hpa-web", "-f", "state.yaml", "--hpa", "-"])
         .args(flags)
         .current_dir("tests/keda")
-        .write_stdin(manifest)
-        .output()
-        .expect("it runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+        .write_stdin(manifest))
+    .parts()
 }
 
 fn manifest() -> String {
@@ -149,18 +144,7 @@ spec:
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("object.yaml").display().to_string();
     std::fs::write(&path, object).expect("a file");
-    let run = |flags: &[&str]| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-            .args(flags)
-            .output();
-        let output = output.expect("it runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
-    };
+    let run = |flags: &[&str]| run(program().args(flags)).parts();
     let alone = ["predict", "-f", &path, "--replicas", "3"];
     let stated = [
         "--metric",
@@ -307,12 +291,10 @@ fn an_hpa_that_keda_did_not_create() {
         let indent = owner.len() - owner.trim_start().len();
         let owner_is = format!("{:indent$}{owner_is}\n", "");
         std::fs::write(&path, state.replace(&format!("{owner}\n"), &owner_is)).expect("a file");
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let stdout = run(program()
             .args(["predict", "keda-hpa-web", "-f", &path, "--hpa", "-"])
-            .write_stdin(text)
-            .output()
-            .expect("it runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+            .write_stdin(text))
+        .stdout;
         assert!(stdout.contains(expected), "{stdout}");
     }
     let (_, stdout, _) = predict(&[], &manifest());
@@ -469,15 +451,13 @@ fn a_scaled_object_of_keda_1() {
         ("", "the input has no HorizontalPodAutoscaler"),
         ("web", "no HorizontalPodAutoscaler web in the input"),
     ] {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let (code, _, stderr) = run(program()
             .args(["explain", "-f", "-"])
             .args((!name.is_empty()).then_some(name))
-            .write_stdin(&*old)
-            .output()
-            .expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
+            .write_stdin(&*old))
+        .parts();
         assert_eq!(
-            (output.status.code(), &*stderr),
+            (code, &*stderr),
             (Some(2), &*format!("error: {error}\n{hint}"))
         );
     }
@@ -504,12 +484,10 @@ fn a_container_that_the_target_does_not_have() {
     let (_, _, stderr) = predict(&[], &format!("{whole}{}", template("sidecar")));
     assert!(!stderr.contains("envSourceContainerName"), "{stderr}");
     // A manifest alone.
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let stderr = run(program()
         .args(["predict", "-f", "-"])
-        .write_stdin(format!("{whole}{}", template("app")))
-        .output()
-        .expect("it runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
+        .write_stdin(format!("{whole}{}", template("app"))))
+    .stderr;
     assert!(stderr.ends_with(error), "{stderr}");
 }
 

@@ -27,6 +27,7 @@ mod side_by_side;
 mod supposed;
 mod thresholds;
 mod timeline;
+mod told;
 mod trajectories;
 mod vectors;
 mod versions;

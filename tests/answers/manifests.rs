@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use assert_cmd::Command;
 use kubectl_hpa::apimachinery::quantity::Quantity;
 use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
@@ -17,25 +18,19 @@ use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use serde_json::{Value, json};
 
+use crate::common::ran::{Ran, program, run};
 use crate::common::{build, recorded};
 
 const CHARTS: &str = "tests/charts";
 
 /// Runs `predict NAME -f state.yaml` with these flags: returns exit code, standard output and standard error.
 fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, String) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    run(program()
         .args(["predict", name, "-n", "shop", "-f", "../state.yaml"])
         .args(flags)
         .current_dir(format!("{CHARTS}/rendered"))
-        .write_stdin(stdin)
-        .output()
-        .expect("it runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+        .write_stdin(stdin))
+    .parts()
 }
 
 /// Returns the assumptions with the observed values, the notes, and the answer.
@@ -587,17 +582,9 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
              metrics: [{metric}]\n"
         );
         std::fs::write(&candidate, hpa).expect("a file");
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let flags = ["-n", "shop", "-f", state, "--hpa", &candidate];
-        let output = command
-            .args(["predict", "web"])
-            .args(flags)
-            .output()
-            .expect("it runs");
-        (
-            output.status.code(),
-            String::from_utf8_lossy(&output.stdout).into_owned(),
-        )
+        let Ran { code, stdout, .. } = run(program().args(["predict", "web"]).args(flags));
+        (code, stdout)
     };
     for (metric, expected) in [
         (
@@ -869,15 +856,8 @@ fn manifests_alone() {
              Deployment/web: spec.template.metadata.labels: Invalid value: {\"app\":\"webb\"}",
         ),
     ] {
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let args = [&[verb, "web", "-f", "-"], flags].concat();
-        let output = command
-            .args(args)
-            .write_stdin(&*manifest)
-            .output()
-            .expect("it runs");
-        let shown = [output.stdout, output.stderr].concat();
-        let shown = String::from_utf8_lossy(&shown);
+        let shown = run(program().args(args).write_stdin(&*manifest)).shown();
         assert!(
             shown.contains(expected),
             "{verb} {flags:?}\n{manifest}\n{shown}"
@@ -987,7 +967,7 @@ fn the_usage_of_containers_may_change_over_time() {
     let of_cpu = "{name: cpu, target: {type: Utilization, averageUtilization: 50}}";
     std::fs::write(path("state.yaml"), state.replace(of_memory, of_cpu)).expect("a file");
     let run = |flags: &[&str]| {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let ran = run(program()
             .args([
                 "predict",
                 "db",
@@ -998,11 +978,8 @@ fn the_usage_of_containers_may_change_over_time() {
                 "-f",
                 &path("state.yaml"),
             ])
-            .args(flags)
-            .output()
-            .expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-        serde_json::from_slice::<Value>(&output.stdout).map_err(|_| stderr)
+            .args(flags));
+        serde_json::from_str::<Value>(&ran.stdout).map_err(|_| ran.stderr)
     };
     let played = |trace: &str| {
         std::fs::write(path("load.csv"), trace).expect("a file");
@@ -1170,14 +1147,12 @@ fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
     std::fs::write(&manifest, lacks).expect("a file");
     for (state, is_kept) in [(state.clone(), false), (state.replace(template, ""), true)] {
         std::fs::write(&file, state).expect("a file");
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let found = run(program()
             .args(["predict", "web", "-n", "shop", "-o", "json", "-f"])
             .arg(&file)
             .arg("--hpa")
-            .arg(&manifest)
-            .output()
-            .expect("it runs");
-        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            .arg(&manifest))
+        .json();
         let notes = found["notes"].as_array().expect("a list");
         let is_noted = notes
             .iter()
@@ -1558,15 +1533,14 @@ fn how_pods_are_replaced_is_said() {
         assert!(state.contains(&before), "{name}");
         let after = format!("{before}  {running}\n");
         std::fs::write(&path, state.replace(&before, &after)).expect("a file");
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let mut command = program();
         command.args(["predict", name, "-n", "shop", "-f", &path]);
         match own {
             "" if name == "db" => command.arg("--request=postgres=cpu=x2"),
             "" => command.arg("--request=cpu=200m"),
             own => command.args(["--hpa", "-"]).write_stdin(manifest(own)),
         };
-        let output = command.output().expect("it runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stdout = run(&mut command).stdout;
         assert!(
             stdout.contains(&format!("\n  {expected}")),
             "{running} {own}: {stdout}"
@@ -1588,12 +1562,10 @@ fn how_pods_are_replaced_is_said() {
     std::fs::write(&path, state).expect("a file");
     let referring = of("argoproj.io/v1alpha1", "Rollout")
         + "}\nspec: {workloadRef: {kind: Deployment, name: t}}\n";
-    let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-    command
+    let stdout = run(program()
         .args(["predict", "web", "-n", "shop", "-f", &path, "--hpa", "-"])
-        .write_stdin(referring);
-    let output = command.output().expect("it runs");
-    let stdout = String::from_utf8_lossy(&output.stdout);
+        .write_stdin(referring))
+    .stdout;
     let said =
         "Rollout/web has the template of Deployment/t (spec.workloadRef), which is not among the";
     assert!(stdout.contains(said), "{stdout}");
@@ -1620,7 +1592,7 @@ fn what_a_rollout_does_not_play_is_said() {
         ("1.37", "1", None),
     ] {
         let stated = format!("{before}  {limit}{stated}}}}}\n");
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let mut command = program();
         command.args([
             "predict",
             "db",
@@ -1638,11 +1610,7 @@ fn what_a_rollout_does_not_play_is_said() {
             "-o",
             "json",
         ]);
-        let output = command
-            .write_stdin(state.replace(before, &stated))
-            .output()
-            .expect("it runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let stdout = run(command.write_stdin(state.replace(before, &stated))).stdout;
         let note = of.map(|of| format!("{said}{of}) of StatefulSet/db is ignored"));
         assert_eq!(
             stdout.contains(said),
@@ -1682,14 +1650,11 @@ fn a_rollout_is_a_target() {
          web}}\n{status}\n---\n{before}spec:\n  replicas: 0\n{pods}"
     );
     let run = |state: &str, flags: &[&str]| {
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        command
+        run(program()
             .args(["predict", "web", "-n", "shop", "-f", "-", "-o", "json"])
-            .args(flags);
-        let output = command.write_stdin(state).output().expect("it runs");
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        let answer: Value = serde_json::from_slice(&output.stdout).expect(&error);
-        answer
+            .args(flags)
+            .write_stdin(state))
+        .json()
     };
     let own = "status: {replicas: 6, HPAReplicas: 4, selector: app=web, observedGeneration: '7'}";
     let active =
@@ -1869,14 +1834,15 @@ fn the_workflow_tests_a_chart() {
         ),
     ] {
         std::fs::write(at("rendered.yaml"), text).expect("a file");
-        let output = std::process::Command::new("sh")
+        let Ran {
+            code: found,
+            stderr,
+            ..
+        } = run(Command::new("sh")
             .args(["-euc", &script])
             .current_dir(directory.path())
-            .env_remove("GITHUB_STEP_SUMMARY")
-            .output()
-            .expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{stderr}");
+            .env_remove("GITHUB_STEP_SUMMARY"));
+        assert_eq!(found, Some(code), "{stderr}");
         assert!(stderr.contains(said), "{stderr}");
     }
 }

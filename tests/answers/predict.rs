@@ -3,12 +3,11 @@
 //! was recorded, the answer is worked out by hand from the controller's rules. Neither rests on the
 //! code that changes snapshots.
 
-use crate::common;
-use crate::common::{build, recorded};
+use crate::common::ran::{program, run};
+use crate::common::{self, build, recorded};
 
-use clap::Parser;
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
-use kubectl_hpa::args::{Cli, Validate, Verb};
+use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
@@ -34,15 +33,6 @@ fn decide(input: &Input) -> Decision {
     engine::reconcile(&input.snapshot, &Remembered::of(input).likely)
 }
 
-fn assume(flags: &[String]) -> Result<Assumptions, Error> {
-    let typed = ["kubectl-hpa", "predict", "web"].map(str::to_owned);
-    let cli = Cli::try_parse_from(typed.iter().chain(flags)).unwrap_or_else(|e| panic!("{e}"));
-    match cli.verb {
-        Verb::Predict(args) => Assumptions::read(&args.overrides),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// What names the HPA.
 fn named() -> Options {
     Options {
@@ -52,8 +42,13 @@ fn named() -> Options {
 }
 
 fn predict(input: &Input, flags: &[String]) -> Result<Decision, Error> {
-    let (input, _) = assume(flags)?.apply(input.clone(), &decide(input))?;
-    Ok(decide(&input))
+    predict_after(&decide(input), input, flags)
+}
+
+/// Predicts from an input whose pass is known.
+fn predict_after(pass: &Decision, input: &Input, flags: &[String]) -> Result<Decision, Error> {
+    let (assumed, _) = common::assumed(flags)?.apply(input.clone(), pass)?;
+    Ok(decide(&assumed))
 }
 
 /// The first field of the recorded answer that a decision does not have.
@@ -113,9 +108,10 @@ fn over_recorded(at_least: usize, compare: impl Fn(&Case, Input) -> Option<Resul
 
 /// Compares what is predicted with what was recorded.
 fn as_recorded(case: &Case, input: &Input, flags: &[String]) -> Result<bool, String> {
-    let decision = predict(input, flags).map_err(|e| format!("{flags:?}: {e}"))?;
+    let before = decide(input);
+    let decision = predict_after(&before, input, flags).map_err(|e| format!("{flags:?}: {e}"))?;
     match difference(&decision, &case.expected) {
-        None => Ok(difference(&decide(input), &case.expected).is_some()),
+        None => Ok(difference(&before, &case.expected).is_some()),
         Some(e) => Err(format!("{flags:?}: {e}")),
     }
 }
@@ -596,7 +592,7 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
         ("--replicas=5 --missing=1", "web-3"),
     ] {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = assume(&flags).expect("assumptions");
+        let assumptions = common::assumed(&flags).expect("assumptions");
         let applied = assumptions.apply(input.clone(), &decide(&input));
         let (_, overrides) = applied.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
         let own = overrides
@@ -639,7 +635,7 @@ fn replicas_that_are_assumed_have_no_writer() {
     let max = input.snapshot.hpa.spec.max_replicas;
     let found = |flags: &[&str]| {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let assumed = assume(&flags)
+        let assumed = common::assumed(&flags)
             .unwrap()
             .apply(input.clone(), &decide(&input));
         let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
@@ -759,7 +755,7 @@ fn amounts_are_plain_beside_what_is_assumed() {
     (target.average_utilization, target.average_value) = (None, Some(exact));
     target.type_ = "AverageValue".to_owned();
     let flags = ["--target=cpu=1".to_owned()];
-    let (_, overrides) = assume(&flags)
+    let (_, overrides) = common::assumed(&flags)
         .expect("flags")
         .apply(input.clone(), &decide(&input))
         .expect("it is");
@@ -1248,7 +1244,8 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
 fn a_request_is_that_of_the_containers_that_are_meant() {
     let told = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
-        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
         let (input, overrides) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
         let words: Vec<String> = overrides
             .iter()
@@ -1332,7 +1329,8 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
 fn a_request_that_is_far_from_the_observed_one_is_questioned() {
     let far = |typed: &str| {
         let flags = [format!("--request={typed}")];
-        let assumed = assume(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
         let (input, _) = assumed.unwrap_or_else(|e| panic!("{typed}: {e}"));
         let far = |note: &Note| {
             let Subject::RequestFar { item } = &note.subject else {
@@ -1453,7 +1451,7 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
         (&[][..], " to add replicas "),
         (&["--max=2"], " to propose more replicas "),
     ] {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let stdout = run(program()
             .args([
                 "predict",
                 "nginx-deployment",
@@ -1461,10 +1459,8 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
                 "examples/nginx",
                 "--request=cpu=30m",
             ])
-            .args(flags)
-            .output()
-            .expect("it runs");
-        let stdout = String::from_utf8_lossy(&output.stdout);
+            .args(flags))
+        .stdout;
         let row = stdout
             .lines()
             .find(|line| line.contains("target of cpu"))
@@ -1477,7 +1473,8 @@ fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
 fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let assumed = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
+        let assumed =
+            common::assumed(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
         assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0
     };
     let find = |input: &Input, flags: &str| {
@@ -1750,7 +1747,7 @@ fn a_candidate_for_another_target_is_refused() {
         let mut objects = Objects::default();
         read_text(&text, "web.yaml", &mut objects).expect("a manifest");
         let flags: Vec<String> = flags.iter().copied().map(str::to_owned).collect();
-        let mut assumptions = assume(&flags).expect("readable flags");
+        let mut assumptions = common::assumed(&flags).expect("readable flags");
         assumptions.replace_hpa(
             Candidate::find(&objects, &named(), "web.yaml", Validate::Strict).expect("one"),
         );
@@ -1851,19 +1848,11 @@ fn expectations_decide_the_exit_code() {
     std::fs::create_dir_all(&directory).expect("a directory");
     let (xml, summary) = (directory.join("report.xml"), directory.join("summary.md"));
     let predict = |flags: &[&str]| {
-        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
-        let command = command.args(["predict", "nginx-deployment", "-f", "examples/nginx"]);
-        let output = command
+        run(program()
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx"])
             .args(flags)
-            .env("GITHUB_STEP_SUMMARY", &summary)
-            .output();
-        let output = output.expect("it runs");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (
-            output.status.code(),
-            text(&output.stdout),
-            text(&output.stderr),
-        )
+            .env("GITHUB_STEP_SUMMARY", &summary))
+        .parts()
     };
     // 60 % of 20 % proposes 3 x 2 = 6, and one pass doubles the 2 at most.
     for (flags, code) in [
@@ -1931,7 +1920,7 @@ fn expectations_decide_the_exit_code() {
 #[test]
 fn a_report_on_nothing_is_refused() {
     for report in ["github", "junit=/nonexistent/report.xml"] {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        let (code, stdout, stderr) = run(program()
             .args([
                 "predict",
                 "nginx-deployment",
@@ -1939,15 +1928,9 @@ fn a_report_on_nothing_is_refused() {
                 "examples/nginx",
                 "--exit-code",
             ])
-            .args(["--report", report])
-            .output()
-            .expect("it runs");
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            (output.status.code(), output.stdout.len()),
-            (Some(2), 0),
-            "{stderr}"
-        );
+            .args(["--report", report]))
+        .parts();
+        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
         assert!(
             stderr.contains(&format!("--report {report} requires an expectation")),
             "{stderr}"
@@ -1961,7 +1944,7 @@ fn a_report_on_nothing_is_refused() {
 fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.yaml"));
     std::fs::write(&path, text).expect("a file");
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    run(program()
         .args([
             "predict",
             "nginx-deployment",
@@ -1970,15 +1953,8 @@ fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, Strin
             "--hpa",
         ])
         .arg(&path)
-        .args(flags)
-        .output()
-        .expect("it runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code(),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+        .args(flags))
+    .parts()
 }
 
 /// A manifest with these fields of `spec` besides its target.
@@ -2114,7 +2090,7 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
     ] {
         std::fs::write(&path, text + target).expect("a file");
         for (version, noted) in [("v1.34", true), ("v1.36", false)] {
-            let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            let (code, stdout, stderr) = run(program()
                 .args([
                     "explain",
                     "nginx-deployment",
@@ -2123,15 +2099,9 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
                     "-f",
                 ])
                 .arg(&path)
-                .args(["-f", "examples/nginx/pods.yaml"])
-                .output()
-                .expect("it runs");
-            let stdout = String::from_utf8_lossy(&output.stdout);
-            assert!(
-                output.status.success(),
-                "{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+                .args(["-f", "examples/nginx/pods.yaml"]))
+            .parts();
+            assert_eq!(code, Some(0), "{stderr}");
             assert_eq!(stdout.contains(note), noted, "{version}: {stdout}");
         }
     }

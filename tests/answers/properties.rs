@@ -308,6 +308,9 @@ fn all_of_it_at_length() {
     const CASES: u32 = 20_000;
     holds_for(CASES, scenario(), keeps_bounds);
     holds_for(CASES, scenario(), is_held_when_fresh);
+    holds_for(CASES, (scenario(), any::<u8>()), |(scenario, refused)| {
+        holds_refused(scenario, *refused)
+    });
     holds_for(CASES, (scenario(), ranks()), |(scenario, ranks)| {
         ignores_order(scenario, ranks)
     });
@@ -316,6 +319,11 @@ fn all_of_it_at_length() {
     holds_for(CASES, scenario(), is_inside_the_range);
     holds_for(CASES, scenario(), is_inside_the_old_range);
     holds_for(CASES, scenario(), is_worded);
+    holds_for(
+        CASES,
+        (scenario(), 0..40i32, any::<bool>()),
+        |(scenario, passes, follows)| goes_on(scenario, *passes, *follows),
+    );
     let applied = Cell::new(0);
     holds_for(CASES, (scenario(), new_usage()), |(scenario, new)| {
         is_as_measured(scenario, *new, &applied)
@@ -864,7 +872,6 @@ fn word(input: &Input) {
     }
 }
 
-/// Texts of all kinds: any bytes, and words that the readers know in any order.
 /// A request of a container, or a change of every request of a resource.
 #[derive(Debug, Clone)]
 struct NewRequest {
@@ -1027,6 +1034,7 @@ fn is_as_measured(
     Ok(())
 }
 
+/// Texts of all kinds: any bytes, and words that the readers know in any order.
 fn texts() -> impl Strategy<Value = String> {
     let words = [
         "{",

@@ -2,6 +2,7 @@
 //! for inputs with uncertain answers. A change of wording or layout shows here first.
 
 use crate::common::{build, recorded, written};
+use crate::told;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -322,7 +323,7 @@ fn no_line_is_wider_than_the_terminal() {
     }
 }
 
-/// Returns the page of a recorded pass, or of one built here.
+/// Returns the page of a pass that is built here.
 fn words(json: &str) -> Page {
     page_of(json, false)
 }
@@ -438,8 +439,8 @@ queue^[[31m\u{202e}  -     5
 
 #[test]
 fn every_recorded_pass_has_a_verdict_and_a_reason() {
-    for case in recorded::cases() {
-        let page = words(case.input.get());
+    for (case, told) in told::recorded() {
+        let page = Page::new(&told.explanation, false, Symbols::ASCII);
         let why = page.why.join(" ");
         assert!(
             why.len() > 20 && why.ends_with('.'),

@@ -1,11 +1,10 @@
 //! `predict` from a manifest alone: the pods that it assumes give the answer that a state with as many ready,
 //! equal pods gives.
 
-use crate::common::build;
+use crate::common::{self, build};
 
-use clap::Parser;
 use jiff::Timestamp;
-use kubectl_hpa::args::{Cli, Validate, Verb};
+use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine::decision::MetricResult;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
@@ -142,11 +141,7 @@ fn suppose(
     flags: &[String],
     candidates: &[Candidate],
 ) -> Result<(Input, Assumptions), Error> {
-    let typed = ["kubectl-hpa", "predict", "web"].map(str::to_owned);
-    let cli = Cli::try_parse_from(typed.iter().chain(flags)).unwrap_or_else(|e| panic!("{e}"));
-    let Verb::Predict(args) = cli.verb else {
-        panic!("it is predict")
-    };
+    let args = common::typed(["web"].into_iter().chain(flags.iter().map(String::as_str)));
     let assumptions = Assumptions::read(&args.overrides)?;
     let now: Timestamp = NOW.parse().expect("a time");
     let mut objects = Objects::default();

@@ -7,9 +7,8 @@
     reason = "what cannot fail here is not worth a message"
 )]
 
-use crate::common;
-use crate::common::recorded;
-use crate::common::trajectories;
+use crate::common::ran::{program, run};
+use crate::common::{self, recorded, trajectories};
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -486,20 +485,11 @@ fn what_rests_is_not_played_and_comes_to_the_same() {
 fn what_a_prediction_rests_on_can_be_saved() {
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/timeline-saved.json");
     let (first, ..) = predict(&["--cpu=27%", "--save", file, "-o", "json"], "");
-    let again = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args([
-            "predict",
-            "nginx-deployment",
-            "-f",
-            file,
-            "--cpu=27%",
-            "-o",
-            "json",
-        ])
-        .output()
-        .unwrap();
-    let [first, again] = [first.as_bytes(), &again.stdout]
-        .map(|json| serde_json::from_slice::<serde_json::Value>(json).unwrap());
+    let again = run(program()
+        .args(["predict", "nginx-deployment", "-f", file])
+        .args(["--cpu=27%", "-o", "json"]))
+    .answer();
+    let first: serde_json::Value = serde_json::from_str(&first).unwrap();
     for part in ["outcome", "overrides", "observed"] {
         assert_eq!(first[part], again[part], "{part}");
     }

@@ -20,7 +20,7 @@
 //! ```
 //!
 //! A client sees what the real server would say, and everything recorded is compared with it in
-//! `api_server.rs`. Where the recording has nothing (429, 500, 504, 406, 410, impersonation)
+//! `tests/live/api_server`. Where the recording has nothing (429, 500, 504, 406, 410, impersonation)
 //! the messages follow the Kubernetes sources, but have not been compared with a server.
 
 #![allow(
@@ -64,5 +64,5 @@ pub(crate) use self::{
     recorded::{Exchange, exchange, exchanges},
     server::Server,
     tls::Transport,
-    workload::NAME,
+    workload::{NAME, lease},
 };

@@ -12,6 +12,21 @@ use super::recorded::exchange;
 /// The placeholder for the name in the template of a generated object.
 pub(crate) const NAME: &str = "@name@";
 
+/// Returns the lease of a controller manager that has led for an hour, renewed at a time of the recorded hour.
+pub(crate) fn lease(holder: &str, renewed: &str) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+        "spec": {
+            "holderIdentity": holder,
+            "acquireTime": "2026-11-21T06:00:00.000000Z",
+            "renewTime": format!("2026-11-21T{renewed}.000000Z"),
+            "leaseDurationSeconds": 15,
+        },
+    })
+}
+
 impl Cluster {
     /// Adds `count` running pods called `PREFIX-00000` and so on, each a copy of the first recorded
     /// one (container `nginx`, which requests 20m of CPU) with these labels.
@@ -128,6 +143,15 @@ impl Cluster {
             hpa["spec"][field] = value.clone();
         }
         self.put(hpa)
+    }
+
+    /// Changes an HPA. Panics if it does not exist.
+    pub(crate) fn edit_hpa(
+        &mut self,
+        hpa: [&str; 2],
+        change: impl FnOnce(&mut Value),
+    ) -> &mut Self {
+        self.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, change)
     }
 
     /// Adds an event about an HPA: a copy of the first recorded one with this reason and message,

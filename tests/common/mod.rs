@@ -3,20 +3,28 @@
 #![allow(dead_code)]
 
 pub(crate) mod build;
+pub(crate) mod ran;
 pub(crate) mod recorded;
 pub(crate) mod scenario;
 pub(crate) mod schema;
 pub(crate) mod trajectories;
 pub(crate) mod written;
 
+use std::sync::{LazyLock, Mutex};
+
+use clap::{CommandFactory, FromArgMatches};
 use jiff::Timestamp;
+use kubectl_hpa::args::{self, Cli, Verb};
 use kubectl_hpa::engine::decision::Decision;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::whatif::overrides::Assumptions;
 use serde_json::Value;
+
+use ran::{Ran, program, run};
 
 /// Reads the input of a pass over the HPA `web` in `default` from one text.
 pub(crate) fn read(text: &str) -> Result<Input, Error> {
@@ -30,47 +38,55 @@ pub(crate) fn read(text: &str) -> Result<Input, Error> {
 
 /// Runs one pass, and returns the object that `-o json` prints about it.
 pub(crate) fn explain(input: &Input) -> (Decision, Value) {
-    explain_as(input, |explanation| {
-        serde_json::to_value(explanation).expect("an explanation is JSON")
-    })
+    let pass = Pass::run(input.clone());
+    let explained = serde_json::to_value(Explanation::new(&pass)).expect("an explanation is JSON");
+    (pass.decision, explained)
 }
 
-/// Runs one pass, and returns a function's result for its explanation.
-pub(crate) fn explain_as<T>(
-    input: &Input,
-    form: impl FnOnce(&Explanation<'_>) -> T,
-) -> (Decision, T) {
-    let pass = Pass::run(input.clone());
-    let formed = form(&Explanation::new(&pass));
-    (pass.decision, formed)
+/// Reads a command line of `predict` from the words after it, as the program does. What describes the command line is
+/// made once, because that takes longer than a pass.
+#[track_caller]
+pub(crate) fn typed<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> args::Predict {
+    static COMMAND: LazyLock<Mutex<clap::Command>> = LazyLock::new(|| Mutex::new(Cli::command()));
+    let mut line = vec!["kubectl-hpa".to_owned(), "predict".to_owned()];
+    line.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+    let read = COMMAND
+        .lock()
+        .expect("no panic")
+        .try_get_matches_from_mut(&line)
+        .and_then(|matches| Cli::from_arg_matches(&matches));
+    match read.unwrap_or_else(|e| panic!("{line:?}: {e}")).verb {
+        Verb::Predict(args) => *args,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns what these flags of `predict` assume.
+#[track_caller]
+pub(crate) fn assumed<F: AsRef<str>>(flags: &[F]) -> Result<Assumptions, Error> {
+    let words = ["web"].into_iter().chain(flags.iter().map(AsRef::as_ref));
+    Assumptions::read(&typed(words).overrides)
 }
 
 /// Returns what `predict` prints about the HPA of an example, on both streams, and its exit code.
 #[allow(dead_code, reason = "not every suite predicts")]
-#[allow(
-    clippy::unwrap_used,
-    reason = "what cannot fail here is not worth a message"
-)]
 pub(crate) fn predict(
     name: &str,
     example: &str,
     flags: &[&str],
     stdin: &str,
 ) -> (String, String, Option<i32>) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    let Ran {
+        code,
+        stdout,
+        stderr,
+    } = run(program()
         .args(["predict", name, "-f"])
         .arg(format!("{}/examples/{example}", env!("CARGO_MANIFEST_DIR")))
         .args(flags)
         .env("LC_ALL", "C.UTF-8")
-        .write_stdin(stdin)
-        .output()
-        .unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (
-        text(output.stdout),
-        text(output.stderr),
-        output.status.code(),
-    )
+        .write_stdin(stdin));
+    (stdout, stderr, code)
 }
 
 /// Returns how many random cases a property is tried on: so few that all of them take seconds, or `PROPTEST_CASES`.

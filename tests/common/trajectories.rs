@@ -8,7 +8,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::sync::LazyLock;
+use std::sync::OnceLock;
 
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
@@ -58,25 +58,40 @@ pub(crate) fn passes(name: &str) -> Vec<Pass> {
 /// Returns what was read at each moment of a run, every 5 s; read once, because that takes longer than a
 /// pass.
 pub(crate) fn moments(name: &str) -> &'static [Input] {
-    static MOMENTS: LazyLock<Vec<(&str, Vec<Input>)>> = LazyLock::new(|| {
-        let read = |name| {
-            lines(&format!("{name}.jsonl.gz"))
-                .lines()
-                .map(|line| moment(name, &line.unwrap()))
-                .collect()
-        };
-        NAMES.map(|name| (name, read(name))).into()
-    });
-    let (_, moments) = MOMENTS.iter().find(|(run, _)| *run == name).expect("a run");
-    moments
+    static MOMENTS: [OnceLock<Vec<Input>>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+    let read = || recorded(name).map(|line| moment(name, &line)).collect();
+    MOMENTS[place(name)].get_or_init(read)
+}
+
+/// Returns what was read at the last moment of a run, without the time that reading all moments takes.
+pub(crate) fn last(name: &str) -> &'static Input {
+    static LAST: [OnceLock<Input>; NAMES.len()] = [const { OnceLock::new() }; NAMES.len()];
+    let read = || moment(name, &recorded(name).last().expect("a moment"));
+    LAST[place(name)].get_or_init(read)
+}
+
+/// Returns what was read at this time of day, such as `07:21:10`.
+pub(crate) fn at(name: &str, time: &str) -> Input {
+    let start = format!(r#"{{"time":"2026-11-21T{time}Z","#);
+    let line = recorded(name).find(|line| line.starts_with(&start));
+    moment(name, &line.expect("a moment"))
+}
+
+fn place(name: &str) -> usize {
+    NAMES.iter().position(|run| *run == name).expect("a run")
+}
+
+/// The moments of a run as recorded, one in a line.
+fn recorded(name: &str) -> impl Iterator<Item = String> {
+    lines(&format!("{name}.jsonl.gz"))
+        .lines()
+        .map(Result::unwrap)
 }
 
 fn moment(namespace: &str, line: &str) -> Input {
-    #[derive(Deserialize)]
-    struct Time {
-        time: Timestamp,
-    }
-    let Time { time } = serde_json::from_str(line).unwrap();
+    let rest = line.strip_prefix(r#"{"time":""#).expect("a moment");
+    let (time, _) = rest.split_once('"').expect("a time");
+    let time: Timestamp = time.parse().unwrap();
     let list = line.replacen('{', r#"{"apiVersion":"v1","kind":"List","#, 1);
     let mut objects = Objects::default();
     read_text(&list, namespace, &mut objects).unwrap();

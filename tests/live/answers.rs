@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server, exchange};
+use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server, exchange, lease};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
 use super::{Change, NAME, Ran, condition, directory, explain, notes, program, recorded, run};
@@ -130,15 +130,10 @@ fn the_recorded_status_is_compared_with_the_pass() {
 #[test]
 fn what_keeps_the_status_from_being_written_is_told() {
     let mut cluster = recorded();
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", NAME],
-        |hpa| {
-            hpa["status"]["currentReplicas"] = json!(10);
-            hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
-        },
-    );
+    cluster.edit_hpa(["default", NAME], |hpa| {
+        hpa["status"]["currentReplicas"] = json!(10);
+        hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
+    });
     let server = Server::start(cluster);
     let same = explain(&server, &["-o", "json"]).answer();
     assert_eq!(
@@ -380,7 +375,7 @@ fn the_rules_are_those_of_the_server() {
 fn watching_tells_of_passes_whose_status_is_overwritten() {
     let mut cluster = recorded();
     let hpa = ["default", NAME];
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+    cluster.edit_hpa(hpa, |hpa| {
         hpa["status"]["conditions"][0]["reason"] = json!("ReadyForNewScale");
     });
     let server = Server::start(cluster);
@@ -392,7 +387,7 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
         // The first poll is over by then, the second comes after five seconds.
         std::thread::sleep(Duration::from_secs(2));
         server.change(|cluster| {
-            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+            cluster.edit_hpa(hpa, |hpa| {
                 hpa["status"]["currentReplicas"] = json!(10);
                 for entry in hpa["metadata"]["managedFields"]
                     .as_array_mut()
@@ -420,16 +415,6 @@ fn watching_tells_of_passes_whose_status_is_overwritten() {
     }
 }
 
-/// Adds a controller manager that has been running for a long time.
-fn lease(cluster: &mut Cluster) {
-    cluster.put(json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-        "spec": {"acquireTime": "2026-11-21T05:00:00Z", "renewTime": "2026-11-21T07:07:12Z"},
-    }));
-}
-
 /// Returns an HPA of at most ten, which held ten until half a minute ago; judging by its pods' usage, it
 /// needs more at a target of 10m, and five at 250m.
 fn held(target: &str) -> Cluster {
@@ -443,33 +428,28 @@ fn held(target: &str) -> Cluster {
         ("2026-11-21T07:06:44Z", "ScaleDownStabilized"),
         ("2026-11-21T07:06:59Z", "ScaleDownStabilized"),
     ] {
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["default", NAME],
-            |hpa| {
-                hpa["spec"]["metrics"] = metrics.clone();
-                hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
-                // The recorded events are about another one.
-                hpa["metadata"]["uid"] = json!("held");
-                for entry in hpa["metadata"]["managedFields"]
-                    .as_array_mut()
-                    .into_iter()
-                    .flatten()
-                {
-                    let status = entry["subresource"] == "status";
-                    entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
-                }
-                let status = &mut hpa["status"];
-                status["currentReplicas"] = json!(10);
-                status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
-                status["conditions"][0]["reason"] = json!(reason);
-                status["conditions"][2]["reason"] = json!("DesiredWithinRange");
-                status["conditions"][2]["status"] = json!("False");
-            },
-        );
+        cluster.edit_hpa(["default", NAME], |hpa| {
+            hpa["spec"]["metrics"] = metrics.clone();
+            hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
+            // The recorded events are about another one.
+            hpa["metadata"]["uid"] = json!("held");
+            for entry in hpa["metadata"]["managedFields"]
+                .as_array_mut()
+                .into_iter()
+                .flatten()
+            {
+                let status = entry["subresource"] == "status";
+                entry["time"] = json!(if status { time } else { "2026-11-20T07:05:00Z" });
+            }
+            let status = &mut hpa["status"];
+            status["currentReplicas"] = json!(10);
+            status["lastScaleTime"] = json!("2026-11-21T06:00:00Z");
+            status["conditions"][0]["reason"] = json!(reason);
+            status["conditions"][2]["reason"] = json!("DesiredWithinRange");
+            status["conditions"][2]["status"] = json!("False");
+        });
     }
-    lease(&mut cluster);
+    cluster.put(lease("one", "07:07:12"));
     cluster
 }
 
@@ -570,7 +550,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
                     deployment["metadata"]["managedFields"] = written(changed);
                 });
             }
-            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", object, |hpa| {
+            cluster.edit_hpa(object, |hpa| {
                 hpa["spec"]["metrics"] = spec.clone();
                 // The recorded events are about another one.
                 hpa["metadata"]["uid"] = json!("held");
@@ -595,7 +575,7 @@ fn averages_of_earlier_passes_are_over_the_replicas_of_the_time() {
                 status["conditions"][2]["status"] = json!("False");
             });
         }
-        lease(&mut cluster);
+        cluster.put(lease("one", "07:07:12"));
         cluster
     };
     let file = directory().join(format!("saved-averages-{}.json", std::process::id()));
@@ -645,18 +625,13 @@ fn the_targets_events_tell_of_others_who_scale() {
             let name = event["metadata"]["name"].as_str().expect("a name");
             cluster.remove("v1", "Event", ["default", name]);
         }
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["default", NAME],
-            |hpa| {
-                hpa["spec"]["maxReplicas"] = json!(30);
-                hpa["spec"]["behavior"] = json!({"scaleUp": {
-                    "policies": [{"type": "Pods", "value": 10, "periodSeconds": 40}],
-                }});
-                hpa["status"]["conditions"][2]["reason"] = json!("ScaleUpLimit");
-            },
-        );
+        cluster.edit_hpa(["default", NAME], |hpa| {
+            hpa["spec"]["maxReplicas"] = json!(30);
+            hpa["spec"]["behavior"] = json!({"scaleUp": {
+                "policies": [{"type": "Pods", "value": 10, "periodSeconds": 40}],
+            }});
+            hpa["status"]["conditions"][2]["reason"] = json!("ScaleUpLimit");
+        });
         cluster
     };
     let about_target = |server: &Server| {

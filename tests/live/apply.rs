@@ -58,8 +58,8 @@ pub(super) fn scale(server: &Server) -> Value {
     client.get(SCALE).expect("an answer").json()
 }
 
-fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
+pub(super) fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+    cluster.edit_hpa(WEB, change);
 }
 
 pub(super) fn set(cluster: &mut Cluster, replicas: i64, manager: &str) {

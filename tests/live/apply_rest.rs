@@ -1,7 +1,6 @@
 //! What `apply` refuses, the other parts of a reconcile that it performs, what it predicts, and how it
 //! ends when it is interrupted.
 
-use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -10,13 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status};
-use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, refusal, set, writes};
-use super::{Change, HPAS, POD_METRICS, Ran, directory, program, run, schema};
-
-fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
-}
+use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status, lease};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, hpa, recreate, refusal, set, writes};
+use super::{Change, HPAS, POD_METRICS, PROGRAM, Ran, detached, directory, program, run, schema};
 
 /// Adds a second metric to CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
@@ -35,24 +30,13 @@ fn with_a_queue(hpa: &mut Value) {
 fn answer(ran: &Ran) -> Value {
     let answer = serde_json::from_str(&ran.stdout);
     let answer = answer.unwrap_or_else(|e| panic!("{e}: {}{}", ran.stdout, ran.stderr));
-    let validator = schema::validator(&schema::apply_result());
-    if let Err(error) = validator.validate(&answer) {
-        panic!("{}: {error}", error.instance_path());
-    }
+    assert_eq!(schema::APPLY_RESULT.fault(&answer), None);
     answer
 }
 
 #[test]
 fn the_schema_describes_what_is_printed_and_nothing_else() {
-    let keys = |schema: &Value| -> BTreeSet<String> {
-        schema["properties"]
-            .as_object()
-            .expect("properties")
-            .keys()
-            .cloned()
-            .collect()
-    };
-    let mut more = keys(&schema::explanation());
+    let mut more = schema::EXPLANATION.fields();
     // The recorded state is of a past pass, which cannot be applied.
     more.remove("record");
     let own = [
@@ -68,7 +52,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
             .chain(["status", "event", "wait"])
             .map(str::to_owned),
     );
-    assert_eq!(keys(&schema::apply_result()), more);
+    assert_eq!(schema::APPLY_RESULT.fields(), more);
 
     let server = Server::start(cluster());
     let flags = [
@@ -93,59 +77,27 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
     assert_eq!(right["concerns"][0]["code"], "statusHeld");
     assert_eq!(right["status"], json!({"written": true, "error": null}));
     let gone = Value::Null;
-    for (at, name, value) in [
-        ("", "result", &gone),
-        ("", "kind", &json!("Explanation")),
-        ("", "outcome", &gone),
-        ("", "findings", &gone),
-        ("", "unknown", &json!(1)),
-        ("/target", "uid", &gone),
-        ("/change", "to", &json!("4")),
-        ("/change", "by", &json!(2)),
-        ("/concerns/0", "code", &json!("other")),
-        ("/concerns/0", "forced", &gone),
-        ("/next", "verdict", &json!("stays")),
-        ("/next/replicas", "max", &gone),
-        ("/result", "outcome", &json!("done")),
-        ("/result", "exitCode", &json!("0")),
-        ("/status", "error", &gone),
-        ("/event", "written", &json!(1)),
-    ] {
-        let mut wrong = right.clone();
-        let object = wrong
-            .pointer_mut(at)
-            .and_then(Value::as_object_mut)
-            .expect("an object");
-        match value {
-            Value::Null => drop(object.remove(name).expect("a field")),
-            value => drop(object.insert(name.to_owned(), value.clone())),
-        }
-        let validator = schema::validator(&schema::apply_result());
-        assert!(!validator.is_valid(&wrong), "{at}/{name}: {value} passes");
-    }
-}
-
-/// Detaches a command from the environment of the test, as [`program`](super::program) does.
-pub(super) fn away(command: &mut std::process::Command) {
-    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
-        command.env_remove(name);
-    }
-    command.env("HOME", "/nonexistent").env("KUBERC", "off");
-}
-
-/// Adds the lease of a controller manager, renewed at a time of the recorded hour.
-fn lease(cluster: &mut Cluster, renewed: &str) {
-    cluster.put(json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-        "spec": {
-            "holderIdentity": "one",
-            "acquireTime": "2026-11-21T06:00:00.000000Z",
-            "renewTime": format!("2026-11-21T{renewed}.000000Z"),
-            "leaseDurationSeconds": 15,
-        },
-    }));
+    schema::APPLY_RESULT.rejects(
+        &right,
+        &[
+            ("", "result", &gone),
+            ("", "kind", &json!("Explanation")),
+            ("", "outcome", &gone),
+            ("", "findings", &gone),
+            ("", "unknown", &json!(1)),
+            ("/target", "uid", &gone),
+            ("/change", "to", &json!("4")),
+            ("/change", "by", &json!(2)),
+            ("/concerns/0", "code", &json!("other")),
+            ("/concerns/0", "forced", &gone),
+            ("/next", "verdict", &json!("stays")),
+            ("/next/replicas", "max", &gone),
+            ("/result", "outcome", &json!("done")),
+            ("/result", "exitCode", &json!("0")),
+            ("/status", "error", &gone),
+            ("/event", "written", &json!(1)),
+        ],
+    );
 }
 
 /// Rows 22, 24 and 31.
@@ -336,7 +288,7 @@ fn a_controller_that_is_down_is_replaced_without_force() {
     for (renewed, code) in [("07:07:10", 6), ("07:04:00", 0)] {
         let mut cluster = cluster();
         hpa(&mut cluster, with_an_open_history);
-        lease(&mut cluster, renewed);
+        cluster.put(lease("one", renewed));
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes"]);
         assert_eq!(
@@ -417,7 +369,7 @@ fn neighbour(cluster: &mut Cluster, kind: [&str; 2], reason: Option<&str>) {
 
 /// Gives an HPA the status of a pass that found this.
 fn checked(cluster: &mut Cluster, name: [&str; 2], reason: &str) {
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", name, |hpa| {
+    cluster.edit_hpa(name, |hpa| {
         hpa["metadata"]["creationTimestamp"] = json!("2026-11-21T06:00:00Z");
         hpa["metadata"]["managedFields"] =
             json!([{"subresource": "status", "time": "2026-11-21T07:07:00Z"}]);
@@ -557,21 +509,25 @@ fn nothing_due_is_said_and_nothing_is_written() {
 /// Returns the text about the controller's next sync.
 #[test]
 fn what_comes_next_is_the_controllers_own_pass() {
-    let calm: Change = |cluster| lease(cluster, "07:07:12");
+    let calm: Change = |cluster| {
+        cluster.put(lease("one", "07:07:12"));
+    };
     let down: Change = |cluster| {
-        lease(cluster, "07:07:12");
+        cluster.put(lease("one", "07:07:12"));
         hpa(cluster, |hpa| {
             hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(100);
             hpa["spec"]["minReplicas"] = json!(1);
         });
     };
     let fits: Change = |cluster| {
-        lease(cluster, "07:07:12");
+        cluster.put(lease("one", "07:07:12"));
         hpa(cluster, |hpa| {
             hpa["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] = json!(30);
         });
     };
-    let no_one: Change = |cluster| lease(cluster, "07:01:00");
+    let no_one: Change = |cluster| {
+        cluster.put(lease("one", "07:01:00"));
+    };
     for (change, flags, verdict, replicas, told) in [
         (
             calm,
@@ -660,7 +616,7 @@ fn the_status_is_written_where_nobody_else_does() {
             hpa["metadata"]["labels"] = json!({"team": "a"});
         });
         if let Some(renewed) = renewed {
-            lease(&mut cluster, renewed);
+            cluster.put(lease("one", renewed));
         }
         let server = Server::start(cluster);
         let ran = apply(
@@ -715,7 +671,7 @@ fn the_status_is_written_where_nobody_else_does() {
     }
     // Someone writes the HPA in between: the scale is written, the status is not.
     let mut cluster = cluster();
-    lease(&mut cluster, "07:01:00");
+    cluster.put(lease("one", "07:01:00"));
     let status = When::on(&format!("{HPAS}/web/status"));
     let change = |cluster: &mut Cluster| hpa(cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(9));
     cluster.fault(status, Fault::Before(change));
@@ -1012,14 +968,13 @@ fn a_signal_before_the_write_or_during_it() {
         }
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        let mut command = detached(PROGRAM);
         command
             .args(["apply", "web", "-n", "default", "--yes"])
             .env("KUBECONFIG", config.path());
         if name == "before the status" {
             command.args(["--write-status", "--force-write-status", "--event"]);
         }
-        away(&mut command);
         let child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -1039,7 +994,7 @@ fn a_signal_before_the_write_or_during_it() {
             .args([signal, &id])
             .status();
         assert!(killed.expect("kill").success());
-        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        let ran = Ran::of(child.wait_with_output().expect("it ends"));
         assert!(
             begun.elapsed() < Duration::from_secs(20),
             "{name}: it went on"
@@ -1084,11 +1039,10 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
             });
         }
     });
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    let mut command = detached(PROGRAM);
     command
         .args(["apply", "web", "-n", "default", "--yes"])
         .env("KUBECONFIG", config.path());
-    away(&mut command);
     let child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -1106,7 +1060,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(killed.expect("kill").success());
-    let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
     std::thread::sleep(Duration::from_secs(2));
@@ -1346,10 +1300,9 @@ fn what_was_written_is_told_where_standard_output_is_full() {
     ] {
         let server = Server::start(cluster());
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        let mut command = detached(PROGRAM);
         command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag]);
         command.env("KUBECONFIG", config.path());
-        away(&mut command);
         let full = std::fs::File::options()
             .write(true)
             .open("/dev/full")
@@ -1447,17 +1400,15 @@ fn on_a_terminal_it_asks() {
         cluster.fault(When::on(&format!("{HPAS}/web")).nth(1), slow);
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let program = env!("CARGO_BIN_EXE_kubectl-hpa");
         let line = format!(
-            "{program} apply web --force-uncertain --kubeconfig {}",
+            "{PROGRAM} apply web --force-uncertain --kubeconfig {}",
             config.path().display()
         );
-        let mut command = std::process::Command::new("script");
+        let mut command = detached("script");
         command
             .args(["-qec", &line, "/dev/null"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        away(&mut command);
         // Messages are wrapped for a terminal.
         command.env("COLUMNS", "200");
         let mut child = command.spawn().expect("script of util-linux");

@@ -4,11 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use assert_cmd::Command;
-
 use super::api::{Answer, Auth, Cluster, Exec, Fault, Kubeconfig, Server, When};
 use super::names::{Installed, kubectl};
-use super::{NAME, Ran, away, recorded, run};
+use super::{NAME, Ran, command, recorded, run};
 
 /// The time that the protocol allows, with some slack for a busy machine.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -30,10 +28,9 @@ fn complete(program: &str, words: &[&str], config: &Kubeconfig) -> Ran {
     let installed =
         Installed::new(&format!("complete-{}", config.path().display()).replace('/', "_"));
     let mut command = match program {
-        "kubectl" => Command::new(kubectl().expect("it was found")),
-        name => Command::new(installed.0.join(name)),
+        "kubectl" => command(kubectl().expect("it was found")),
+        name => command(installed.0.join(name)),
     };
-    away(&mut command);
     // kubectl keeps a cache in the home directory.
     command
         .env("HOME", &installed.0)

@@ -5,11 +5,13 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Server, When};
+use super::api::{Auth, Cluster, Fault, Server, When, lease};
 use super::{NAME, Ran, directory, explain, explain_as, notes, program, recorded, run};
 
 const PODS: &str = "/api/v1/namespaces/kube-system/pods";
 const TOLERANCE: &str = "--horizontal-pod-autoscaler-tolerance=200";
+/// When the lease was renewed last.
+const RENEWED: &str = "07:07:12";
 const SYNC: &str = "--horizontal-pod-autoscaler-sync-period=30s";
 
 /// Returns a pod as kubeadm runs it on a node, with a secret in each of its parts.
@@ -35,19 +37,6 @@ fn manager(node: &str, version: &str, args: &[&str]) -> Value {
             }],
         },
         "status": {"phase": "Running", "message": "secret-password"},
-    })
-}
-
-fn lease(holder: &str) -> Value {
-    json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-        "spec": {
-            "holderIdentity": holder,
-            "acquireTime": "2026-11-21T06:00:00.000000Z",
-            "renewTime": "2026-11-21T07:07:12.000000Z",
-        },
     })
 }
 
@@ -152,12 +141,15 @@ fn of_several_pods_the_leader_counts() {
         manager("b", "v1.36.2", &[SYNC]),
     ];
     for (objects, want) in [
-        (vec![a.clone(), b.clone(), lease("a_3b2e")], "none"),
+        (vec![a.clone(), b.clone(), lease("a_3b2e", RENEWED)], "none"),
         (
-            vec![a.clone(), b.clone(), lease("b_3b2e")],
+            vec![a.clone(), b.clone(), lease("b_3b2e", RENEWED)],
             "sync-period 30s",
         ),
-        (vec![a.clone(), b.clone(), lease("other_3b2e")], "unknown"),
+        (
+            vec![a.clone(), b.clone(), lease("other_3b2e", RENEWED)],
+            "unknown",
+        ),
         (vec![a.clone(), b], "unknown"),
         (vec![manager("b", "v1.36.2", &[]), a], "none"),
     ] {
@@ -199,7 +191,7 @@ fn without_pods_the_defaults_are_assumed() {
 /// Row 20.
 #[test]
 fn what_may_not_be_read_is_a_line() {
-    let mut cluster = with(&[manager("a", "v1.36.2", &[SYNC]), lease("a_3b2e")]);
+    let mut cluster = with(&[manager("a", "v1.36.2", &[SYNC]), lease("a_3b2e", RENEWED)]);
     cluster.grant("bob").deny("bob", "list", "pods@kube-system");
     cluster.deny("bob", "get", "leases.coordination.k8s.io");
     let server = Server::start(cluster);
@@ -282,7 +274,7 @@ fn nothing_else_of_the_pod_shows_or_is_kept() {
     let gates = "--feature-gates=HPAScaleToZero=true";
     let server = Server::start(with(&[
         manager("a", "v1.36.2", &[TOLERANCE, gates]),
-        lease("a_3b2e"),
+        lease("a_3b2e", RENEWED),
     ]));
     let path = directory().join(format!("saved-manager-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");

@@ -150,15 +150,10 @@ fn without_the_right_to_a_scale_the_target_itself_speaks() {
 #[test]
 fn an_hpa_under_deletion_says_so() {
     let mut cluster = recorded();
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", NAME],
-        |hpa| {
-            hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
-            hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
-        },
-    );
+    cluster.edit_hpa(["default", NAME], |hpa| {
+        hpa["metadata"]["deletionTimestamp"] = json!("2026-11-21T07:07:00Z");
+        hpa["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    });
     let server = Server::start(cluster);
     let note = "the HPA has been marked for deletion since 2026-11-21T07:07:00Z; the controller acts on it \
                 until it is gone";
@@ -213,7 +208,7 @@ fn an_hpa_that_is_not_there() {
 fn a_target_that_cannot_be_scaled_is_an_outcome() {
     let to = |cluster: &mut Cluster, target: serde_json::Value| {
         let hpa = ["default", NAME];
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        cluster.edit_hpa(hpa, |hpa| {
             hpa["spec"]["scaleTargetRef"] = target;
         });
     };
@@ -701,11 +696,10 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
         .write(true)
         .open("/dev/full")
         .expect("a full disk");
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"));
+    let mut command = super::detached(super::PROGRAM);
     command
         .args(["explain", NAME])
-        .env("KUBECONFIG", config.path())
-        .env_remove("HTTPS_PROXY");
+        .env("KUBECONFIG", config.path());
     let output = command.stdout(full).output().expect("it runs");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{stderr}");

@@ -125,7 +125,7 @@ fn a_signal_before_there_is_a_list_is_told() {
         .args(["-INT", &child.id().to_string()])
         .status();
     assert!(kill.expect("kill runs").success());
-    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, &*ran.stdout), (Some(130), ""));
     assert!(
         ran.stderr
@@ -159,7 +159,7 @@ fn a_signal_leaves_what_a_namespace_has_so_far() {
         .status();
     assert!(kill.expect("kill runs").success());
     stdout.read_to_string(&mut text).expect("text");
-    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    let ran = super::Ran::of(child.wait_with_output().expect("it ends"));
     assert_eq!((ran.code, text.lines().count()), (Some(130), 2));
     let told = "interrupted: 2 of 3 HPAs were explained\n";
     assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
@@ -510,15 +510,10 @@ fn what_one_hpa_leads_to_is_no_evidence_for_another() {
         "target": {"type": "AverageValue", "averageValue": "5"}}});
     // This one needs discovery.
     measured(&mut cluster, "shop", "pods", &object);
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["shop", "old"],
-        |hpa| {
-            lacked_usage(hpa);
-            hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
-        },
-    );
+    cluster.edit_hpa(["shop", "old"], |hpa| {
+        lacked_usage(hpa);
+        hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
+    });
     cluster.put(
         json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
@@ -540,17 +535,12 @@ fn foreign_pods_are_found_whatever_else_fails() {
             json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
             "metadata": {"name": name, "namespace": "shop"}}),
         );
-        cluster.edit(
-            "autoscaling/v2",
-            "HorizontalPodAutoscaler",
-            ["shop", name],
-            |hpa| {
-                hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+        cluster.edit_hpa(["shop", name], |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
                 "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
-                hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
+            hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
                 "currentMetrics": [{"type": ""}]});
-            },
-        );
+        });
     }
     let server = Server::start(cluster);
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();

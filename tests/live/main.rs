@@ -24,6 +24,8 @@ mod past;
 mod pasted;
 mod predict;
 mod prometheus;
+#[path = "../common/ran.rs"]
+mod ran;
 mod roles;
 mod rounds;
 mod saved;
@@ -34,13 +36,13 @@ mod side_by_side;
 mod signals;
 mod usage;
 
+use std::ffi::OsStr;
 use std::path::Path;
-use std::process::Output;
 use std::time::Duration;
 
 use api::{Auth, Clock, Cluster, Kubeconfig, Server};
 use assert_cmd::Command;
-use assert_cmd::cargo::cargo_bin_cmd;
+use ran::{PROGRAM, Ran, run};
 use serde_json::Value;
 
 const NAME: &str = "nginx-deployment";
@@ -50,14 +52,6 @@ const HPA: &str =
 const SCALE: &str = "/apis/apps/v1/namespaces/default/deployments/nginx-deployment/scale";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const POD_METRICS: &str = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
-
-/// What no output may ever contain: tokens, plugins' data and output, passwords of tests.
-const SECRETS: [&str; 4] = [
-    "secret-token-of-",
-    "secret-in-the-environment",
-    "secret-on-stdout",
-    "secret-password",
-];
 
 /// The longest that anything here may take: the deadline of all requests, with some slack.
 const LONGEST: Duration = Duration::from_secs(45);
@@ -71,22 +65,25 @@ fn recorded() -> Cluster {
 
 /// Returns the program, detached from the environment of the test.
 fn program() -> Command {
-    let mut command = cargo_bin_cmd!("kubectl-hpa");
-    away(&mut command);
+    command(PROGRAM)
+}
+
+/// Returns a command, detached from the environment of the test, that does not take too long.
+fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::from_std(detached(program));
+    command.timeout(LONGEST);
     command
 }
 
-fn away(command: &mut Command) {
+/// Returns a command, detached from the environment of the test.
+fn detached(program: impl AsRef<OsStr>) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
     for name in [
         "KUBECONFIG",
         "HTTPS_PROXY",
         "https_proxy",
         "HTTP_PROXY",
         "http_proxy",
-    ] {
-        command.env_remove(name);
-    }
-    for name in [
         "NO_PROXY",
         "no_proxy",
         "KUBERNETES_SERVICE_HOST",
@@ -94,75 +91,12 @@ fn away(command: &mut Command) {
     ] {
         command.env_remove(name);
     }
+    command.env("HOME", "/nonexistent").env("KUBERC", "off");
     command
-        .env("HOME", "/nonexistent")
-        .env("KUBERC", "off")
-        .timeout(LONGEST);
 }
 
 /// A change to the recorded cluster.
 type Change = fn(&mut Cluster);
-
-/// The result of a run; it panics if a secret shows.
-struct Ran {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ran {
-    fn of(output: &Output) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("text");
-        let ran = Self {
-            code: output.status.code(),
-            stdout: text(&output.stdout),
-            stderr: text(&output.stderr),
-        };
-        for secret in SECRETS {
-            let shown = ran.stdout.contains(secret) || ran.stderr.contains(secret);
-            assert!(!shown, "{secret} shows: {} {}", ran.stdout, ran.stderr);
-        }
-        ran
-    }
-
-    /// Returns the published object, if there is one.
-    #[track_caller]
-    fn answer(&self) -> Value {
-        assert_eq!(self.code, Some(0), "{}", self.stderr);
-        serde_json::from_str(&self.stdout).expect("JSON")
-    }
-
-    /// Returns the output without the file in the commands, which those about a cluster do not have.
-    fn without_file(mut self, file: &str) -> Self {
-        self.stdout = self.stdout.replace(&format!(" -f {file}"), "");
-        self
-    }
-
-    /// Returns the published object of a pass whose answer is unknown here.
-    #[track_caller]
-    fn unanswered(&self) -> Value {
-        assert_eq!(self.code, Some(1), "{}", self.stderr);
-        serde_json::from_str(&self.stdout).expect("JSON")
-    }
-
-    /// Asserts that there is no answer, and that standard error contains these texts.
-    #[track_caller]
-    fn fails(&self, code: i32, parts: &[&str]) {
-        assert_eq!(self.code, Some(code), "{}", self.stderr);
-        assert_eq!(self.stdout, "");
-        for part in parts {
-            assert!(
-                self.stderr.contains(part),
-                "no {part:?} in: {}",
-                self.stderr
-            );
-        }
-    }
-}
-
-fn run(command: &mut Command) -> Ran {
-    Ran::of(&command.output().expect("it runs"))
-}
 
 /// Returns the program with a kubeconfig, explaining the recorded HPA.
 fn explain_with(config: &Kubeconfig, more: &[&str]) -> Ran {

@@ -16,7 +16,7 @@ const EXTERNAL: &str = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default
 /// Gives the recorded HPA these metrics instead of its own.
 pub(super) fn with_metrics(cluster: &mut Cluster, metrics: &Value) {
     let hpa = ["default", NAME];
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+    cluster.edit_hpa(hpa, |hpa| {
         hpa["spec"]["metrics"] = metrics.clone();
     });
 }
@@ -26,7 +26,7 @@ pub(super) fn with_metrics(cluster: &mut Cluster, metrics: &Value) {
 fn long_lived() -> Cluster {
     let mut cluster = recorded();
     let hpa = ["default", NAME];
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+    cluster.edit_hpa(hpa, |hpa| {
         hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
     });
     cluster
@@ -210,7 +210,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
         cluster.latency(Duration::from_millis(120));
         with_metrics(&mut cluster, &json!([external_metric()]));
         let hpa = ["default", NAME];
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        cluster.edit_hpa(hpa, |hpa| {
             hpa["status"]["conditions"] = conditions;
             hpa["status"]["currentMetrics"] = current;
         });

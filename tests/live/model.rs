@@ -94,7 +94,7 @@ fn moved() -> impl Strategy<Value = Fault> {
             });
         },
         |cluster| {
-            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
+            cluster.edit_hpa(WEB, |hpa| {
                 hpa["spec"]["maxReplicas"] = json!(3);
             });
         },

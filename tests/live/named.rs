@@ -142,12 +142,7 @@ fn several_are_listed_and_none_is_an_error() {
 fn an_hpa_that_cannot_be_read_stays_in_sight() {
     let mut cluster = cluster();
     let change = |hpa: &mut Value| hpa["spec"]["maxReplicas"] = json!("ten");
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["shop", "cart"],
-        change,
-    );
+    cluster.edit_hpa(["shop", "cart"], change);
     let server = Server::start(cluster);
     let why = "spec.maxReplicas: a string, expected a 32-bit integer";
     let unknown = "unknown whether the HPA shop/cart selects the same pods: it cannot be read: ";

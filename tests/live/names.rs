@@ -7,11 +7,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use assert_cmd::Command;
-use assert_cmd::cargo::cargo_bin;
-
 use super::api::{Auth, Server};
-use super::{NAME, Ran, away, directory, program, recorded, run};
+use super::{NAME, PROGRAM, Ran, command, directory, program, recorded, run};
 
 /// A directory with the program under its names; it is deleted with the test.
 pub(super) struct Installed(pub(super) PathBuf);
@@ -64,8 +61,7 @@ pub(super) fn kubectl() -> Option<PathBuf> {
 fn explain(program: &Path, words: &[&str], installed: &Installed) -> Ran {
     let server = Server::start(recorded());
     let config = server.kubeconfig(&Auth::Token("admin"));
-    let mut command = Command::new(program);
-    away(&mut command);
+    let mut command = command(program);
     command
         .env("PATH", installed.path())
         .env("HOME", &installed.0);
@@ -96,8 +92,7 @@ fn kubectl_finds_it() {
         assert_eq!(answer["outcome"]["status"]["desiredReplicas"], 10);
     }
     let run_with = |words: &[&str]| {
-        let mut command = Command::new(&kubectl);
-        away(&mut command);
+        let mut command = command(&kubectl);
         // It keeps a cache in the home directory.
         run(command
             .env("HOME", &installed.0)
@@ -196,9 +191,8 @@ fn links_are_made_once_and_nothing_else_is_touched() {
 fn links_go_beside_the_one_that_was_found() {
     let installed = Installed::empty("krew");
     let link = installed.0.join("kubectl-hpa_explain");
-    symlink(cargo_bin("kubectl-hpa"), &link).expect("a link");
-    let mut command = Command::new(&link);
-    away(&mut command);
+    symlink(PROGRAM, &link).expect("a link");
+    let mut command = command(&link);
     let ran = run(command.env("PATH", installed.path()).arg("install-links"));
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     assert!(

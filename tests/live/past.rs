@@ -173,8 +173,8 @@ fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a 
 
 /// The last state of a run, whose HPA has not changed since the first.
 fn state(name: &str) -> String {
-    let last = trajectories::moments(name).last().expect("a moment");
-    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    let state =
+        kubectl_hpa::saved::save::to_json(&[trajectories::last(name)], &[]).expect("a state");
     // Tests run at the same time.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     file(
@@ -298,7 +298,10 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
             "9",
         ];
         let predicted = run(command.args(flags).args(["-o", "json"])).answer();
-        assert!(range(&predicted).1 <= 9 && range(&predicted).0 <= range(&predicted).1);
+        let (min, max) = range(&predicted);
+        let certainty = if min == max { "certain" } else { "bounded" };
+        assert_eq!(predicted["certainty"], certainty, "{name} {at}");
+        assert!(max <= 9, "{name} {at}: {min} to {max}");
         assert_eq!(live["record"]["inRange"], true, "{name} {at}");
         live
     });
@@ -306,7 +309,7 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
 
 #[test]
 fn a_real_prometheus_leads_to_the_same_ranges() {
-    let start = |name| Some((name, Real::start(&history(name, 3))?));
+    let start = |name| Some((name, Real::start(|| history(name, 3))?));
     let Some(servers) = NAMES
         .map(start)
         .into_iter()
@@ -763,12 +766,8 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
     let server = Server::start(cluster);
     let (trusting, url) = (trusting(&server), server.url());
     let ask = |verb: &str, time: &str, more: &[&str]| {
-        let moments = trajectories::moments("plain");
-        let moment = moments
-            .iter()
-            .find(|it| it.snapshot.now.to_string().contains(time));
-        let moment = moment.expect("a moment");
-        let saved = kubectl_hpa::saved::save::to_json(&[moment], &[]).expect("a state");
+        let moment = trajectories::at("plain", time);
+        let saved = kubectl_hpa::saved::save::to_json(&[&moment], &[]).expect("a state");
         let state = file(&format!("plain-{}.json", time.replace(':', "")), &saved);
         let mut command = program();
         command
@@ -898,16 +897,12 @@ fn every_pass_of_every_run() {
     for every in [1, 3, 6] {
         let (mut outside, mut all) = (0, 0);
         for name in NAMES {
-            let Some(real) = Real::start(&history(name, every)) else {
+            let Some(real) = Real::start(|| history(name, every)) else {
                 return;
             };
             let state = state(name);
             let (mut exact, mut contained, mut likely, mut width, mut count) = (0, 0, 0, 0, 0);
-            let last = trajectories::moments(name)
-                .last()
-                .expect("a moment")
-                .snapshot
-                .now;
+            let last = trajectories::last(name).snapshot.now;
             for pass in trajectories::passes(name)
                 .into_iter()
                 .filter(|pass| pass.time < last)

@@ -15,6 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use kubectl_hpa::snapshot::input::Input;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
@@ -1105,13 +1106,13 @@ impl Drop for Real {
 }
 
 impl Real {
-    /// Starts one with a history. None where none is installed, which is said.
-    pub(super) fn start(history: &history::History) -> Option<Self> {
+    /// Starts one with a history. None where none is installed, which is said; then the history is not built.
+    pub(super) fn start(history: impl FnOnce() -> history::History) -> Option<Self> {
         Self::start_with(history, &[])
     }
 
     /// The same with more flags.
-    fn start_with(history: &history::History, flags: &[&str]) -> Option<Self> {
+    fn start_with(history: impl FnOnce() -> history::History, flags: &[&str]) -> Option<Self> {
         let is_there = |name| Command::new(name).arg("--version").output().is_ok();
         let is_required = std::env::var_os("REQUIRE_PROMETHEUS").is_some();
         if !is_there("prometheus") || !is_there("promtool") {
@@ -1129,7 +1130,7 @@ impl Real {
             .tempdir()
             .expect("a directory");
         let at = |name: &str| -> PathBuf { work.path().join(name) };
-        for (number, text) in history.files() {
+        for (number, text) in history().files() {
             let block = at(&format!("{number}.om"));
             fs::write(&block, text).expect("a file");
             let mut promtool = Command::new("promtool");
@@ -1219,7 +1220,7 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         .into_iter()
         .take_while(|own| own.time <= first + hours)
         .collect();
-    let Some(real) = Real::start(&history::history(&some, 30)) else {
+    let Some(real) = Real::start(|| history::history(&some, 30)) else {
         return;
     };
     // Of each pod two samples are there by then.
@@ -1367,7 +1368,7 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
         all[all.len() / 2] as f64
     };
     for later in [1, 13, 28] {
-        let Some(real) = Real::start(&history_of_coming(start, later)) else {
+        let Some(real) = Real::start(|| history_of_coming(start, later)) else {
             return;
         };
         let saved = file("start-up.json", "");
@@ -1413,7 +1414,7 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
 fn a_real_one_that_would_load_too_many_samples_is_one_line() {
     let start: i64 = 1_794_960_000;
     let limit = ["--query.max-samples=200"];
-    let Some(real) = Real::start_with(&history_of_coming(start, 13), &limit) else {
+    let Some(real) = Real::start_with(|| history_of_coming(start, 13), &limit) else {
         return;
     };
     let time = |second| {
@@ -1450,20 +1451,23 @@ fn a_real_one_that_would_load_too_many_samples_is_one_line() {
 #[test]
 fn what_is_no_number_in_a_real_one_is_missing() {
     let start: i64 = 1_794_960_000;
-    let mut history = history::History::default();
-    let values = [
-        1.0,
-        f64::NAN,
-        2.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        0.0,
-        3.0,
-    ];
-    for (time, value) in (start..).step_by(30).zip(values) {
-        history.add("x", time, value);
-    }
-    let Some(real) = Real::start(&history) else {
+    let of_no_numbers = || {
+        let mut history = history::History::default();
+        let values = [
+            1.0,
+            f64::NAN,
+            2.0,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            0.0,
+            3.0,
+        ];
+        for (time, value) in (start..).step_by(30).zip(values) {
+            history.add("x", time, value);
+        }
+        history
+    };
+    let Some(real) = Real::start(of_no_numbers) else {
         return;
     };
     let saved = file("no-number.json", "");
@@ -1513,7 +1517,7 @@ fn record(week: &[history::Moment]) {
         .iter()
         .filter(|own| (since..until).contains(&own.time))
         .copied();
-    let Some(real) = Real::start(&history::history(&around.collect::<Vec<_>>(), 30)) else {
+    let Some(real) = Real::start(|| history::history(&around.collect::<Vec<_>>(), 30)) else {
         return;
     };
     let mut lines = recording(&predict_at(real.url(), &["-v", "8", "--hpa", CANDIDATE]));
@@ -1525,13 +1529,11 @@ fn record(week: &[history::Moment]) {
     fs::write(path, lines.join("\n") + "\n").expect("a file");
 }
 
-#[test]
-fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
-    let moments = trajectories::moments("plain");
+/// What Prometheus would have of the run `plain`, and of the usage of its pods, with a scrape at every moment.
+fn history_of_plain() -> history::History {
     let mut history = history::History::default();
     let mut used: BTreeMap<&str, f64> = BTreeMap::new();
-    let mut replicas = Vec::new();
-    for moment in moments {
+    for moment in trajectories::moments("plain") {
         let snapshot = &moment.snapshot;
         let time = snapshot.now.as_second();
         let mut add = |series: &str, value: f64| history.add(series, time, value);
@@ -1566,13 +1568,29 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
             r#"kube_deployment_spec_replicas{namespace="plain",deployment="web"}"#,
             count.into(),
         );
-        replicas.push((time, count));
     }
-    let Some(real) = Real::start(&history) else {
+    history
+}
+
+#[test]
+fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
+    let Some(real) = Real::start(history_of_plain) else {
         return;
     };
-    let last = moments.last().expect("a moment");
-    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    let count = |moment: &Input| {
+        moment
+            .snapshot
+            .scale
+            .as_ref()
+            .expect("a scale")
+            .spec_replicas
+    };
+    let replicas: Vec<_> = trajectories::moments("plain")
+        .iter()
+        .map(|moment| (moment.snapshot.now.as_second(), count(moment)))
+        .collect();
+    let state =
+        kubectl_hpa::saved::save::to_json(&[trajectories::last("plain")], &[]).expect("a state");
     let state = file("plain.json", &state);
     for (step, at_least) in [(5, 0.96), (30, 0.95), (60, 0.85)] {
         let mut command = program();

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When};
+use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When, lease};
 use super::{Ran, program, recorded, run};
 
 /// A role of a file.
@@ -212,7 +212,7 @@ fn cluster(granted: &[Right]) -> Cluster {
             &json!({"metrics": metrics}),
         );
         // The history of its last pass is uncertain.
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", target, |hpa| {
+        cluster.edit_hpa(target, |hpa| {
             let written = json!({"subresource": "status", "time": "2026-11-21T07:07:10Z"});
             hpa["metadata"]["managedFields"] = json!([written]);
             let condition = |type_: &str, reason: &str| {
@@ -230,34 +230,15 @@ fn cluster(granted: &[Right]) -> Cluster {
             });
         });
     }
-    cluster.put(json!({
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
-        "spec": {
-            "holderIdentity": "one",
-            "acquireTime": "2026-11-21T06:00:00.000000Z",
-            "renewTime": "2026-11-21T07:07:12.000000Z",
-        },
-    }));
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", "keda"],
-        |hpa| {
-            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+    cluster.put(lease("one", "07:07:12"));
+    cluster.edit_hpa(["default", "keda"], |hpa| {
+        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
             "kind": "ScaledObject", "name": "keda", "uid": "1", "controller": true}]);
-        },
-    );
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", "off"],
-        |hpa| {
-            hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
-            hpa["status"]["currentMetrics"] = json!([{"type": ""}, {"type": ""}, {"type": ""}]);
-        },
-    );
+    });
+    cluster.edit_hpa(["default", "off"], |hpa| {
+        hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
+        hpa["status"]["currentMetrics"] = json!([{"type": ""}, {"type": ""}, {"type": ""}]);
+    });
     let off = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/off";
     cluster.fault(When::on(off), Fault::Unavailable(None));
     for right in granted {

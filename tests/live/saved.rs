@@ -209,12 +209,7 @@ fn what_surrounds_a_pass_is_read_again() {
 #[test]
 fn why_a_metrics_api_fails_is_read_again() {
     let mut cluster = cluster();
-    cluster.edit(
-        "autoscaling/v2",
-        "HorizontalPodAutoscaler",
-        ["default", NAME],
-        super::rounds::lacked_usage,
-    );
+    cluster.edit_hpa(["default", NAME], super::rounds::lacked_usage);
     let service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io";
     let condition = json!({"type": "Available", "status": "False", "reason": "MissingEndpoints"});
     answers_with(
@@ -246,7 +241,7 @@ fn names_that_an_api_serves_are_read_again() {
         let mut cluster = cluster();
         with_metrics(&mut cluster, &json!([external_metric()]));
         let hpa = ["default", NAME];
-        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        cluster.edit_hpa(hpa, |hpa| {
             hpa["status"]["conditions"] = json!([]);
         });
         let list = "/apis/external.metrics.k8s.io/v1beta1";
@@ -334,7 +329,7 @@ impl World {
         with_metrics(&mut cluster, &json!(metrics));
         if self.old {
             let hpa = ["default", NAME];
-            cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+            cluster.edit_hpa(hpa, |hpa| {
                 hpa["metadata"]["creationTimestamp"] = json!("2026-11-20T07:05:00Z");
             });
         }

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::api::{Auth, Exec, Server};
 use super::apply::{cluster, writes};
-use super::apply_rest::away;
-use super::recorded;
+use super::{PROGRAM, detached, recorded};
 
 /// Runs it with a standard output that is full and has no reader, and sends a signal again and again until
 /// it ends; returns the exit code and standard error.
@@ -17,8 +16,7 @@ fn interrupted(args: &[&str], signal: &str, is_on: impl Fn() -> bool) -> (Option
     let (reader, mut full) = pipe().expect("a pipe");
     full.write_all(&[b' '; 1 << 16])
         .expect("as much as it holds");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-    away(&mut command);
+    let mut command = detached(PROGRAM);
     let mut child = command
         .args(args)
         .stdout(full)
@@ -184,8 +182,7 @@ fn a_signal_ends_reading() {
         [&of_prometheus[..], &["--prometheus-header", &header]].concat(),
         [&of_prometheus[..], &["--prometheus-ca", &pipe]].concat(),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-        away(&mut command);
+        let mut command = detached(PROGRAM);
         let child = command
             .args(&args)
             .stdout(Stdio::null())
@@ -208,8 +205,7 @@ fn a_signal_ends_the_plugin_and_its_children() {
     let script = config.directory().join("plugin.sh");
     let text = format!("#!/bin/sh\nsh -c 'echo begun; sleep 60 & sleep 60' > '{pipe}'\n");
     std::fs::write(&script, text).expect("a script");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-    away(&mut command);
+    let mut command = detached(PROGRAM);
     command
         .args(["explain", "web", "--kubeconfig"])
         .arg(config.path());

@@ -143,7 +143,7 @@ fn a_constant_load_is_read_as_it_is() {
                 ..Faults::default()
             },
         ] {
-            let Some(real) = Real::start(&constant(scrape, faults)) else {
+            let Some(real) = Real::start(|| constant(scrape, faults)) else {
                 return;
             };
             for step in [15, scrape] {
@@ -179,7 +179,7 @@ fn a_restart_of_kube_state_metrics_leaves_no_gap_in_the_load() {
         restarts: true,
         ..Faults::default()
     };
-    let Some(real) = Real::start(&constant(30, faults)) else {
+    let Some(real) = Real::start(|| constant(30, faults)) else {
         return;
     };
     let read = milli(&real, 30, "restart.json");
@@ -192,7 +192,7 @@ fn a_restart_of_kube_state_metrics_leaves_no_gap_in_the_load() {
 
 #[test]
 fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked() {
-    let Some(real) = Real::start(&constant(30, Faults::default())) else {
+    let Some(real) = Real::start(|| constant(30, Faults::default())) else {
         return;
     };
     let until = jiff::Timestamp::from_second(START + SPAN)
@@ -285,7 +285,7 @@ fn a_state_without_pods_and_template_is_told_before_the_first_query() {
 
 #[test]
 fn a_state_without_its_time_is_replayed_as_with_it() {
-    let Some(real) = Real::start(&recorded("queue", 0, 15, true, Faults::default())) else {
+    let Some(real) = Real::start(|| recorded("queue", 0, 15, true, Faults::default())) else {
         return;
     };
     let with = state("queue", 0);
@@ -426,11 +426,7 @@ fn recorded(name: &str, later: i64, scrape: i64, has_own_times: bool, faults: Fa
 /// The share of the passes at which the replay of a run has the recorded replicas, in percent. The run was that many
 /// seconds later.
 fn checked(real: &Real, name: &str, later: i64, state: &str, step: i64) -> f64 {
-    let last = trajectories::moments(name)
-        .last()
-        .expect("a moment")
-        .snapshot
-        .now;
+    let last = trajectories::last(name).snapshot.now;
     let until = delayed(&last.to_string(), later).expect("a time");
     let mut command = program();
     command.args([
@@ -490,8 +486,8 @@ fn delay(value: &mut Value, seconds: i64) {
 
 /// The last state of a run, if it had been that many seconds later.
 fn state(name: &str, later: i64) -> String {
-    let last = trajectories::moments(name).last().expect("a moment");
-    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    let state =
+        kubectl_hpa::saved::save::to_json(&[trajectories::last(name)], &[]).expect("a state");
     let mut state: Value = serde_json::from_str(&state).expect("JSON");
     delay(&mut state, later);
     file(&format!("usage-{name}-{later}.json"), &state.to_string())
@@ -520,8 +516,8 @@ fn scrapes() -> impl Iterator<Item = (i64, bool, Faults)> {
 fn replays_of_recorded_runs_agree_with_what_was_recorded() {
     for (scrape, has_own_times, faults) in scrapes() {
         for name in NAMES {
-            let history = recorded(name, 0, scrape, has_own_times, faults);
-            let Some(real) = Real::start(&history) else {
+            let history = || recorded(name, 0, scrape, has_own_times, faults);
+            let Some(real) = Real::start(history) else {
                 return;
             };
             let state = state(name, 0);
@@ -559,8 +555,8 @@ fn replays_of_recorded_runs_that_were_later_agree_on_average() {
         for name in NAMES {
             let mut all = STEPS.map(|_| Vec::new());
             for later in (0..60).step_by(LATER as usize) {
-                let history = recorded(name, later, scrape, has_own_times, faults);
-                let Some(real) = Real::start(&history) else {
+                let history = || recorded(name, later, scrape, has_own_times, faults);
+                let Some(real) = Real::start(history) else {
                     return;
                 };
                 let state = state(name, later);

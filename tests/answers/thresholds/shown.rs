@@ -1,12 +1,14 @@
 //! Thresholds and curves as the program prints them, for a terminal of 80 columns with and without
 //! Unicode, as a picture, as Markdown, and its message when there is nothing to draw.
 
+use crate::common::ran::{program, run};
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 /// Returns what is printed about the example, with the exit code: standard output, and error.
 fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+    run(program()
         .args([
             "predict",
             "nginx-deployment",
@@ -16,15 +18,8 @@ fn predict(locale: &str, flags: &[&str]) -> (Option<i32>, String, String) {
             "30%",
         ])
         .args(flags)
-        .env("LC_ALL", locale)
-        .output()
-        .expect("it runs");
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
-    (
-        output.status.code(),
-        text(output.stdout),
-        text(output.stderr),
-    )
+        .env("LC_ALL", locale))
+    .parts()
 }
 
 /// Returns the part of a page from one heading to the other.
@@ -36,11 +31,8 @@ fn part<'t>(page: &'t str, from: &str, to: &str) -> &'t str {
 /// A pod without metrics counts as unused, so no value asks for fewer than the current replicas.
 #[test]
 fn the_lowest_proposal_is_a_lower_bound() {
-    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
-        .args(["predict", "cart", "-f", "examples/shop", "--cpu", "90%"])
-        .output()
-        .expect("it runs");
-    let page = String::from_utf8(output.stdout).expect("text");
+    let page =
+        run(program().args(["predict", "cart", "-f", "examples/shop", "--cpu", "90%"])).stdout;
     let expected = "any value   removes none: it proposes at least 3\n";
     assert!(page.contains(expected), "{page}");
 }

@@ -12,7 +12,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use assert_cmd::Command;
 use serde_json::{Value, json};
 
 use super::api::{
@@ -20,7 +19,7 @@ use super::api::{
     authorize, base64,
 };
 use super::apply::{SCALE, WEB, cluster};
-use super::{HPAS, POD_METRICS, away, directory};
+use super::{HPAS, POD_METRICS, directory, program};
 
 /// The start of every secret, followed by its place.
 const SECRET: &str = "not-for-any-eye";
@@ -148,7 +147,7 @@ fn guarded(users: &[&str]) -> Cluster {
     cluster
         .unscalable_kind("autoscaling.k8s.io/v1", kind, "verticalpodautoscalers")
         .put(vpa);
-    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, |hpa| {
+    cluster.edit_hpa(WEB, |hpa| {
         annotate(hpa, "hpa-annotation");
     });
     cluster
@@ -306,8 +305,7 @@ fn traces(config: &Kubeconfig, verbs: &[&[&str]], more: &[&str], proxy: Option<&
     };
     let proxied = format!("http://me:{}@127.0.0.1:1", secret("proxy-variable"));
     for verb in verbs {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-        away(&mut command);
+        let mut command = program();
         command
             .current_dir(&traces.directory)
             .env("HOME", &traces.directory);

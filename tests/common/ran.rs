@@ -1,0 +1,105 @@
+//! Runs of the program and of others, with what they print as text. None may show a secret.
+
+#![allow(
+    dead_code,
+    reason = "every test binary that includes the module uses another part of it"
+)]
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// What no output may ever contain: tokens, plugins' data and output, passwords of tests.
+pub(crate) const SECRETS: [&str; 4] = [
+    "secret-token-of-",
+    "secret-in-the-environment",
+    "secret-on-stdout",
+    "secret-password",
+];
+
+/// What a program printed, and how it ended.
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// Takes the output of a process; panics if a secret shows.
+    #[track_caller]
+    pub(crate) fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        let ran = Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        };
+        for secret in SECRETS {
+            let shown = ran.stdout.contains(secret) || ran.stderr.contains(secret);
+            assert!(!shown, "{secret} shows: {}", ran.shown());
+        }
+        ran
+    }
+
+    /// Returns the exit code, standard output and standard error.
+    pub(crate) fn parts(self) -> (Option<i32>, String, String) {
+        (self.code, self.stdout, self.stderr)
+    }
+
+    /// Returns both streams.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// Returns what is printed as JSON, whatever the exit code is.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}: {}", self.shown()))
+    }
+
+    /// Returns the published object of a pass whose answer is unknown.
+    #[track_caller]
+    pub(crate) fn unanswered(&self) -> Value {
+        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        self.json()
+    }
+
+    /// Returns the output without the file in the commands, which those about a cluster do not have.
+    pub(crate) fn without_file(mut self, file: &str) -> Self {
+        self.stdout = self.stdout.replace(&format!(" -f {file}"), "");
+        self
+    }
+
+    /// Returns the published object of an answer.
+    #[track_caller]
+    pub(crate) fn answer(&self) -> Value {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self.json()
+    }
+
+    /// Asserts that there is no answer, and that standard error contains these texts.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, parts: &[&str]) {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        for part in parts {
+            let says = self.stderr.contains(part);
+            assert!(says, "no {part:?} in: {}", self.stderr);
+        }
+    }
+}
+
+/// The path of the program.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_kubectl-hpa");
+
+/// Returns the program.
+pub(crate) fn program() -> Command {
+    Command::new(PROGRAM)
+}
+
+/// Runs a command to its end.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> Ran {
+    Ran::of(command.output().expect("it runs"))
+}

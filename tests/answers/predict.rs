@@ -607,8 +607,8 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
 #[test]
 fn half_of_many_pods_are_put_in_a_state_at_once() {
     let input = web();
-    let flags = ["--replicas=60000", "--missing=20000", "--pending=10000"].map(str::to_owned);
-    let assumptions = assume(&flags).expect("assumptions");
+    let flags = ["--replicas=60000", "--missing=20000", "--pending=10000"];
+    let assumptions = common::assumed(&flags).expect("assumptions");
     let (Input { snapshot, .. }, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
     let pending = snapshot.pods.iter();
     let pending = pending.filter(|pod| pod.phase == Phase::Pending).count();

@@ -93,10 +93,11 @@ pub struct PlayedAdjustment {
 }
 
 /// The change that leaves pods more room before a metric proposes as many of them.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Headroom {
     /// The change with which few enough replicas are proposed: the lowest request if the target is a utilization and
-    /// the limits allow that request, or the lowest target if it is an amount and the pods are not tight.
+    /// the limits allow that request, or the lowest target if it is an amount and the pods are not tight. For a
+    /// utilization, a higher target would only hide that requests are too small.
     pub found: Option<PlayedAdjustment>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
@@ -388,7 +389,7 @@ pub(crate) struct More {
 }
 
 impl Headroom {
-    /// Describes it. Requests come first: a higher target only hides that they are too small.
+    /// Describes it.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();
         let holder = match about.template_holder().group() {

@@ -16,6 +16,7 @@ pub(crate) fn failing(items: &[Value], api: &str, message: &str) -> Vec<Value> {
     with(items, "ControllerState", &json!({ "errors": errors }))
 }
 
+/// Returns the APIService of a group with this status of its condition `Available`.
 pub(crate) fn api_service(group: &str, status: &str) -> Value {
     json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
         "metadata": {"name": format!("v1beta1.{group}")},
@@ -23,7 +24,7 @@ pub(crate) fn api_service(group: &str, status: &str) -> Value {
             "reason": "FailedDiscoveryCheck", "message": "no response"}]}})
 }
 
-/// Returns the same with the Service that it points at.
+/// Returns the APIService of a group with the Service that it points at.
 pub(crate) fn pointing(group: &str, namespace: &str, name: &str, status: &str) -> Value {
     let service = json!({"spec": {"service": {"namespace": namespace, "name": name}}});
     build::with(api_service(group, status), &service)

@@ -1,4 +1,4 @@
-//! What concerns several findings of this group. Expectations are derived by hand from the controller's rules.
+//! Tests of what concerns several findings of this group.
 
 use serde_json::{Value, json};
 

@@ -22,7 +22,7 @@ pub struct AlikeMemory {
     pub fewer: i32,
     /// Whether there are other metrics, which propose far fewer.
     pub has_others: bool,
-    /// The changes with which fewer pods would be enough.
+    /// The change with which fewer pods would be enough.
     pub room: Headroom,
 }
 

@@ -24,7 +24,7 @@ pub struct MemoryBaseline {
     pub newest: Timestamp,
     /// The target as a share of the request, if it is one.
     pub percent: Option<i32>,
-    /// The changes with which the metric would propose no more replicas than there are, or fewer at the maximum.
+    /// The change with which the metric would propose no more replicas than there are, or fewer at the maximum.
     pub room: Headroom,
 }
 

@@ -278,6 +278,7 @@ impl About<'_> {
         }
         let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
         if let Some((_, lowest)) = self.partition_above(pods) {
+            // A target with a partition has its own template, so that this patches its update strategy.
             let patch =
                 json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
             return Some(self.patch_template("merge", &patch));

@@ -494,7 +494,7 @@ impl MetricStep {
     }
 
     /// Returns the rows of the pods that count as ready.
-    pub fn ready(&self) -> impl Iterator<Item = &PodRow> + Clone {
+    pub fn ready_rows(&self) -> impl Iterator<Item = &PodRow> + Clone {
         self.pods.iter().filter(|row| row.group == Group::Ready)
     }
 

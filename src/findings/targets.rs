@@ -114,7 +114,7 @@ pub(super) fn counted<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
 ) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    step.ready().map(|row| (row, case.pod_of(row)))
+    step.ready_rows().map(|row| (row, case.pod_of(row)))
 }
 
 /// Targets and requests are changed by at most about this factor.

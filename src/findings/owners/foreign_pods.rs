@@ -262,7 +262,7 @@ fn not_counted_by_target(
 pub(crate) fn share(case: &Case<'_>, names: &Names<&str>) -> Option<MetricShare> {
     case.metrics().find_map(|step| {
         let (mut theirs, mut all) = (0i64, 0i64);
-        for row in step.ready() {
+        for row in step.ready_rows() {
             let value = row.value?;
             all = all.checked_add(value)?;
             if names.contains(&case.pod_of(row).name) {

@@ -173,15 +173,15 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
             of_pods: None,
         });
     }
-    let sum = total(step.ready().map(|row| row.value))?;
-    let pods = i64::try_from(step.ready().count())
+    let sum = total(step.ready_rows().map(|row| row.value))?;
+    let pods = i64::try_from(step.ready_rows().count())
         .ok()
         .filter(|pods| *pods > 0)?;
     let (per_pod, request) = match (average, target.average_utilization) {
         (Some(average), _) => (average, None),
         (None, Some(percent)) => {
-            let mean = total(step.ready().map(|row| row.request))? / pods;
-            let is_same = step.ready().all(|row| row.request == Some(mean));
+            let mean = total(step.ready_rows().map(|row| row.request))? / pods;
+            let is_same = step.ready_rows().all(|row| row.request == Some(mean));
             (
                 mean.checked_mul(percent.into())? / 100,
                 Some((mean, is_same)),
@@ -189,7 +189,7 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
         }
         (None, None) => return None,
     };
-    let of_pods = Some((step.ready().count(), request));
+    let of_pods = Some((step.ready_rows().count(), request));
     Some(CountedMetric {
         metric: step.index,
         total: sum,

@@ -243,7 +243,7 @@ fn hot<'p>(
     step: &'p MetricStep,
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) = step
-        .ready()
+        .ready_rows()
         .filter(|row| row.value.is_some())
         .partition(|row| is_new(case, case.pod_of(row)));
     if new.is_empty() || others.is_empty() || share(&new) <= WARMING_UP * share(&others) {

@@ -28,7 +28,7 @@ impl Kind for TerminatingPods {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
             let pods: Vec<&Pod> = step
-                .ready()
+                .ready_rows()
                 .map(|row| case.pod_of(row))
                 .filter(|pod| pod.deletion_timestamp.is_some())
                 .collect();

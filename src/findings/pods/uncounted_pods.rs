@@ -365,7 +365,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
 
 /// Whether a metric that no pod counts for keeps the pass from an answer.
 fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
-    case.answer().proposal.is_none() && step.is_failed() && step.ready().next().is_none()
+    case.answer().proposal.is_none() && step.is_failed() && step.ready_rows().next().is_none()
 }
 
 /// Whether a metric leaves out a pod that might count.
@@ -394,7 +394,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         .filter(|step| step.is_resource() && step.name == "cpu");
     let (metric, rows) = of_cpu
         .map(|step| {
-            let unready = step.ready().filter(|row| {
+            let unready = step.ready_rows().filter(|row| {
                 let ready = case.pod_of(row).ready.map(|ready| ready.status);
                 ready == Some(ConditionStatus::False)
             });

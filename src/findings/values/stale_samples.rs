@@ -141,7 +141,10 @@ impl Kind for StaleSamples {
 /// that states no time says nothing about the age.
 fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<SignedDuration>)> {
     let snapshot = case.snapshot();
-    let names: Names<&str> = step.ready().map(|row| &*case.pod_of(row).name).collect();
+    let names: Names<&str> = step
+        .ready_rows()
+        .map(|row| &*case.pod_of(row).name)
+        .collect();
     let mut times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
     {
         Some(MetricAnswer::PodMetrics) => {

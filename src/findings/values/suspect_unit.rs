@@ -452,7 +452,7 @@ fn is_whole(step: &MetricStep) -> bool {
 fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
     let rules = case.rules();
     let container = step.container.as_deref();
-    let mut counted = step.ready();
+    let mut counted = step.ready_rows();
     counted.clone().next().is_some()
         && counted.all(|row| {
             let requests = counted_containers(case.pod_of(row), container, &rules)

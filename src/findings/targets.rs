@@ -50,12 +50,12 @@ impl Adjustment {
         }
     }
 
-    /// Plays it, and returns it with the proposal of the pass, or with that of one metric.
-    fn played(self, case: &Case<'_>, metric: usize, by: Option<usize>) -> Option<PlayedAdjustment> {
-        let decision = case.decide(|snapshot| self.apply(snapshot, metric));
-        let proposal = match by {
-            Some(metric) => decision.metric(metric)?.proposal()?.replicas,
-            None => decision.proposal?,
+    /// Plays it for a metric of the spec, and returns it with a proposal.
+    fn played(self, case: &Case<'_>, metric: usize, whose: ProposalOf) -> Option<PlayedAdjustment> {
+        let change = |snapshot: &mut Snapshot| self.apply(snapshot, metric);
+        let proposal = match whose {
+            ProposalOf::Pass => case.decide(change).proposal?,
+            ProposalOf::Metric => case.proposal_of(metric, change)?,
         };
         Some(PlayedAdjustment {
             adjustment: self,
@@ -81,6 +81,15 @@ impl Adjustment {
             Self::Target(target) => about.target_flags(metric, &exact(target)),
         }
     }
+}
+
+/// The proposal that an adjustment of a metric has to change.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ProposalOf {
+    /// That of the pass, from all its metrics.
+    Pass,
+    /// That of the metric alone.
+    Metric,
 }
 
 /// A change that was found by playing it.
@@ -173,7 +182,7 @@ pub(super) fn other_target<'p>(
     metric: &'p MetricStep,
     current: i32,
     side: Direction,
-    by: Option<usize>,
+    whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
     let target = &metric.target;
     let amount = target.average_value.as_ref().or(target.value.as_ref());
@@ -197,7 +206,7 @@ pub(super) fn other_target<'p>(
                 None => None,
             },
         });
-        let played = other.played(case, metric.index, by)?;
+        let played = other.played(case, metric.index, whose)?;
         let is_beyond = match side {
             Direction::Up => played.proposal > current,
             Direction::Down => played.proposal < current,
@@ -214,16 +223,16 @@ pub(super) fn room<'p>(
     case: &Case<'p>,
     metric: &'p MetricStep,
     most: i32,
-    by: Option<usize>,
+    whose: ProposalOf,
 ) -> Headroom {
     let is_tight = is_tight(case, metric);
     let found = if metric.target.average_utilization.is_some() {
-        request(case, metric, most, by)
+        request(case, metric, most, whose)
     } else if is_tight {
         None
     } else {
         let more = most.saturating_add(1);
-        other_target(case, metric, more, Direction::Down, by)
+        other_target(case, metric, more, Direction::Down, whose)
     };
     Headroom { found, is_tight }
 }
@@ -240,7 +249,7 @@ pub(super) fn adjustments<'p>(
     }
     let mut adjustments = Vec::with_capacity(metrics.len());
     for metric in metrics {
-        let room = room(case, metric, most, Some(metric.index));
+        let room = room(case, metric, most, ProposalOf::Metric);
         adjustments.push((metric.index, room.found?.adjustment));
     }
     let decision = case.decide(|snapshot| {
@@ -252,13 +261,13 @@ pub(super) fn adjustments<'p>(
     Some((adjustments, proposal))
 }
 
-/// Returns the lowest request of the container with the highest usage, with which the pass proposes at most
-/// this many replicas.
+/// Returns the lowest request of the container with the highest usage, with which a pass, or one metric of it,
+/// proposes at most this many replicas.
 fn request<'p>(
     case: &Case<'p>,
     metric: &'p MetricStep,
     most: i32,
-    by: Option<usize>,
+    whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
     let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
@@ -288,7 +297,7 @@ fn request<'p>(
             container: name.into(),
             request: Quantity::from_milli(value, format_of(resource)).canonicalized(),
         };
-        let played = other.played(case, metric.index, by)?;
+        let played = other.played(case, metric.index, whose)?;
         (played.proposal <= most).then_some(played)
     })
 }

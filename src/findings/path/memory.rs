@@ -3,7 +3,7 @@
 use super::value;
 use crate::findings::prelude::*;
 use crate::findings::requests::is_alike;
-use crate::findings::targets::{Headroom, More, room};
+use crate::findings::targets::{Headroom, More, ProposalOf, room};
 use crate::whatif::thresholds::{Borders, UnitScale};
 
 /// Memory below its target where all pods use about the same amount, so it probably does not come from the
@@ -58,7 +58,7 @@ pub(crate) fn alike_memory<'p>(
         at: at?,
         fewer,
         has_others: case.metrics().count() > 1,
-        room: room(case, metric, fewer, None),
+        room: room(case, metric, fewer, ProposalOf::Pass),
     })
 }
 

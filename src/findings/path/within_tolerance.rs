@@ -5,7 +5,7 @@ use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, wit
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
-use crate::findings::targets::{PlayedAdjustment, other_target};
+use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target but within the tolerance.
@@ -71,7 +71,7 @@ impl Kind for WithinTolerance {
                 .and_then(|_| narrower(case, winner.index, ratio)),
             target: more
                 .filter(|_| !has_field)
-                .and_then(|current| other_target(case, winner, current, side, None)),
+                .and_then(|current| other_target(case, winner, current, side, ProposalOf::Pass)),
             memory,
         };
         Some(Finding::explaining(Severity::Info, facts))

@@ -3,7 +3,7 @@
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Headroom, More, counted, room};
+use crate::findings::targets::{Headroom, More, ProposalOf, counted, room};
 
 /// Each pod uses more memory than the target, however many pods there are.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,7 +94,7 @@ impl Kind for MemoryBaseline {
         }
         // At the maximum, one replica fewer is needed: otherwise the replicas would stay at the maximum.
         let wanted = if is_at_max { current - 1 } else { current };
-        let room = room(case, step, wanted, None);
+        let room = room(case, step, wanted, ProposalOf::Pass);
         let without = room
             .found
             .as_ref()

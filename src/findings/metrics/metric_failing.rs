@@ -186,19 +186,16 @@ pub struct Unmapped {
 impl Unmapped {
     /// Returns the advice to describe an object of another kind.
     fn advice(&self, about: &About<'_>, metric: usize) -> Advice {
-        let Some(CrossVersionObjectReference {
-            api_version,
-            kind,
-            name,
-        }) = &self.meant
-        else {
+        let Some(meant) = &self.meant else {
             return Remedy::DescribeObject
                 .says("Correct describedObject of the metric.")
                 .with("kubectl api-resources");
         };
         let path = format!("/spec/metrics/{metric}/object/describedObject");
-        let value = json!({ "apiVersion": api_version, "kind": kind, "name": name });
-        let replaced = about.replace(&path, value);
+        let replaced = about.replace(&path, json!(meant));
+        let CrossVersionObjectReference {
+            api_version, kind, ..
+        } = meant;
         Remedy::DescribeObject
             .says(format!(
                 "State apiVersion: {api_version} and kind: {kind} in describedObject."

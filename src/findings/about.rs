@@ -195,16 +195,16 @@ impl<'a> About<'a> {
 
     /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and the rest after the name.
     pub(crate) fn kubectl(&self, verb: &str, rest: &str) -> Command {
-        self.kubectl_for(&self.hpa().name, verb, rest)
+        self.kubectl_for(verb, &self.hpa().name, rest)
     }
 
     /// Returns the same command for an object of another name in the namespace.
-    pub(crate) fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
-        self.command(verb, &shell_word(name), rest)
+    pub(crate) fn kubectl_for(&self, verb: &str, name: &str, rest: &str) -> Command {
+        self.kubectl_quoted(verb, &shell_word(name), rest)
     }
 
-    /// Returns the same command for an object as it is typed, or for all of a kind.
-    pub(crate) fn command(&self, verb: &str, object: &str, rest: &str) -> Command {
+    /// Returns the same command for an object that is quoted already, or for all of a kind.
+    pub(crate) fn kubectl_quoted(&self, verb: &str, object: &str, rest: &str) -> Command {
         let namespace = self.namespace();
         format!("kubectl {verb} {object} {namespace} {rest}")
             .trim_end()
@@ -252,7 +252,7 @@ impl<'a> About<'a> {
             changed.insert(first.to_owned(), value);
         }
         let patch = merge(&changed.into());
-        let command = self.kubectl_for(&owner.name, "patch scaledobject", &patch);
+        let command = self.kubectl_for("patch scaledobject", &owner.name, &patch);
         Some(command.editing(Edited::ScaledObject))
     }
 
@@ -291,7 +291,7 @@ impl<'a> About<'a> {
     /// Returns a command that changes the object that has the template of the pods, with a patch of this type.
     pub(crate) fn patch_template(&self, type_: &str, patch: &Value) -> Command {
         let holder = self.template_target();
-        self.command("patch", &holder, &patch_flags(type_, patch))
+        self.kubectl_quoted("patch", &holder, &patch_flags(type_, patch))
             .editing(Edited::Template)
     }
 
@@ -417,18 +417,18 @@ impl<'a> About<'a> {
 
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
     pub(crate) fn edit(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for(&owner.name, "edit scaledobject", "")
+        self.kubectl_for("edit scaledobject", &owner.name, "")
             .editing(Edited::ScaledObject)
     }
 
     /// Returns a command that describes a ScaledObject, with its conditions and events.
     pub(crate) fn describe_scaled_object(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for(&owner.name, "describe scaledobject", "")
+        self.kubectl_for("describe scaledobject", &owner.name, "")
     }
 
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
     pub(crate) fn scaled_object(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for(&owner.name, "get scaledobject", "")
+        self.kubectl_for("get scaledobject", &owner.name, "")
     }
 
     /// Makes advice change the right source: anything that KEDA does not pass on is fixed first, and anything
@@ -919,7 +919,7 @@ impl About<'_> {
                     &[("metricLabelSelector", &selector)],
                 )
             }
-            _ => self.command("top", "pods", &format!("-l {}", shell_word(pods))),
+            _ => self.kubectl_quoted("top", "pods", &format!("-l {}", shell_word(pods))),
         }
     }
 
@@ -950,7 +950,7 @@ impl About<'_> {
 
     /// `kubectl describe pod NAME -n NAMESPACE`
     pub(crate) fn describe(&self, pod: &str) -> Command {
-        self.kubectl_for(pod, "describe pod", "")
+        self.kubectl_for("describe pod", pod, "")
     }
 
     /// Returns the selector of the target, quoted for a shell.
@@ -962,7 +962,7 @@ impl About<'_> {
     /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with the rest after it.
     pub(crate) fn list_pods(&self, rest: &str) -> Option<Command> {
         let selector = self.selector()?;
-        Some(self.command("get", "pods", &format!("-l {selector} {rest}")))
+        Some(self.kubectl_quoted("get", "pods", &format!("-l {selector} {rest}")))
     }
 }
 

@@ -152,7 +152,7 @@ impl Kind for OtherWriter {
                     .with(fields),
             },
             By::Apply => {
-                let edit = about.command("apply edit-last-applied", &about.target(), "");
+                let edit = about.kubectl_quoted("apply edit-last-applied", &about.target(), "");
                 writer
                     .take_out("replicas out of the last applied manifest, then out of the manifest")
                     .with_all([edit, fields])
@@ -198,7 +198,7 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
 
 /// Returns a command that shows which field managers own the replicas.
 fn show_fields(about: &About<'_>) -> Command {
-    about.command("get", &about.target(), "-o yaml --show-managed-fields")
+    about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
 }
 
 /// Returns the advice to scale the owner of the target instead.

@@ -149,7 +149,7 @@ impl Kind for PausedByKeda {
         if self.by_flagger {
             return Remedy::LeaveToFlagger
                 .says("Leave it: Flagger pauses it between releases, and runs the primary instead.")
-                .with(about.command("get", "canaries.flagger.app", ""));
+                .with(about.kubectl_quoted("get", "canaries.flagger.app", ""));
         }
         if self.annotations.is_empty() {
             let directions = self.directions().into_iter();
@@ -159,7 +159,7 @@ impl Kind for PausedByKeda {
                     "Remove autoscaling.keda.sh/{}, if set.",
                     keys.join(" and ")
                 ))
-                .with(about.kubectl_for(&self.object, "get scaledobject", "-o yaml"));
+                .with(about.kubectl_for("get scaledobject", &self.object, "-o yaml"));
         }
         let advice = Remedy::EndPause.says(match self.annotations.len() {
             1 if !self.is_whole() => format!(
@@ -172,7 +172,7 @@ impl Kind for PausedByKeda {
         let annotations = self.annotations.iter();
         advice.with_all(annotations.map(|annotation| {
             let change = format!("{annotation}-");
-            let command = about.kubectl_for(&self.object, "annotate scaledobject", &change);
+            let command = about.kubectl_for("annotate scaledobject", &self.object, &change);
             command.editing(Edited::ScaledObject)
         }))
     }

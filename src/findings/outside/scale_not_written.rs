@@ -128,7 +128,7 @@ impl Kind for ScaleNotWritten {
         Remedy::PermitWrite
             .says("Change the webhook, quota or right that is the reason.")
             .with_all([
-                about.command("scale", &about.target(), &flags),
+                about.kubectl_quoted("scale", &about.target(), &flags),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
             ])
     }

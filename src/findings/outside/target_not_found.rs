@@ -129,7 +129,7 @@ impl Kind for TargetNotFound {
             Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
             Missing::Object | Missing::ObjectOrScale => {
                 let resource = shell_word(&resource_of(target.group(), &target.kind));
-                about.command("get", &resource, "")
+                about.kubectl_quoted("get", &resource, "")
             }
         })
     }

@@ -25,6 +25,6 @@ impl About<'_> {
     /// Returns a command that shows the selector of the scale.
     fn show_selector(&self) -> Command {
         let selector = "--subresource=scale -o jsonpath='{.status.selector}'";
-        self.command("get", &self.target(), selector)
+        self.kubectl_quoted("get", &self.target(), selector)
     }
 }

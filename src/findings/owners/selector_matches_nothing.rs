@@ -115,7 +115,7 @@ impl Kind for SelectorMatchesNothing {
     fn advice(&self, about: &About<'_>) -> Advice {
         selector_advice(about).with_all([
             about.show_selector(),
-            about.command("get", "pods", "--show-labels"),
+            about.kubectl_quoted("get", "pods", "--show-labels"),
         ])
     }
 

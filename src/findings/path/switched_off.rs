@@ -193,23 +193,23 @@ impl Keeper {
                     "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
                     about.field("scaleTargetRef")
                 ))
-                .with(about.command("get", "rollouts.argoproj.io", "")),
+                .with(about.kubectl_quoted("get", "rollouts.argoproj.io", "")),
             Self::Keda => Remedy::LeaveToKeda
                 .says("Leave it: KEDA keeps it at 0 while no trigger is active.")
-                .with(about.command("get", "scaledobjects", "")),
+                .with(about.kubectl_quoted("get", "scaledobjects", "")),
             Self::Owner(owner) => Remedy::LookAtOwner
                 .says(format!(
                     "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
                     about.reference()
                 ))
-                .with(about.command("get", &about.target(), "-o yaml")),
+                .with(about.kubectl_quoted("get", &about.target(), "-o yaml")),
             Self::Flagger { primary } => {
                 let usual = || format!("{}-primary", about.reference());
                 let advice = Remedy::LeaveToFlagger.says(format!(
                     "Leave it: between releases, Flagger keeps it at 0 and runs {}.",
                     primary.clone().unwrap_or_else(usual)
                 ));
-                advice.with(about.command("get", "canaries.flagger.app", ""))
+                advice.with(about.kubectl_quoted("get", "canaries.flagger.app", ""))
             }
             Self::Manifest | Self::Other => Remedy::ScaleToOne
                 .says(match self {
@@ -220,7 +220,7 @@ impl Keeper {
                         "If it is meant to run, scale the target to 1; the HPA takes over from there."
                     }
                 })
-                .with(about.command("scale", &about.target(), "--replicas=1")),
+                .with(about.kubectl_quoted("scale", &about.target(), "--replicas=1")),
         }
     }
 }

@@ -176,10 +176,10 @@ impl About<'_> {
                 "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
                  status.phase!=Unknown"
             );
-            return self.command("delete", "pod", &flags);
+            return self.kubectl_quoted("delete", "pod", &flags);
         }
         let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
-        self.command("delete pod", &words.join(" "), "")
+        self.kubectl_quoted("delete pod", &words.join(" "), "")
     }
 }
 

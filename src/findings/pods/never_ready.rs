@@ -84,7 +84,7 @@ impl Kind for NeverReady {
             .with(about.describe(&pod.name))
             .with_all(restarted.map(|container| {
                 let flags = format!("-c {} --previous", shell_word(container));
-                about.kubectl_for(&pod.name, "logs", &flags)
+                about.kubectl_for("logs", &pod.name, &flags)
             }))
     }
 

@@ -182,7 +182,7 @@ impl Kind for ReplicasWithoutPods {
                 about.reference(),
                 count(*replicas, "replica")
             ));
-            return advice.with(about.kubectl_for(&owned.name, &format!("get {resource}"), ""));
+            return advice.with(about.kubectl_for(&format!("get {resource}"), &owned.name, ""));
         }
         if let (Some(pod), None) = (&self.waits_for, &self.failure) {
             return Remedy::FindUnready
@@ -196,8 +196,8 @@ impl Kind for ReplicasWithoutPods {
             Remedy::WaitForPods.waits("until the pods are created")
         };
         advice.with_all([
-            about.command("describe", "resourcequota", ""),
-            about.command("get", "events", "--field-selector=reason=FailedCreate"),
+            about.kubectl_quoted("describe", "resourcequota", ""),
+            about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
 

@@ -455,7 +455,8 @@ impl MissingRequest {
                 if matches!(about.template_holder().group(), "" | "apps") {
                     let container = shell_word(&lacking.container);
                     let flags = format!("-c {container} --requests={resource}={request}");
-                    let command = about.command("set resources", &about.template_target(), &flags);
+                    let command =
+                        about.kubectl_quoted("set resources", &about.template_target(), &flags);
                     return Some(command.editing(Edited::Template));
                 }
                 let patch = add_request(about, &lacking.container, resource, &request)?;

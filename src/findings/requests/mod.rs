@@ -229,7 +229,7 @@ impl About<'_> {
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
         let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
-        is_known.then(|| self.command("rollout resume", &self.target(), ""))
+        is_known.then(|| self.kubectl_quoted("rollout resume", &self.target(), ""))
     }
 
     /// Returns how the target replaces pods of an earlier revision.
@@ -283,7 +283,7 @@ impl About<'_> {
                 json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
             return Some(self.patch_template("merge", &patch));
         }
-        is_known.then(|| self.command("rollout status", &self.target(), "--watch=false"))
+        is_known.then(|| self.kubectl_quoted("rollout status", &self.target(), "--watch=false"))
     }
 
     /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.

@@ -144,7 +144,7 @@ impl Kind for UnreachableTarget {
             }
             AtLimits::Few { .. } => {
                 let top = about.selector().map(|selector| {
-                    about.command("top", "pods", &format!("-l {selector} --containers"))
+                    about.kubectl_quoted("top", "pods", &format!("-l {selector} --containers"))
                 });
                 Remedy::SpreadLoad
                     .says(

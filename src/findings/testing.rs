@@ -114,7 +114,7 @@ pub(crate) fn table<'t>(
     let mut rows: Vec<(&str, String)> = Vec::new();
     let mut text = String::new();
     for (about, items) in states {
-        let row = row(code, &items);
+        let row = row_of(code, &items);
         let same = rows.iter().find(|(_, earlier)| *earlier == row);
         match same.filter(|_| row != "none") {
             Some((earlier, _)) => text += &format!("{about}: as {earlier}\n"),
@@ -126,7 +126,7 @@ pub(crate) fn table<'t>(
 }
 
 /// Returns what is said about one state.
-fn row(code: Code, items: &[Value]) -> String {
+fn row_of(code: Code, items: &[Value]) -> String {
     let pass = pass(items);
     let findings = find(&pass);
     let texts = views(&pass, &findings);

@@ -180,7 +180,7 @@ mod tests {
             let state = failing(&state(&[queue], &["50m"]), "external", unknown);
             [state, vec![service]].concat()
         };
-        let of_keda = |items: &[Value]| of_keda(items, &json!({}));
+        let owned_by_keda = |items: &[Value]| of_keda(items, &json!({}));
         let states = [
             ("for jobs", listing(&["jobs.batch/queue"])),
             (
@@ -191,11 +191,11 @@ mod tests {
             ("by Datadog", served_by("datadog", "agent")),
             (
                 "by Datadog, not by KEDA",
-                of_keda(&served_by("datadog", "agent")),
+                owned_by_keda(&served_by("datadog", "agent")),
             ),
             (
                 "by KEDA",
-                of_keda(&served_by("scaling", "keda-operator-metrics-apiserver")),
+                owned_by_keda(&served_by("scaling", "keda-operator-metrics-apiserver")),
             ),
         ];
         insta::assert_snapshot!(table(Code::MetricNotFound, states), @r#"

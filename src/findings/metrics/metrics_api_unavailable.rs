@@ -363,8 +363,8 @@ mod tests {
             requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
         let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
         let served = |message: &str| {
-            let failing = failing(&external, "external", message);
-            beside(&failing, [api_service("external.metrics.k8s.io", "True")])
+            let items = failing(&external, "external", message);
+            beside(&items, [api_service("external.metrics.k8s.io", "True")])
         };
         let unserved = failing(&external, "external", UNSERVED);
         let listing = |names: &[&str]| {

@@ -525,7 +525,7 @@ mod tests {
             build::resource("memory", &build::utilization(80)),
         ];
         let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
-        let queue = state(&[queue(&build::average("10")), cpu()], &["50m"; 4]);
+        let queued = state(&[queue(&build::average("10")), cpu()], &["50m"; 4]);
         // A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
         let limited = |limit: Value| {
             let limits = json!({"resources": {"limits": {"cpu": limit}}});
@@ -546,7 +546,7 @@ mod tests {
             // No maximum is named that is more than four times the current one.
             (
                 "of far more",
-                most(&[queue, vec![build::queue(&["400"])]].concat(), 6),
+                most(&[queued, vec![build::queue(&["400"])]].concat(), 6),
             ),
             ("above the request", limited(json!("1"))),
             ("above the request, without a limit", limited(Value::Null)),

@@ -247,11 +247,11 @@ mod tests {
         };
         // An API that does not answer has no value of any pod.
         let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
-        let unmeasured = unmeasured(items.clone(), "web-3");
+        let without_metrics = unmeasured(items.clone(), "web-3");
         // 1.4 × 4 is 5.6.
         let states = [
             ("has no value", in_version(&empty, "v1.30.5")),
-            ("has no metrics", in_version(&unmeasured, "v1.30.5")),
+            ("has no metrics", in_version(&without_metrics, "v1.30.5")),
             ("has no value, as of 1.33", in_version(&empty, "v1.36.2")),
             ("has a value", in_version(&items, "v1.30.5")),
             (

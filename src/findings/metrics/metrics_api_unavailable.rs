@@ -474,7 +474,7 @@ mod tests {
         cannot be reached, says Go: error, explains
             the external metrics API does not answer: queue cannot be read, so nothing is scaled
             - The group of the API is external.metrics.k8s.io.
-            - The controller gets: unable to fetch metrics from external metrics API: Get "http … //10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q": dial tcp 10.0.0.7:443: connect: connection refused.
+            - The controller gets: unable to fetch metrics from external metrics API: Get "https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q": dial tcp 10.0.0.7:443: connect: connection refused.
             > Look at an adapter such as KEDA and its APIService.
             $ kubectl describe apiservice v1beta1.external.metrics.k8s.io
             @ apiservice/v1beta1.external.metrics.k8s.io

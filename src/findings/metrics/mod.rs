@@ -124,14 +124,16 @@ pub(crate) fn api(group: &str) -> String {
     format!("the {which} metrics API")
 }
 
-/// Returns the first line of a text from a backend, without its middle if it is long: errors start with the
+/// Returns the first line of a text from a backend, without its middle if that is long: errors start with the
 /// request and end with the cause.
 fn short(text: &str) -> String {
     const START: usize = 60;
     const END: usize = 120;
+    /// A shorter middle is not worth a cut.
+    const MIDDLE: usize = 20;
     let line = text.lines().next().unwrap_or_default();
     let letters: Vec<char> = line.chars().collect();
-    if letters.len() <= START + END {
+    if letters.len() < START + MIDDLE + END {
         return line.to_owned();
     }
     if let (cause, Some(_)) = cause(line) {

@@ -318,9 +318,15 @@ impl Unrequested {
 }
 
 impl MissingRequest {
-    /// Returns the names of the containers.
+    /// Returns the names of the containers, each once.
     fn names(&self) -> Vec<&str> {
-        self.containers.iter().map(|it| &*it.container).collect()
+        let mut names = Vec::with_capacity(self.containers.len());
+        for container in self.containers.iter().map(|it| &*it.container) {
+            if !names.contains(&container) {
+                names.push(container);
+            }
+        }
+        names
     }
 
     /// Returns the names of the pods.
@@ -665,11 +671,11 @@ mod tests {
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-0 pod/web-1
         of a pod without an owner: error, explains
-            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0: it is not in the template of Deployment/web, so it was injected.
             - Container proxy, which uses up to 9m, in web-1: no object controls the pod.
             - 9m in proxy is 9% of a request of 100m.
-            > Let the injector set a cpu request for proxy and proxy.
+            > Let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         of a pod of another owner: error, explains, follows foreign-pods, without it 2 -> 2
             the cpu target is a percentage of the request, and container seed in 1 pod has none, so nothing is scaled

@@ -329,6 +329,12 @@ impl MissingRequest {
         names
     }
 
+    /// Returns the names of the containers of one origin, which are changed in one place.
+    fn names_from(&self, source: &ContainerOrigin) -> Vec<&str> {
+        let containers = self.containers.iter().filter(|it| it.source == *source);
+        containers.map(|it| &*it.container).collect()
+    }
+
     /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
         let containers = self.containers.iter();
@@ -414,7 +420,7 @@ impl MissingRequest {
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
                 Remedy::SetRequest.says(format!(
                     "Set a {resource} request for {} in {}.",
-                    names(&self.names()),
+                    names(&self.names_from(&first.source)),
                     about.template_reference()
                 ))
             }
@@ -434,7 +440,7 @@ impl MissingRequest {
             )),
             (None, None) => Remedy::LetInjector.says(format!(
                 "Let the injector set a {resource} request for {}.",
-                names(&self.names())
+                names(&self.names_from(&ContainerOrigin::Injected))
             )),
         }
     }
@@ -595,12 +601,20 @@ mod tests {
             let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
             [updating.clone(), vec![pod]].concat()
         };
+        let both_unset = {
+            let containers = json!({"spec": {"containers": [{"name": "app"}, bare]}});
+            owned(&with(&sidecar, "Pod", &containers), &unset)
+        };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
             ("of an injected container", owned(&sidecar, &app)),
             ("of a container of the template", owned(&sidecar, &both)),
+            (
+                "of a container of the template, beside an injected one",
+                both_unset,
+            ),
             ("of pods that state no owner", sidecar.clone()),
             (
                 "of a container that has one in the template",
@@ -658,6 +672,15 @@ mod tests {
             - 9m in proxy is 9% of a request of 100m.
             > Set a cpu request for proxy in Deployment/web.
             $ kubectl set resources deployment/web -n default -c proxy --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of a container of the template, beside an injected one: error, explains
+            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - 50m in app is 50% of a request of 100m.
+            - 9m in proxy is 9% of a request of 100m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of pods that state no owner: error, explains
             the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled

@@ -166,18 +166,19 @@ fn row_of(code: Code, items: &[Value]) -> String {
     row
 }
 
-/// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
-pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
+/// Returns these objects with an HPA that KEDA creates from a ScaledObject, which is not among them.
+pub(crate) fn owned_by_keda(items: &[Value]) -> Vec<Value> {
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
         "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+    with(items, "HorizontalPodAutoscaler", &owner)
+}
+
+/// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
+pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
     let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
         "metadata": {"name": "web", "namespace": "default"},
         "spec": {"scaleTargetRef": {"name": "web"}}});
-    [
-        with(items, "HorizontalPodAutoscaler", &owner),
-        vec![build::with(own, object)],
-    ]
-    .concat()
+    [owned_by_keda(items), vec![build::with(own, object)]].concat()
 }
 
 /// Returns conditions of a ScaledObject, whose messages hold a secret.

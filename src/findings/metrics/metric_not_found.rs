@@ -159,7 +159,7 @@ mod tests {
     use crate::build;
     use crate::findings::Code;
     use crate::findings::metrics::testing::{failing, pointing};
-    use crate::findings::testing::{of_keda, state, table};
+    use crate::findings::testing::{of_keda, owned_by_keda, state, table};
 
     /// The metric is there, but for other objects, or from another server.
     #[test]
@@ -180,7 +180,7 @@ mod tests {
             let state = failing(&state(&[queue], &["50m"]), "external", unknown);
             [state, vec![service]].concat()
         };
-        let owned_by_keda = |items: &[Value]| of_keda(items, &json!({}));
+        let by_keda = served_by("scaling", "keda-operator-metrics-apiserver");
         let states = [
             ("for jobs", listing(&["jobs.batch/queue"])),
             (
@@ -191,12 +191,10 @@ mod tests {
             ("by Datadog", served_by("datadog", "agent")),
             (
                 "by Datadog, not by KEDA",
-                owned_by_keda(&served_by("datadog", "agent")),
+                of_keda(&served_by("datadog", "agent"), &json!({})),
             ),
-            (
-                "by KEDA",
-                owned_by_keda(&served_by("scaling", "keda-operator-metrics-apiserver")),
-            ),
+            ("by KEDA", of_keda(&by_keda, &json!({}))),
+            ("by KEDA, without the ScaledObject", owned_by_keda(&by_keda)),
         ];
         insta::assert_snapshot!(table(Code::MetricNotFound, states), @r#"
         for jobs: error, explains
@@ -235,6 +233,7 @@ mod tests {
             > Find out why KEDA does not serve it for ScaledObject/web.
             $ kubectl describe scaledobject web -n default
             $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
+        by KEDA, without the ScaledObject: as by KEDA
         "#);
     }
 }

@@ -327,7 +327,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::{UNSERVED, api_service, container, failing, pointing};
-    use crate::findings::testing::{cpu, of_keda, pass, queue, state, table};
+    use crate::findings::testing::{cpu, of_keda, owned_by_keda, pass, queue, state, table};
 
     /// The API of a metric does not answer.
     const DOWN: &str =
@@ -418,6 +418,10 @@ mod tests {
                 unserved.clone(),
             ),
             ("is not served by KEDA", of_keda(&unserved, &json!({}))),
+            (
+                "is not served by KEDA, without the ScaledObject",
+                owned_by_keda(&unserved),
+            ),
             ("is not served", failing(&plain, "resource", UNSERVED)),
             ("lists nothing", listing(&[])),
             ("lists what KEDA does", listing(&["externalmetrics"])),
@@ -512,6 +516,7 @@ mod tests {
             > Look at KEDA's metrics server and its APIService.
             $ kubectl describe apiservice v1beta1.external.metrics.k8s.io
             @ apiservice/v1beta1.external.metrics.k8s.io
+        is not served by KEDA, without the ScaledObject: as is not served by KEDA
         is not served: error, explains
             the resource metrics API is not served: cpu cannot be read, so nothing is scaled
             - The group of the API is metrics.k8s.io.

@@ -487,6 +487,7 @@ mod tests {
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
             (with_vpa("Off"), false),
+            (updated(2), false),
             (made_of(&differing, "500m"), true),
             (resumed, true),
         ] {

@@ -15,6 +15,11 @@ use kubectl_hpa::error::Error;
 use kubectl_hpa::render::runner;
 use kubectl_hpa::render::style::{bounded, clean, folded, point_at};
 use kubectl_hpa::saved::file::plain;
+use mimalloc::MiMalloc;
+
+/// The same on each platform; `Cargo.toml` says why.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let path = std::env::var_os("PATH");

@@ -4,8 +4,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::apimachinery::go::GoDuration;
+use crate::apimachinery::go::{GoDuration, quote};
 use crate::apimachinery::json::{SecondsTime, read_each, time};
+use crate::apimachinery::names::shell_word;
 use crate::error::listed;
 use crate::numbers::{duration, part};
 
@@ -167,9 +168,9 @@ pub enum LoadNote {
     /// The server has series of several HPAs of the name, which differ in a label.
     #[error(
         "Prometheus has this HPA with several values of {label} ({}): their series are mixed; \
-         --prometheus-match '{label}=\"{}\"' selects one",
+         --prometheus-match {} selects one",
         listed(values),
-        values.first().map_or("", String::as_str)
+        matcher(label, values)
     )]
     Several {
         /// The label.
@@ -305,4 +306,32 @@ pub enum LoadPart {
     /// The pods that were ready.
     #[error("the pods that were ready were not recorded")]
     Ready,
+}
+
+/// Returns the matcher that selects the first of some values of a label, as a word of a shell.
+fn matcher(label: &str, values: &[String]) -> String {
+    let value = values.first().map_or("", String::as_str);
+    shell_word(&format!("{label}={}", quote(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LoadNote;
+
+    /// A server chooses the values of labels, and people paste the matcher into a shell.
+    #[test]
+    fn the_matcher_of_a_label_is_one_word() {
+        for (value, word) in [
+            ("eu", r#"'cluster="eu"'"#),
+            ("a'; touch x; '", r#"'cluster="a'\''; touch x; '\''"'"#),
+            (r#"a"b\c"#, r#"'cluster="a\"b\\c"'"#),
+        ] {
+            let note = LoadNote::Several {
+                label: "cluster".to_owned(),
+                values: vec![value.to_owned(), "us".to_owned()],
+            };
+            let expected = format!("--prometheus-match {word} selects one");
+            assert!(note.to_string().ends_with(&expected), "{note}");
+        }
+    }
 }

@@ -92,7 +92,7 @@ impl MissingRight {
         const UNLISTED: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
         let (check, role, rule) = match &self.right {
             Right::Path(path) => (
-                format!("auth can-i get {path}"),
+                format!("auth can-i get {}", shell_word(path)),
                 "ClusterRole",
                 format!("{{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"),
             ),
@@ -107,13 +107,13 @@ impl MissingRight {
                     .map(|sub| format!(" --subresource={sub}"))
                     .unwrap_or_default();
                 let (flag, role) = match namespace {
-                    Some(namespace) => (format!("-n {namespace}"), "Role"),
+                    Some(namespace) => (format!("-n {}", shell_word(namespace)), "Role"),
                     None => ("-A".to_owned(), "ClusterRole"),
                 };
                 let check = if UNLISTED.contains(&&**group) {
                     format!("get --raw {}", shell_word(&self.path))
                 } else {
-                    format!("auth can-i {verb} {name}{option} {flag}")
+                    format!("auth can-i {verb} {}{option} {flag}", shell_word(&name))
                 };
                 (
                     check,

@@ -100,8 +100,15 @@ fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = Str
         .map(move |mark| format!("{} {}", signs.current, clean(&mark.label, ascii)));
     let mut texts: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
     texts.dedup();
+    let more = texts.len().saturating_sub(NAMED);
+    let named: Vec<String> = texts
+        .iter()
+        .take(NAMED)
+        .map(|text| (*text).to_owned())
+        .chain((more > 0).then(|| format!("{more} more")))
+        .collect();
     let events =
-        (!texts.is_empty()).then(|| format!("{} {}", signs.event, clean(&texts.join(", "), ascii)));
+        (!named.is_empty()).then(|| format!("{} {}", signs.event, clean(&named.join(", "), ascii)));
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
     let beyond = chart
         .bounds_beyond()
@@ -125,6 +132,9 @@ fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
 }
 
 const INDENT: usize = 2;
+
+/// The number of events that the legend names.
+const NAMED: usize = 3;
 
 /// The minimum width of a chart, however narrow the terminal.
 const NARROWEST: usize = 40;
@@ -551,7 +561,18 @@ pub(super) mod tests {
         }
     }
 
-    /// More counts than rows, gaps, single places and the extremes of the number types.
+    /// A trace may have thousands of marks.
+    #[test]
+    fn the_first_events_are_named() {
+        let mut eventful = chart();
+        eventful.events = (0..5).map(|n| (60 * n, format!("rollout {n}"))).collect();
+        let text = text(&eventful, &Layout::default());
+        assert!(
+            text.contains("▲ rollout 0, rollout 1, rollout 2, 2 more\n"),
+            "{text}"
+        );
+    }
+
     #[test]
     fn no_line_is_wider_than_the_terminal() {
         let mut long = chart();
@@ -567,6 +588,7 @@ pub(super) mod tests {
         }
     }
 
+    /// More counts than rows, gaps, single places and the extremes of the number types.
     #[test]
     fn anything_can_be_drawn() {
         for (span, replicas, steps) in [

@@ -322,7 +322,7 @@ fn the_schema_rejects_what_is_not_printed() {
             ("", "proposal", &json!(3_000_000_000_u32)),
             ("/comparison/rows/0", "last", &json!("4")),
             ("/comparison/rows/0", "because", &json!(["load"])),
-            ("/comparison/lastScaleTime", "age", &json!(-1)),
+            ("/comparison/lastScaleTime", "age", &json!(1.5)),
             (
                 "/outcome/status",
                 "lastScaleTime",

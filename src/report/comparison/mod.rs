@@ -33,7 +33,7 @@ pub(crate) struct Comparison<'a> {
 pub(crate) struct Moment {
     #[serde(serialize_with = "json::time::serialize")]
     pub(crate) time: Timestamp,
-    /// Whole seconds since then.
+    /// Whole seconds since then; negative if it is after the pass.
     pub(crate) age: i64,
 }
 
@@ -41,7 +41,7 @@ impl Moment {
     fn new(time: Timestamp, now: Timestamp) -> Self {
         Self {
             time,
-            age: now.duration_since(time).as_secs().max(0),
+            age: now.duration_since(time).as_secs(),
         }
     }
 }

@@ -289,6 +289,9 @@ impl<'a> ReasonFinder<'a> {
                 ..
             }) = row.measured
             else {
+                if written > self.now() {
+                    continue;
+                }
                 moved.push(format!("{name} was read after the status was written"));
                 indexes.push(index);
                 continue;
@@ -561,6 +564,10 @@ impl<'a> ReasonFinder<'a> {
                 "the time at which the status was written is unknown (kubectl get \
                  --show-managed-fields includes it)",
             );
+        }
+        let written = self.input.snapshot.hpa.written.status;
+        if written.is_some_and(|written| written > self.now()) {
+            causes.push("the status was written after the time of this pass");
         }
         if !self.input.knows_time() {
             causes.push("the input does not state when it was read (use --now)");

@@ -49,14 +49,14 @@ fn title(comparison: &Comparison<'_>) -> String {
     let written = match comparison.written {
         _ if never(comparison) => "never written".to_owned(),
         Some(written) if comparison.written_by_us => {
-            format!("written {} ago by {FIELD_MANAGER}", seconds(written))
+            format!("written {} by {FIELD_MANAGER}", ago(written))
         }
-        Some(written) => format!("written {} ago", seconds(written)),
+        Some(written) => format!("written {}", ago(written)),
         None => "written at an unknown time".to_owned(),
     };
     let scaled = comparison
         .last_scale_time
-        .map(|age| format!(", last scaled {} ago", seconds(age)))
+        .map(|moment| format!(", last scaled {}", ago(moment)))
         .unwrap_or_default();
     let rescaled = comparison
         .reasons
@@ -72,16 +72,28 @@ fn title(comparison: &Comparison<'_>) -> String {
     format!("LAST STATUS, {written}{scaled}{same}")
 }
 
-fn seconds(moment: Moment) -> String {
-    numbers::age(SignedDuration::from_secs(moment.age))
+fn length(moment: Moment) -> String {
+    numbers::age(SignedDuration::from_secs(moment.age).abs())
 }
 
-fn age(measured: SampleTimes) -> String {
-    let (from, to) = (seconds(measured.from), seconds(measured.to));
-    if from == to {
-        format!("{to} ago")
+/// The time may be after the pass, such as one that `--now` moves back.
+fn ago(moment: Moment) -> String {
+    let side = if moment.age < 0 {
+        "after this pass"
     } else {
-        format!("{to} to {from} ago")
+        "ago"
+    };
+    format!("{} {side}", length(moment))
+}
+
+fn age(SampleTimes { from, to }: SampleTimes) -> String {
+    let (newest, oldest) = (ago(to), ago(from));
+    if newest == oldest {
+        oldest
+    } else if (from.age < 0) == (to.age < 0) {
+        format!("{} to {oldest}", length(to))
+    } else {
+        format!("{newest} to {oldest}")
     }
 }
 

@@ -574,6 +574,21 @@ fn alone(form: &[&str]) -> String {
     stdout
 }
 
+/// A comment has the assumptions of all runs, as the terminal does.
+#[test]
+fn a_comment_has_what_all_runs_assume() {
+    let flags = ["--replicas=3", "--max=9"];
+    let text = alone(&flags);
+    assert!(text.contains("assuming replicas 3 (observed 2)"), "{text}");
+    let comment = alone(&[flags[0], flags[1], "-o=markdown"]);
+    for row in [
+        "| all runs | replicas | 3 | 2 |",
+        "| candidate | maxReplicas | 9 | 10 |",
+    ] {
+        assert!(comment.contains(row), "{comment}");
+    }
+}
+
 #[test]
 fn of_many_changes_the_first_are_listed() {
     let listed = |text: &str| {

@@ -370,12 +370,9 @@ impl<'a> Compared<'a> {
     /// Returns a line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
         let around = &self.backtest.replay.input.surroundings;
-        let changed = self.backtest.replay.overrides.iter().filter(|own| {
-            let observed = own.observed.as_ref();
-            observed.is_none_or(|observed| observed.plain() != own.assumed)
-        });
-        let shared =
-            changed.map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
+        let shared = self
+            .shared()
+            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
         let of_each = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> = self
                 .own(candidate)
@@ -384,6 +381,14 @@ impl<'a> Compared<'a> {
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });
         shared.chain(of_each).collect()
+    }
+
+    /// The assumptions of all runs that change what was observed.
+    fn shared(&self) -> impl Iterator<Item = &'a Override> {
+        self.backtest.replay.overrides.iter().filter(|own| {
+            let observed = own.observed.as_ref();
+            observed.is_none_or(|observed| observed.plain() != own.assumed)
+        })
     }
 
     /// The assumptions of one candidate, in addition to its origin.
@@ -399,21 +404,11 @@ impl<'a> Compared<'a> {
     /// Returns the sections: the load and the check, the totals, where candidates part, and a chart; and the
     /// changes of each run.
     pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
-        let assumed = self.each().flat_map(|(name, candidate, _)| {
-            self.own(candidate).map(move |own| {
-                let observed = own
-                    .observed
-                    .as_ref()
-                    .map(Reported::plain)
-                    .unwrap_or_default();
-                vec![
-                    name.clone(),
-                    own.item.clone(),
-                    own.assumed.clone(),
-                    observed,
-                ]
-            })
+        let shared = self.shared().map(|own| assumed_row("all runs", own));
+        let of_each = self.each().flat_map(|(name, candidate, _)| {
+            self.own(candidate).map(move |own| assumed_row(&name, own))
         });
+        let assumed = shared.chain(of_each);
         let columns = ["CANDIDATE", "ITEM", "ASSUMED", "RUNNING"].map(|title| (title, false));
         let assumed = Part::Table(Table::new(columns, assumed.collect()));
         let facts = Part::Pairs(self.facts());
@@ -507,7 +502,7 @@ impl<'a> Compared<'a> {
             start: begun,
             end,
             gaps,
-            marks,
+            marks: _,
         } = load;
         let mut text = list(metrics);
         if let Some(step) = step {
@@ -524,11 +519,7 @@ impl<'a> Compared<'a> {
             text += &format!("; {} ({})", count(gaps.count, "gap"), long(gaps.total));
         }
         let start = self.backtest.replay.timeline.start;
-        let marks_in_run = marks.iter().filter(|mark| {
-            let after = mark.time.duration_since(start);
-            !after.is_negative() && after < played
-        });
-        let shown = Vec::from_iter(marks_in_run);
+        let shown = Vec::from_iter(self.marks());
         if !shown.is_empty() {
             let clock = self.clock();
             let mut named: Vec<String> = shown
@@ -551,6 +542,17 @@ impl<'a> Compared<'a> {
             text += &format!("; played for {}", long(played));
         }
         text
+    }
+
+    /// The marks of the load within the run.
+    fn marks(&self) -> impl Iterator<Item = &'a Mark> {
+        let start = self.backtest.replay.timeline.start;
+        let played = self.totals().span();
+        let of_load = self.backtest.load.iter().flat_map(|load| &load.marks);
+        of_load.filter(move |mark| {
+            let after = mark.time.duration_since(start);
+            !after.is_negative() && after < played
+        })
     }
 
     fn check(&self, check: &Check) -> String {
@@ -849,8 +851,7 @@ impl<'a> Compared<'a> {
             .filter(|count| *count <= near);
         let highest = in_sight.max().unwrap_or(0).max(highest);
         let timeline = &self.backtest.replay.timeline;
-        let of_load = self.backtest.load.iter().flat_map(|load| &load.marks);
-        let marks = of_load.map(|mark| {
+        let marks = self.marks().map(|mark| {
             let after = mark.time.duration_since(timeline.start);
             (after, at_a_glance(&mark.text))
         });
@@ -924,6 +925,16 @@ fn ends_at(run: &Run) -> String {
         None if totals.is_settled => totals.last.to_string(),
         None => format!("{}, unsettled", totals.last),
     }
+}
+
+fn assumed_row(run: &str, own: &Override) -> Vec<String> {
+    let observed = own.observed.as_ref().map(Reported::plain);
+    vec![
+        run.to_owned(),
+        own.item.clone(),
+        own.assumed.clone(),
+        observed.unwrap_or_default(),
+    ]
 }
 
 /// A text of any length, cut to fit next to others.

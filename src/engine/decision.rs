@@ -2,6 +2,8 @@
 //! the trace of the steps that led there. Report and render only word these values; nothing here
 //! computes.
 
+use std::fmt;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
@@ -400,6 +402,15 @@ pub enum Direction {
     Up,
     /// Fewer replicas.
     Down,
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Up => "up",
+            Self::Down => "down",
+        })
+    }
 }
 
 /// The limit of what one pass may change.

@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
 use super::clock::{TimeDisplay, millis};
+use super::page::verdict::disables;
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
@@ -198,9 +199,13 @@ impl<'a> Played<'a> {
                 ),
                 None => "stabilization limits the change".to_owned(),
             },
-            Hold::Limit(limit) => match limit.reason {
-                "TooManyReplicas" => format!("the maximum is {}", limit.max),
-                "TooFewReplicas" => format!("the minimum is {}", limit.min),
+            Hold::Limit(limit) => match (limit.reason, disables(limit)) {
+                ("TooManyReplicas", _) => format!("the maximum is {}", limit.max),
+                ("TooFewReplicas", _) => format!("the minimum is {}", limit.min),
+                (_, Some(disables)) => disables,
+                ("ScaleDownLimit", _) => {
+                    format!("one pass may go to no fewer than {}", change.to)
+                }
                 _ => format!("one pass may go to at most {}", change.to),
             },
             Hold::Woken(min) => format!("it starts at minReplicas ({min})"),
@@ -581,6 +586,7 @@ impl LimitView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::decision::{LimitStep, RateLimit};
 
     #[test]
     fn a_trace_ends_with_values_or_without() {
@@ -593,5 +599,57 @@ mod tests {
                 }
             });
         assert_eq!(last_values(&last), "cpu at 0 and queue without a value");
+    }
+
+    #[test]
+    fn a_rate_limit_is_told_in_its_direction() {
+        for (reason, direction, select, result, expected) in [
+            (
+                "ScaleUpLimit",
+                Direction::Up,
+                "Max",
+                9,
+                "one pass may go to at most 9",
+            ),
+            (
+                "ScaleDownLimit",
+                Direction::Down,
+                "Max",
+                7,
+                "one pass may go to no fewer than 7",
+            ),
+            (
+                "ScaleDownLimit",
+                Direction::Down,
+                "Disabled",
+                8,
+                "behavior disables scaling down",
+            ),
+        ] {
+            let step = Step::Limit(LimitStep {
+                desired: if direction == Direction::Up { 20 } else { 1 },
+                result,
+                rate: Some(RateLimit {
+                    direction,
+                    replicas: result,
+                    select_policy: Some(select.to_owned()),
+                    policies: Vec::new(),
+                }),
+                min: 1,
+                max: 30,
+                reason,
+            });
+            let change = PassChange {
+                time: Timestamp::UNIX_EPOCH,
+                from: 8,
+                to: result,
+                proposal: None,
+                by: None,
+                value: None,
+                tolerated: None,
+                limits: Vec::new(),
+            };
+            assert_eq!(Played::limit(&step, &change).as_deref(), Some(expected));
+        }
     }
 }

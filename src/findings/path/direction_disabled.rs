@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use super::{is_limited, limit, proposed, rules, tried, verb};
+use super::{is_limited, limit, proposed, rules, tried};
 use crate::findings::prelude::*;
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -72,7 +72,7 @@ impl Kind for DirectionDisabled {
             "{}, but {} is Disabled, so the HPA never scales {}",
             proposed(about, self.desired),
             self.field(),
-            verb(self.direction)
+            self.direction
         )
     }
 

@@ -1,6 +1,6 @@
 //! The finding `held-by-window`.
 
-use super::{held, limit, policy, rules, tried, verb, winner};
+use super::{held, limit, policy, rules, tried, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::NextChange;
@@ -221,7 +221,7 @@ impl Kind for HeldByWindow {
             None => format!(
                 "shorten {field} ({}s) to scale {} sooner",
                 self.window.as_secs(),
-                verb(self.against)
+                self.against
             ),
         };
         let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");

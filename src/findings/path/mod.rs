@@ -162,13 +162,6 @@ pub(crate) fn rules(direction: Direction) -> &'static str {
     }
 }
 
-fn verb(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Up => "up",
-        Direction::Down => "down",
-    }
-}
-
 /// Returns a value of the metric, with its unit.
 pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);

@@ -148,7 +148,7 @@ impl Words<'_> {
             );
         };
         if rate.is_disabled() {
-            return format!("scaling {} is disabled", if up { "up" } else { "down" });
+            return format!("scaling {} is disabled", rate.direction);
         }
         let policies: Vec<String> = rate
             .policies
@@ -187,10 +187,11 @@ impl Words<'_> {
         } else {
             ""
         };
-        format!(
-            "{bound} {}{used_up} ({}{select})",
-            rate.replicas,
+        let allowed = if policies.is_empty() {
+            "no policy".to_owned()
+        } else {
             policies.join("; ")
-        )
+        };
+        format!("{bound} {}{used_up} ({allowed}{select})", rate.replicas)
     }
 }

@@ -295,7 +295,7 @@ impl Words<'_> {
             let sampled = "what lies between two samples is open".to_owned();
             let past = self.explanation.pass.input.evidence.past.as_ref();
             let second = past.filter(|past| past.doubt > SHOWN).map(|past| {
-                let seconds = (past.doubt + 999) / 1000;
+                let seconds = (past.doubt - 1) / 1000 + 1;
                 format!("the pass may have been up to {seconds}s earlier or later")
             });
             return self
@@ -570,25 +570,25 @@ fn undecided(combined: &CombineStep, current: i32) -> String {
     )
 }
 
+/// Says which direction is disabled, if one is.
+pub(in crate::report) fn disables(limit: &LimitStep) -> Option<String> {
+    let rate = limit.rate.as_ref().filter(|rate| rate.is_disabled())?;
+    Some(format!("behavior disables scaling {}", rate.direction))
+}
+
 fn limited(limit: &LimitStep, current: i32) -> String {
     let LimitStep { min, max, .. } = limit;
     let rate = limit.rate.as_ref();
     let replicas = rate.map_or(current, |rate| rate.replicas);
-    let direction = match limit.reason {
-        "TooManyReplicas" | "ScaleUpLimit" => "up",
-        _ => "down",
-    };
-    let disables = format!("behavior disables scaling {direction}");
-    let also = if limit.is_disabled() {
-        format!(", and {disables}")
-    } else {
-        String::new()
-    };
-    match limit.reason {
-        "TooFewReplicas" => format!("the minimum is {min}{also}"),
-        "TooManyReplicas" => format!("the maximum is {max}{also}"),
-        _ if limit.is_disabled() => disables,
-        "ScaleUpLimit" if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
+    let disables = disables(limit);
+    let also = disables
+        .as_ref()
+        .map_or_else(String::new, |disables| format!(", and {disables}"));
+    match (limit.reason, disables) {
+        ("TooFewReplicas", _) => format!("the minimum is {min}{also}"),
+        ("TooManyReplicas", _) => format!("the maximum is {max}{also}"),
+        (_, Some(disables)) => disables,
+        ("ScaleUpLimit", _) if rate.is_some_and(|rate| rate.select_policy.is_none()) => {
             if replicas < 0 {
                 format!("twice {current} overflows 32 bits to {replicas}")
             } else if f64::from(replicas) == 2.0 * f64::from(current) {
@@ -597,9 +597,11 @@ fn limited(limit: &LimitStep, current: i32) -> String {
                 format!("one pass may go to at most {replicas}")
             }
         }
-        "ScaleUpLimit" => format!("the policies currently allow at most {replicas}"),
-        "ScaleDownLimit" => format!("the policies currently allow no fewer than {replicas}"),
-        other => other.to_owned(),
+        ("ScaleUpLimit", _) => format!("the policies currently allow at most {replicas}"),
+        ("ScaleDownLimit", _) => {
+            format!("the policies currently allow no fewer than {replicas}")
+        }
+        (other, _) => other.to_owned(),
     }
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::{QueryAnswer, Series};
-use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
+use super::queries::{self, CONTROLLER_DESIRED, CPU, HPA_CREATED, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
 
@@ -229,6 +229,11 @@ impl History {
         for series in all(Sampled::Hpa) {
             history.add_hpa(series);
         }
+        let created = all(Sampled::Hpa).filter(|own| name(own) == HPA_CREATED);
+        history.created = created
+            .filter_map(|own| own.points.last())
+            .max_by_key(|(time, _)| *time)
+            .and_then(|(_, value)| second(*value));
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
             let hpa_namespace = if exported.is_empty() {
@@ -255,10 +260,6 @@ impl History {
             .strip_prefix("kube_horizontalpodautoscaler_")
             .unwrap_or_default();
         let samples = match own {
-            "created" => {
-                self.created = series.points.last().and_then(|(_, value)| second(*value));
-                return;
-            }
             "spec_min_replicas" => &mut self.min,
             "spec_max_replicas" => &mut self.max,
             "status_desired_replicas" => &mut self.desired,
@@ -451,6 +452,27 @@ mod tests {
             (app(first).all(), app(second).all()),
             (&used[..2], &used[2..])
         );
+    }
+
+    #[test]
+    fn of_several_creations_of_an_hpa_the_latest_sample_counts() {
+        let series = |instance: &str, points: &[(i64, f64)]| Series {
+            labels: [("__name__", HPA_CREATED), ("instance", instance)]
+                .into_iter()
+                .collect(),
+            points: points.to_vec(),
+        };
+        let all = vec![
+            series("a", &[(30_000, 5.0), (45_000, 40.0)]),
+            series("b", &[(15_000, 5.0)]),
+        ];
+        let answer = QueryAnswer {
+            series: all,
+            ..QueryAnswer::default()
+        };
+        let hpa = Hpa::of(&json!({"maxReplicas": 9}), json!({}));
+        let history = History::read(&hpa, &[], &[(Sampled::Hpa, answer)]);
+        assert_eq!(history.created, Some(40));
     }
 
     #[test]

@@ -46,9 +46,12 @@ pub const MAX_REPLICAS: &str = "kube_horizontalpodautoscaler_spec_max_replicas";
 /// The seconds that a restart of kube-state-metrics may take.
 const RESTART: i64 = 240;
 
+/// The creation time of an HPA.
+pub const HPA_CREATED: &str = "kube_horizontalpodautoscaler_created";
+
 /// The kube-state-metrics series of an HPA.
 const HPA_SERIES: [&str; 5] = [
-    "kube_horizontalpodautoscaler_created",
+    HPA_CREATED,
     "kube_horizontalpodautoscaler_spec_min_replicas",
     MAX_REPLICAS,
     "kube_horizontalpodautoscaler_spec_target_metric",

@@ -442,9 +442,7 @@ impl<'h> Moments<'h> {
 fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     let mut changes = Vec::new();
     // The number of pods says nothing about who asked for them.
-    if history.replicas.is_empty() && history.desired.is_empty() {
-        return changes;
-    }
+    let is_recorded = !history.replicas.is_empty() || !history.desired.is_empty();
     for pair in counts.all().windows(2) {
         let (before, (until, after)) = (pair[0], pair[1]);
         if before.1 == after {
@@ -452,7 +450,8 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
         }
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
         let later = history.desired.next(until).map(|(_, later)| later);
-        let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
+        let by_pass =
+            is_recorded && (!is_other(history.desired.near(until)) || later == Some(after));
         let between = steps(history, before, (until, after)).into_iter();
         changes.extend(between.map(|change| RecordedChange { by_pass, ..change }));
     }

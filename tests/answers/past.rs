@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{HistoryOrigin, rewind};
+use kubectl_hpa::past::{HistoryOrigin, check, record, rewind};
 use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
@@ -16,7 +16,7 @@ use kubectl_hpa::report::section::Part;
 use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::Input;
-use kubectl_hpa::snapshot::past::PastPart;
+use kubectl_hpa::snapshot::past::{Bounds, PastPart};
 use kubectl_hpa::snapshot::pod::Phase;
 use serde_json::{Value, json};
 
@@ -342,6 +342,33 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         let past = past(&[cpu()], &more).unwrap().input.evidence.past.unwrap();
         assert_eq!((past.replicas.at_least, past.replicas.at_most), (2, 2));
     }
+    // One that was added later counts from then on.
+    let mut points = samples(|_| 1.0).all().to_vec();
+    points.drain(..20);
+    let (since, mut seen) = (points[0].0, Samples::default());
+    seen.add(&points);
+    history.pods.push(PodHistory {
+        name: "web-1-c".into(),
+        created: Some(since / 1000),
+        seen,
+        ..history.pods[0].clone()
+    });
+    let past = past(&[cpu()], &history)
+        .unwrap()
+        .input
+        .evidence
+        .past
+        .unwrap();
+    assert_eq!(past.replicas, Bounds::exactly(3));
+    let next = Timestamp::from_millisecond(since + 60_000).unwrap();
+    let recorded = record(&input, &history, next, HistoryOrigin::default()).unwrap();
+    let found = |second: i64| {
+        let time = next + SignedDuration::from_secs(second);
+        let pass = recorded.passes.iter().find(|pass| pass.time == time);
+        pass.unwrap().found
+    };
+    assert_eq!(found(-120), Some(Bounds::exactly(2)));
+    assert_eq!(found(-15), Some(Bounds::exactly(3)));
 }
 
 #[test]

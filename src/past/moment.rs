@@ -334,7 +334,11 @@ impl<'h> Moments<'h> {
             ..Pod::default()
         };
         pod.ready = ready(own, &pod, millis, is_later);
-        for (name, it) in &own.containers {
+        let of_spec = own
+            .containers
+            .iter()
+            .filter(|(_, it)| !own.is_ephemeral(it));
+        for (name, it) in of_spec {
             let container = Container {
                 name: name.clone(),
                 requests: self.requests(name, it, millis),
@@ -761,8 +765,8 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowV
     pick(&candidates, millis, older.is_none(), view)
 }
 
-/// Returns the answer of the resource metrics API for a pod; `None` unless all of its containers were
-/// measured.
+/// Returns the answer of the resource metrics API for a pod; `None` unless all containers of its spec were
+/// measured. The usage of others counts, too.
 fn usage(
     own: &PodHistory,
     pod: &Pod,
@@ -770,35 +774,49 @@ fn usage(
     millis: i64,
     view: View,
 ) -> Option<PodMetrics> {
-    let mut containers = Vec::new();
-    let mut measured: Option<(i64, i64)> = None;
-    for container in pod.running(false) {
-        let history = own.containers.get(&container.name)?;
-        let mut usage = Usage::new();
-        for resource in wanted {
-            let found = match *resource {
-                "cpu" => rate(&history.cpu, millis, view),
-                "memory" => gauge(&history.memory, millis, AGE, view),
-                _ => None,
-            }?;
-            let earliest = measured.is_none_or(|(end, _)| found.end < end);
-            if earliest {
-                measured = Some((found.end, found.window));
-            }
-            usage.push((resource_name(resource), milli(found.value).ok()?));
-        }
-        containers.push(ContainerUsage {
-            name: container.name.clone(),
-            usage,
-        });
+    let mut used = Vec::new();
+    for Container { name, .. } in pod.running(false) {
+        let history = own.containers.get(name)?;
+        used.push(container_usage(name, history, wanted, millis, view)?);
     }
-    let (end, window) = measured?;
+    let others = own.containers.iter().filter(|(_, it)| own.is_ephemeral(it));
+    used.extend(others.filter_map(|(name, it)| container_usage(name, it, wanted, millis, view)));
+    let times = used.iter().map(|(_, time)| *time);
+    let (end, window) = times.min_by_key(|(end, _)| *end)?;
     Some(PodMetrics {
         name: own.name.clone(),
         namespace: pod.namespace.clone(),
         labels: pod.labels.clone(),
         timestamp: Timestamp::from_millisecond(end).ok()?,
         window: SignedDuration::from_millis(window),
-        containers,
+        containers: used.into_iter().map(|(usage, _)| usage).collect(),
     })
+}
+
+/// Returns the usage of a container, with the end and the length of its earliest window; `None` unless it was measured.
+fn container_usage(
+    name: &str,
+    own: &ContainerHistory,
+    wanted: &[&str],
+    millis: i64,
+    view: View,
+) -> Option<(ContainerUsage, (i64, i64))> {
+    let mut usage = Usage::new();
+    let mut measured: Option<(i64, i64)> = None;
+    for resource in wanted {
+        let found = match *resource {
+            "cpu" => rate(&own.cpu, millis, view),
+            "memory" => gauge(&own.memory, millis, AGE, view),
+            _ => None,
+        }?;
+        if measured.is_none_or(|(end, _)| found.end < end) {
+            measured = Some((found.end, found.window));
+        }
+        usage.push((resource_name(resource), milli(found.value).ok()?));
+    }
+    let container = ContainerUsage {
+        name: name.into(),
+        usage,
+    };
+    Some((container, measured?))
 }

@@ -371,6 +371,26 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
     assert_eq!(found(-15), Some(Bounds::exactly(3)));
 }
 
+/// Its usage counts, as that of every container in the metrics API.
+#[test]
+fn a_container_of_kubectl_debug_needs_no_request() {
+    let mut history = history();
+    for pod in &mut history.pods {
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.has_info = true);
+        let debugger = ContainerHistory {
+            cpu: samples(|second| 0.04 * (second + 720) as f64),
+            ..ContainerHistory::default()
+        };
+        pod.containers.insert("debugger".into(), debugger);
+    }
+    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    // 120m of 100m at a target of 50%.
+    assert_eq!(json["proposal"], 5);
+    let findings = json["findings"].to_string();
+    assert!(!findings.contains("debugger"), "{findings}");
+}
 #[test]
 fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
     let external = |queue: &str, average: &str| {

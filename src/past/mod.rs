@@ -94,9 +94,11 @@ pub fn rewind(
         .and_then(|second| Timestamp::from_second(second).ok())
         .or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
+    // Another HPA of the name was there before one that was created later.
+    let begin = created.filter(|created| *created <= at);
     let (window, _) = span(&input);
-    let first = created
-        .map(|created| sampled::first_pass(created, &input.snapshot.controller))
+    let first = begin
+        .map(|begin| sampled::first_pass(begin, &input.snapshot.controller))
         .filter(|first| at.minus(window) <= *first)
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
@@ -120,7 +122,7 @@ pub fn rewind(
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let (passes, rescales) = before(&moments, &base, at, created);
+    let (passes, rescales) = before(&moments, &base, at, begin);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
     let recorded = next.or_else(|| {
         if history.replicas.is_empty() {

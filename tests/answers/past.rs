@@ -183,7 +183,16 @@ fn a_pass_before_the_hpa_was_created_is_an_error() {
     let mut history = history();
     history.created = Some(at().as_second() + 60);
     // An earlier HPA of the name was recorded.
-    assert!(past(&[cpu()], &history).is_ok());
+    let passes = |history: &History| {
+        let input = past(&[cpu()], history).unwrap().input;
+        input.evidence.past.unwrap().passes
+    };
+    let of_one = History {
+        created: None,
+        ..history.clone()
+    };
+    assert_eq!(passes(&history), passes(&of_one));
+    assert!(!passes(&history).is_empty());
     history.max = Samples::default();
     let e = past(&[cpu()], &history).unwrap_err();
     assert_eq!(e.kind.exit_code(), 2);

@@ -15,6 +15,7 @@ use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::{Error, docs};
 use crate::memory::{Memory, infer, sampled};
+use crate::numbers::duration;
 use crate::outlook;
 use crate::prometheus::history::History;
 use crate::saved::assemble::save_command;
@@ -30,7 +31,10 @@ use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
-use moment::{Moments, Samples, View};
+use moment::{GAP, Moments, Samples, View};
+
+/// The maximum number of passes before a past pass. Each is run several times.
+const MOST: i32 = 5000;
 
 /// The origin of a history.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +65,23 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
 ///
 /// # Errors
 ///
-/// The pods of the target cannot be determined.
+/// The pods of the target cannot be determined, or too many passes were before it.
 pub fn check(input: &Input) -> Result<(), Error> {
+    let Snapshot {
+        hpa, controller, ..
+    } = &input.snapshot;
+    let (window, period) = (infer::window(hpa, controller), controller.sync_period);
+    let passes = window
+        .as_nanos()
+        .checked_div(period.as_nanos())
+        .unwrap_or_default();
+    if passes > MOST.into() {
+        let (span, period) = (duration(window), duration(period));
+        return Err(Error::usage(format!(
+            "{span} of history with a pass every {period} has {passes} passes; the limit is {MOST}"
+        ))
+        .hint("use a longer --sync-period"));
+    }
     moment::selected(input).map(drop)
 }
 

@@ -400,6 +400,26 @@ fn a_container_of_kubectl_debug_needs_no_request() {
     let findings = json["findings"].to_string();
     assert!(!findings.contains("debugger"), "{findings}");
 }
+
+#[test]
+fn a_history_has_a_limited_number_of_passes() {
+    let mut input = input(&[cpu()]);
+    for (millis, message) in [
+        (
+            1,
+            Some(
+                "5m5.001s of history with a pass every 0.001s has 305001 passes; the limit is 5000",
+            ),
+        ),
+        (1000, None),
+        (0, None),
+    ] {
+        input.snapshot.controller.sync_period = SignedDuration::from_millis(millis);
+        let error = check(&input).err().map(|e| e.message);
+        assert_eq!(error.as_deref(), message, "{millis}");
+    }
+}
+
 #[test]
 fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
     let external = |queue: &str, average: &str| {

@@ -1,6 +1,7 @@
 //! The state at a time, from the samples around it. A view selects one side of each uncertainty.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
@@ -427,10 +428,10 @@ impl<'h> Moments<'h> {
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
+                let known: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
                 let of_pods = values.into_iter().filter_map(|(name, value)| {
-                    let pod = pods.iter().find(|pod| name.as_ref() == Some(&pod.name))?;
                     Some(PodValue {
-                        pod: pod.name.clone(),
+                        pod: name.clone().filter(|name| known.contains(&**name))?,
                         value,
                         timestamp,
                         window,

@@ -132,7 +132,8 @@ pub fn rewind(
     let base = snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
         Error::failed(format!(
-            "Prometheus has no samples of {target} and its pods at {at}"
+            "Prometheus has no samples of {target} and its pods in the {} before {at}",
+            duration(SignedDuration::from_millis(GAP))
         ))
         .hint(format!(
             "they need kube-state-metrics; -v 1 prints the queries, see {}",

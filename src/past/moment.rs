@@ -34,7 +34,7 @@ const AGE: i64 = 30 * SECOND;
 /// The window over which it is measured.
 const WINDOW: i64 = 15 * SECOND;
 /// A gap between scrapes that is longer leaves the history open.
-const GAP: i64 = 60 * SECOND;
+pub(super) const GAP: i64 = 60 * SECOND;
 
 /// One side of an uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -834,6 +834,9 @@ TIME SHORT OVER REPLICA-HOURS
          4             5             6              7             8
          replica-hours; upward: minutes short
 "#);
+    // Without expectations, only what was played counts.
+    let (text, ..) = predict(&vary, "");
+    assert!(text.contains("OF 3 SETTINGS ARE NOT BEATEN"), "{text}");
     // The first pass of the HPA as it is scales up.
     let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();
     assert_eq!(predict(&flags, "").2, Some(5));

@@ -35,6 +35,14 @@ const SHOWN: usize = 20;
 /// The rows of the chart, which shares the screen with the table.
 const ROWS: usize = 10;
 
+/// Returns a value with its unit, unless it is no number, such as `null`.
+fn with_unit(value: &str, unit: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => format!("{value}{unit}"),
+        Err(_) => value.to_owned(),
+    }
+}
+
 /// Returns the values of a combination with the totals of its run.
 fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
     let Totals {
@@ -169,7 +177,7 @@ impl<'a> Searched<'a> {
         }
         let rows = self.front().take(SHOWN).map(|(own, totals)| {
             let values = own.values.iter().zip(&fields);
-            let cells = values.map(|(value, (_, unit))| format!("{value}{unit}"));
+            let cells = values.map(|(value, (_, unit))| with_unit(value, unit));
             row(cells.collect(), totals, has_gaps)
         });
         Table {

@@ -873,6 +873,17 @@ TIME SHORT OVER REPLICA-HOURS
     );
 }
 
+#[test]
+fn a_unit_is_only_behind_a_number() {
+    let vary = "--vary=behavior.scaleDown.stabilizationWindowSeconds=60,null";
+    let (text, ..) = predict(
+        &["--for=30m", "--metric=queue_depth=60", "-o=json", vary],
+        "",
+    );
+    let (shown, ..) = predict(&["--for=30m", "--metric=queue_depth=60", vary], "");
+    assert!(text.contains("null") && !shown.contains("nulls"), "{shown}");
+}
+
 /// A candidate may have a metric that the HPA does not have, and the other way round; a column that neither
 /// has is refused.
 #[test]

@@ -304,7 +304,8 @@ pub fn prometheus(data: &[u8]) {
             answer: found.clone(),
         }
     });
-    let load = assemble(&hpa.spec.metrics, grid, &answered, "a server");
+    let (metrics, min) = (&hpa.spec.metrics, hpa.spec.min_replicas);
+    let load = assemble(metrics, grid, &answered, "a server", min);
     match load.and_then(|load| Trace::of(&load)) {
         Ok(_) => {}
         Err(e) => assert_told(&e),

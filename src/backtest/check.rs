@@ -65,9 +65,8 @@ impl Check {
                 None => recorded.totals.skip(),
             }
             before = replicas.or(before);
-            let is_marked = record
-                .marks()
-                .any(|mark| mark <= at && at < mark.saturating_add(wait));
+            let mark = record.last_mark(at);
+            let is_marked = mark.is_some_and(|mark| at < mark.saturating_add(wait));
             match around.filter(|_| !is_marked) {
                 None => check.3 += 1,
                 Some(around) => {

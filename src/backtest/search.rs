@@ -167,6 +167,12 @@ fn number(text: &str) -> Result<(Quantity, bool), String> {
     };
     let quantity = Quantity::parse(digits)
         .map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
+    let milli = Quantity::from_milli(quantity.milli_value(), quantity.format());
+    if milli.amount() != quantity.amount() {
+        return Err(format!(
+            "{text} is too large for a range, or finer than a thousandth: list the values"
+        ));
+    }
     Ok((quantity, is_percent))
 }
 
@@ -466,6 +472,10 @@ mod tests {
             (
                 "max=1..x",
                 "\"x\" is not a number; a range is FROM..TO:STEP",
+            ),
+            (
+                "behavior.scaleUp.tolerance=0.0005..0.002:0.0005",
+                "0.0005 is too large for a range, or finer than a thousandth: list the values",
             ),
             ("max=..9", "\"\" is not a number; a range is FROM..TO:STEP"),
             ("target.cpu=50%..80", "the numbers of a range have one unit"),

@@ -235,8 +235,9 @@ async fn ask(
         let questions = wanted.questions(scraped, grid.step);
         let answered = way.answers(questions, grid, &progress).await?;
         let (metrics, name) = (metrics.clone(), way.name().to_owned());
+        let min = hpa.spec.min_replicas;
         way.aside(move || {
-            let mut load = assemble(&metrics, grid, &answered, &name)?;
+            let mut load = assemble(&metrics, grid, &answered, &name, min)?;
             let notes = notes(&load, &metrics, grid.step, scraped, &answers);
             load.notes.splice(0..0, notes);
             Ok::<_, Error>(load)

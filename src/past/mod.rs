@@ -15,6 +15,7 @@ use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::{Error, docs};
 use crate::memory::{Memory, infer, sampled};
+use crate::numbers::duration;
 use crate::outlook;
 use crate::prometheus::history::History;
 use crate::saved::assemble::save_command;
@@ -30,7 +31,10 @@ use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
-use moment::{Moments, Samples, View};
+use moment::{GAP, Moments, Samples, View};
+
+/// The maximum number of passes before a past pass. Each is run several times.
+const MOST: i32 = 5000;
 
 /// The origin of a history.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +65,23 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
 ///
 /// # Errors
 ///
-/// The pods of the target cannot be determined.
+/// The pods of the target cannot be determined, or too many passes were before it.
 pub fn check(input: &Input) -> Result<(), Error> {
+    let Snapshot {
+        hpa, controller, ..
+    } = &input.snapshot;
+    let (window, period) = (infer::window(hpa, controller), controller.sync_period);
+    let passes = window
+        .as_nanos()
+        .checked_div(period.as_nanos())
+        .unwrap_or_default();
+    if passes > MOST.into() {
+        let (span, period) = (duration(window), duration(period));
+        return Err(Error::usage(format!(
+            "{span} of history with a pass every {period} has {passes} passes; the limit is {MOST}"
+        ))
+        .hint("use a longer --sync-period"));
+    }
     moment::selected(input).map(drop)
 }
 
@@ -94,9 +113,11 @@ pub fn rewind(
         .and_then(|second| Timestamp::from_second(second).ok())
         .or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
+    // Another HPA of the name was there before one that was created later.
+    let begin = created.filter(|created| *created <= at);
     let (window, _) = span(&input);
-    let first = created
-        .map(|created| sampled::first_pass(created, &input.snapshot.controller))
+    let first = begin
+        .map(|begin| sampled::first_pass(begin, &input.snapshot.controller))
         .filter(|first| at.minus(window) <= *first)
         .map(Timestamp::as_millisecond);
     let period = period(&input.snapshot);
@@ -111,7 +132,8 @@ pub fn rewind(
     let base = snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
         Error::failed(format!(
-            "Prometheus has no samples of {target} and its pods at {at}"
+            "Prometheus has no samples of {target} and its pods in the {} before {at}",
+            duration(SignedDuration::from_millis(GAP))
         ))
         .hint(format!(
             "they need kube-state-metrics; -v 1 prints the queries, see {}",
@@ -120,7 +142,7 @@ pub fn rewind(
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let (passes, rescales) = before(&moments, &base, at, created);
+    let (passes, rescales) = before(&moments, &base, at, begin);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
     let recorded = next.or_else(|| {
         if history.replicas.is_empty() {

@@ -1,6 +1,7 @@
 //! The state at a time, from the samples around it. A view selects one side of each uncertainty.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
@@ -33,7 +34,7 @@ const AGE: i64 = 30 * SECOND;
 /// The window over which it is measured.
 const WINDOW: i64 = 15 * SECOND;
 /// A gap between scrapes that is longer leaves the history open.
-const GAP: i64 = 60 * SECOND;
+pub(super) const GAP: i64 = 60 * SECOND;
 
 /// One side of an uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -334,7 +335,11 @@ impl<'h> Moments<'h> {
             ..Pod::default()
         };
         pod.ready = ready(own, &pod, millis, is_later);
-        for (name, it) in &own.containers {
+        let of_spec = own
+            .containers
+            .iter()
+            .filter(|(_, it)| !own.is_ephemeral(it));
+        for (name, it) in of_spec {
             let container = Container {
                 name: name.clone(),
                 requests: self.requests(name, it, millis),
@@ -423,10 +428,10 @@ impl<'h> Moments<'h> {
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
+                let known: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
                 let of_pods = values.into_iter().filter_map(|(name, value)| {
-                    let pod = pods.iter().find(|pod| name.as_ref() == Some(&pod.name))?;
                     Some(PodValue {
-                        pod: pod.name.clone(),
+                        pod: name.clone().filter(|name| known.contains(&**name))?,
                         value,
                         timestamp,
                         window,
@@ -442,9 +447,7 @@ impl<'h> Moments<'h> {
 fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
     let mut changes = Vec::new();
     // The number of pods says nothing about who asked for them.
-    if history.replicas.is_empty() && history.desired.is_empty() {
-        return changes;
-    }
+    let is_recorded = !history.replicas.is_empty() || !history.desired.is_empty();
     for pair in counts.all().windows(2) {
         let (before, (until, after)) = (pair[0], pair[1]);
         if before.1 == after {
@@ -452,7 +455,8 @@ fn changes(history: &History, counts: &Samples) -> Vec<RecordedChange> {
         }
         let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
         let later = history.desired.next(until).map(|(_, later)| later);
-        let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
+        let by_pass =
+            is_recorded && (!is_other(history.desired.near(until)) || later == Some(after));
         let between = steps(history, before, (until, after)).into_iter();
         changes.extend(between.map(|change| RecordedChange { by_pass, ..change }));
     }
@@ -762,8 +766,8 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowV
     pick(&candidates, millis, older.is_none(), view)
 }
 
-/// Returns the answer of the resource metrics API for a pod; `None` unless all of its containers were
-/// measured.
+/// Returns the answer of the resource metrics API for a pod; `None` unless all containers of its spec were
+/// measured. The usage of others counts, too.
 fn usage(
     own: &PodHistory,
     pod: &Pod,
@@ -771,35 +775,49 @@ fn usage(
     millis: i64,
     view: View,
 ) -> Option<PodMetrics> {
-    let mut containers = Vec::new();
-    let mut measured: Option<(i64, i64)> = None;
-    for container in pod.running(false) {
-        let history = own.containers.get(&container.name)?;
-        let mut usage = Usage::new();
-        for resource in wanted {
-            let found = match *resource {
-                "cpu" => rate(&history.cpu, millis, view),
-                "memory" => gauge(&history.memory, millis, AGE, view),
-                _ => None,
-            }?;
-            let earliest = measured.is_none_or(|(end, _)| found.end < end);
-            if earliest {
-                measured = Some((found.end, found.window));
-            }
-            usage.push((resource_name(resource), milli(found.value).ok()?));
-        }
-        containers.push(ContainerUsage {
-            name: container.name.clone(),
-            usage,
-        });
+    let mut used = Vec::new();
+    for Container { name, .. } in pod.running(false) {
+        let history = own.containers.get(name)?;
+        used.push(container_usage(name, history, wanted, millis, view)?);
     }
-    let (end, window) = measured?;
+    let others = own.containers.iter().filter(|(_, it)| own.is_ephemeral(it));
+    used.extend(others.filter_map(|(name, it)| container_usage(name, it, wanted, millis, view)));
+    let times = used.iter().map(|(_, time)| *time);
+    let (end, window) = times.min_by_key(|(end, _)| *end)?;
     Some(PodMetrics {
         name: own.name.clone(),
         namespace: pod.namespace.clone(),
         labels: pod.labels.clone(),
         timestamp: Timestamp::from_millisecond(end).ok()?,
         window: SignedDuration::from_millis(window),
-        containers,
+        containers: used.into_iter().map(|(usage, _)| usage).collect(),
     })
+}
+
+/// Returns the usage of a container, with the end and the length of its earliest window; `None` unless it was measured.
+fn container_usage(
+    name: &str,
+    own: &ContainerHistory,
+    wanted: &[&str],
+    millis: i64,
+    view: View,
+) -> Option<(ContainerUsage, (i64, i64))> {
+    let mut usage = Usage::new();
+    let mut measured: Option<(i64, i64)> = None;
+    for resource in wanted {
+        let found = match *resource {
+            "cpu" => rate(&own.cpu, millis, view),
+            "memory" => gauge(&own.memory, millis, AGE, view),
+            _ => None,
+        }?;
+        if measured.is_none_or(|(end, _)| found.end < end) {
+            measured = Some((found.end, found.window));
+        }
+        usage.push((resource_name(resource), milli(found.value).ok()?));
+    }
+    let container = ContainerUsage {
+        name: name.into(),
+        usage,
+    };
+    Some((container, measured?))
 }

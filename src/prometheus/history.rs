@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::answer::{QueryAnswer, Series};
-use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
+use super::queries::{self, CONTROLLER_DESIRED, CPU, HPA_CREATED, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
 
@@ -152,6 +152,8 @@ pub struct PodHistory {
 /// The samples of a container.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerHistory {
+    /// Whether kube-state-metrics reports it, as it does for all containers of a spec.
+    pub has_info: bool,
     /// Whether it is an init container, and if so, whether it keeps running.
     pub init: Option<bool>,
     /// The requests.
@@ -229,6 +231,11 @@ impl History {
         for series in all(Sampled::Hpa) {
             history.add_hpa(series);
         }
+        let created = all(Sampled::Hpa).filter(|own| name(own) == HPA_CREATED);
+        history.created = created
+            .filter_map(|own| own.points.last())
+            .max_by_key(|(time, _)| *time)
+            .and_then(|(_, value)| second(*value));
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
             let hpa_namespace = if exported.is_empty() {
@@ -255,10 +262,6 @@ impl History {
             .strip_prefix("kube_horizontalpodautoscaler_")
             .unwrap_or_default();
         let samples = match own {
-            "created" => {
-                self.created = series.points.last().and_then(|(_, value)| second(*value));
-                return;
-            }
             "spec_min_replicas" => &mut self.min,
             "spec_max_replicas" => &mut self.max,
             "status_desired_replicas" => &mut self.desired,
@@ -274,6 +277,18 @@ impl History {
 }
 
 impl PodHistory {
+    /// Whether a container was added to the running pod, as by `kubectl debug`, and is not in its spec.
+    pub fn is_ephemeral(&self, container: &ContainerHistory) -> bool {
+        let ContainerHistory {
+            has_info,
+            init,
+            requests,
+            ..
+        } = container;
+        let is_in_spec = *has_info || init.is_some() || !requests.is_empty();
+        !is_in_spec && self.containers.values().any(|own| own.has_info)
+    }
+
     fn add(&mut self, series: &Series, points: &[(i64, f64)]) {
         let Some((_, last)) = points.last().copied() else {
             return;
@@ -295,7 +310,9 @@ impl PodHistory {
                     None => self.phases.push((phase, Samples(points.to_vec()))),
                 }
             }
-            "kube_pod_container_info" => drop(self.containers.entry(container()).or_default()),
+            "kube_pod_container_info" => {
+                self.containers.entry(container()).or_default().has_info = true;
+            }
             "kube_pod_init_container_info" => {
                 let stays = label(series, "restart_policy") == "Always";
                 self.containers.entry(container()).or_default().init = Some(stays);
@@ -414,9 +431,13 @@ mod tests {
             series("kube_pod_owner", &owner, &seen),
             series("kube_pod_created", &[], &created),
             series("kube_pod_start_time", &[], &created),
+            series("kube_pod_container_info", &[("container", "app")], &seen),
         ];
         let used = [(20_000, 8.0), (35_000, 9.0), (46_000, 1.0)];
-        let usage = vec![series(CPU, &[("container", "app")], &used)];
+        let usage = vec![
+            series(CPU, &[("container", "app")], &used),
+            series(CPU, &[("container", "debugger")], &used),
+        ];
         let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"});
         let hpa = Hpa::of(
             &json!({"maxReplicas": 9, "scaleTargetRef": target}),
@@ -451,6 +472,32 @@ mod tests {
             (app(first).all(), app(second).all()),
             (&used[..2], &used[2..])
         );
+        let is_ephemeral = |name: &str| first.is_ephemeral(&first.containers[name]);
+        assert_eq!(
+            (is_ephemeral("app"), is_ephemeral("debugger")),
+            (false, true)
+        );
+    }
+
+    #[test]
+    fn of_several_creations_of_an_hpa_the_latest_sample_counts() {
+        let series = |instance: &str, points: &[(i64, f64)]| Series {
+            labels: [("__name__", HPA_CREATED), ("instance", instance)]
+                .into_iter()
+                .collect(),
+            points: points.to_vec(),
+        };
+        let all = vec![
+            series("a", &[(30_000, 5.0), (45_000, 40.0)]),
+            series("b", &[(15_000, 5.0)]),
+        ];
+        let answer = QueryAnswer {
+            series: all,
+            ..QueryAnswer::default()
+        };
+        let hpa = Hpa::of(&json!({"maxReplicas": 9}), json!({}));
+        let history = History::read(&hpa, &[], &[(Sampled::Hpa, answer)]);
+        assert_eq!(history.created, Some(40));
     }
 
     #[test]

@@ -46,7 +46,7 @@ type Column = Vec<Option<f64>>;
 /// A field of the HPA's spec, with what it was at the times of a grid.
 type FieldHistory = (String, Vec<Option<String>>);
 
-/// Assembles a load of metrics. `source` is the origin of the answers.
+/// Assembles a load of metrics. `source` is the origin of the answers, and `min_replicas` the HPA's.
 ///
 /// # Errors
 ///
@@ -56,11 +56,13 @@ pub fn assemble(
     grid: Grid,
     answered: &[Answered],
     source: &str,
+    min_replicas: Option<i32>,
 ) -> Result<Load, Error> {
     let recording = Recording {
         metrics,
         grid,
         answered,
+        min_replicas,
     };
     let mut load = Load {
         source: source.to_owned(),
@@ -80,7 +82,7 @@ pub fn assemble(
     let ready = recording.column(Purpose::Ready)?;
     pods_only("replicas", &replicas, grid)?;
     pods_only("ready", &ready, grid)?;
-    // At 0 the controller does nothing until someone else scales up.
+    // Without pods there is no load to share.
     let zero = |row: usize| replicas.get(row).copied().flatten() == Some(0.0);
     let awake = (0..replicas.len())
         .find(|row| !zero(*row) && replicas[*row].is_some())
@@ -146,6 +148,7 @@ struct Recording<'r> {
     metrics: &'r [MetricSpec],
     grid: Grid,
     answered: &'r [Answered],
+    min_replicas: Option<i32>,
 }
 
 impl Recording<'_> {
@@ -206,11 +209,14 @@ impl Recording<'_> {
                 count => format!("{count} restarts"),
             },
         );
-        let zeros: Column = replicas
-            .iter()
-            .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
-            .collect();
-        marks.last(&zeros, false, |_| "0 replicas".to_owned());
+        // With a minimum of 0, the controller itself goes there and back.
+        if self.min_replicas != Some(0) {
+            let zeros: Column = replicas
+                .iter()
+                .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
+                .collect();
+            marks.last(&zeros, false, |_| "0 replicas".to_owned());
+        }
         marks.rises(&self.column(Purpose::Template)?, "rollout");
         marks.by_hand(replicas, &self.column(Purpose::Desired)?);
         Ok(marks)
@@ -756,7 +762,8 @@ mod tests {
         });
         let all: Vec<Answered> = all.collect();
         let metrics = &hpa.spec.metrics;
-        assemble(metrics, grid(count), &all, "a server").map_err(|e| e.message)
+        let min = hpa.spec.min_replicas;
+        assemble(metrics, grid(count), &all, "a server", min).map_err(|e| e.message)
     }
 
     fn rows(load: &Load) -> Vec<String> {
@@ -844,7 +851,7 @@ mod tests {
         odd.answer.series[0].points[0].0 += 1;
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let e = assemble(metrics, grid(2), &[odd], "a server").unwrap_err();
+        let e = assemble(metrics, grid(2), &[odd], "a server", None).unwrap_err();
         assert!(
             e.message.contains("at other times than were asked for"),
             "{e}"
@@ -935,34 +942,33 @@ mod tests {
         let replicas: &[f64] = &[0.0, 0.0, 4.0, 4.0, 0.0, 4.0];
         let desired: &[f64] = &[4.0; 6];
         let cpu_values: &[f64] = &[1.0; 6];
-        let load = load(
-            &cpu(),
-            6,
-            &[
-                (Purpose::Metric(0), &[cpu_values]),
-                (Purpose::Replicas, &[replicas]),
-                (Purpose::Ready, &[replicas]),
-                (Purpose::Desired, &[desired]),
-            ],
-        )
-        .unwrap();
-        let rows = rows(&load);
-        assert_eq!(
-            rows,
-            [
-                "1000m,4,4,",
-                "1000m,4,4,",
-                "1000m,0,0,0 replicas",
-                "1000m,4,4,"
-            ]
-        );
-        assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
+        let answers: &[(Purpose, &[&[f64]])] = &[
+            (Purpose::Metric(0), &[cpu_values]),
+            (Purpose::Replicas, &[replicas]),
+            (Purpose::Ready, &[replicas]),
+            (Purpose::Desired, &[desired]),
+        ];
+        let marked = [
+            "1000m,4,4,",
+            "1000m,4,4,",
+            "1000m,0,0,0 replicas",
+            "1000m,4,4,",
+        ];
+        // The controller itself may go to 0 and back.
+        let plain = ["1000m,4,4", "1000m,4,4", "1000m,0,0", "1000m,4,4"];
+        for (min, want) in [(None, marked), (Some(1), marked), (Some(0), plain)] {
+            let mut hpa = cpu();
+            hpa.spec.min_replicas = min;
+            let load = load(&hpa, 6, answers).unwrap();
+            assert_eq!(rows(&load), want, "{min:?}");
+            assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
+        }
         let half: &[f64] = &[4.5; 6];
         let answers: &[(Purpose, &[&[f64]])] = &[
             (Purpose::Metric(0), &[cpu_values]),
             (Purpose::Replicas, &[half]),
         ];
-        let e = super::tests::load(&cpu(), 6, answers).unwrap_err();
+        let e = load(&cpu(), 6, answers).unwrap_err();
         assert!(
             e.contains("gives 4.5 at") && e.contains("not a number of pods"),
             "{e}"
@@ -1045,7 +1051,7 @@ mod tests {
         let all = [answered(Purpose::Metric(0), grid(4), &[&[1.0; 4]]), targets];
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let load = assemble(metrics, grid(4), &all, "a server").unwrap();
+        let load = assemble(metrics, grid(4), &all, "a server", None).unwrap();
         assert_eq!(
             rows(&load)[2],
             "1000m,target of cpu from 60% to 0.5 (average)"

@@ -46,9 +46,12 @@ pub const MAX_REPLICAS: &str = "kube_horizontalpodautoscaler_spec_max_replicas";
 /// The seconds that a restart of kube-state-metrics may take.
 const RESTART: i64 = 240;
 
+/// The creation time of an HPA.
+pub const HPA_CREATED: &str = "kube_horizontalpodautoscaler_created";
+
 /// The kube-state-metrics series of an HPA.
 const HPA_SERIES: [&str; 5] = [
-    "kube_horizontalpodautoscaler_created",
+    HPA_CREATED,
     "kube_horizontalpodautoscaler_spec_min_replicas",
     MAX_REPLICAS,
     "kube_horizontalpodautoscaler_spec_target_metric",
@@ -190,7 +193,7 @@ impl LoadRequest<'_> {
         .then(|| {
             let labels = [
                 ("namespace", &*self.hpa.namespace),
-                ("owner_kind", &target.kind),
+                ("owner_kind", kind(target)),
                 ("owner_name", &target.name),
             ];
             let sets = self.series("kube_replicaset_owner", &labels);
@@ -543,10 +546,10 @@ impl LoadRequest<'_> {
     }
 
     fn pods_of_target(&self) -> String {
-        let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
+        let target = &self.hpa.spec.scale_target_ref;
         self.of_pods(
             "kube_pod_owner",
-            &[("owner_kind", kind), ("owner_name", name)],
+            &[("owner_kind", kind(target)), ("owner_name", &target.name)],
         )
     }
 
@@ -637,11 +640,11 @@ pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
 pub fn owns(
     target: &CrossVersionObjectReference,
     replica_sets: &[String],
-    kind: &str,
+    owner_kind: &str,
     name: &str,
 ) -> bool {
-    let direct = kind == target.kind && name == target.name;
-    let through = kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
+    let direct = owner_kind == kind(target) && name == target.name;
+    let through = owner_kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
     match workload(target) {
         WorkloadKind::Deployment => through,
         WorkloadKind::Other => direct || through,
@@ -649,13 +652,25 @@ pub fn owns(
     }
 }
 
+/// The controller also takes a kind in lower case.
 fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
-    match (target.group(), &*target.kind) {
-        ("apps" | "extensions", "Deployment") => WorkloadKind::Deployment,
-        ("apps", "StatefulSet") => WorkloadKind::StatefulSet,
-        ("apps" | "extensions", "ReplicaSet") => WorkloadKind::ReplicaSet,
-        ("", "ReplicationController") => WorkloadKind::ReplicationController,
+    match (target.group(), &*target.kind.to_lowercase()) {
+        ("apps" | "extensions", "deployment") => WorkloadKind::Deployment,
+        ("apps", "statefulset") => WorkloadKind::StatefulSet,
+        ("apps" | "extensions", "replicaset") => WorkloadKind::ReplicaSet,
+        ("", "replicationcontroller") => WorkloadKind::ReplicationController,
         _ => WorkloadKind::Other,
+    }
+}
+
+/// Returns the kind of a target as owner references have it; another than a built-in one is as it was typed.
+fn kind(target: &CrossVersionObjectReference) -> &str {
+    match workload(target) {
+        WorkloadKind::Deployment => "Deployment",
+        WorkloadKind::StatefulSet => "StatefulSet",
+        WorkloadKind::ReplicaSet => "ReplicaSet",
+        WorkloadKind::ReplicationController => "ReplicationController",
+        WorkloadKind::Other => &target.kind,
     }
 }
 
@@ -776,7 +791,7 @@ pub fn interval(scrapes: f64) -> Option<i64> {
 mod tests {
     use serde_json::json;
 
-    use super::{LoadRequest, Purpose, Question, Scraped, interval, title};
+    use super::{LoadRequest, Purpose, Question, Scraped, interval, owns, title};
     use crate::build;
     use crate::snapshot::hpa::Hpa;
 
@@ -899,6 +914,23 @@ mod tests {
         );
         let replicas = query(&all, Purpose::Replicas).unwrap();
         assert!(replicas.contains("kube_horizontalpodautoscaler_status_desired_replicas{"));
+    }
+
+    /// The controller takes it.
+    #[test]
+    fn a_built_in_kind_may_be_in_lower_case() {
+        for (version, kind) in [
+            ("apps/v1", "Deployment"),
+            ("apps/v1", "StatefulSet"),
+            ("apps/v1", "ReplicaSet"),
+            ("v1", "ReplicationController"),
+        ] {
+            let both = [kind.to_owned(), kind.to_lowercase()];
+            let [proper, lower] = both.map(|kind| hpa(version, &kind, "web"));
+            assert_eq!(asked(&lower, &[]), asked(&proper, &[]), "{kind}");
+            let target = &lower.spec.scale_target_ref;
+            assert_eq!(owns(target, &[], kind, "web"), kind != "Deployment");
+        }
     }
 
     #[test]

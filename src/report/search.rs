@@ -35,6 +35,14 @@ const SHOWN: usize = 20;
 /// The rows of the chart, which shares the screen with the table.
 const ROWS: usize = 10;
 
+/// Returns a value with its unit, unless it is no number, such as `null`.
+fn with_unit(value: &str, unit: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => format!("{value}{unit}"),
+        Err(_) => value.to_owned(),
+    }
+}
+
 /// Returns the values of a combination with the totals of its run.
 fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
     let Totals {
@@ -83,6 +91,7 @@ impl<'a> Searched<'a> {
         let meeting = tried.iter().filter(is_met).count();
         let is_open = tried.iter().any(|own| own.meets == Truth::Unknown);
         let all = tried.len();
+        let played = tried.iter().filter(|own| own.result.is_ok()).count();
         let is_are = |n: usize| if n == 1 { "IS" } else { "ARE" };
         let text = match (meeting, front.len()) {
             (0, _) if tried.is_empty() => "NO SETTING WAS PLAYED".to_owned(),
@@ -90,14 +99,16 @@ impl<'a> Searched<'a> {
                 format!("NONE OF {all} SETTINGS IS KNOWN TO MEET THE EXPECTATIONS")
             }
             (0, _) => format!("NONE OF {all} SETTINGS MEETS THE EXPECTATIONS"),
-            (_, 0) if all == 1 => "THE HPA AS IT IS BEATS THE SETTING".to_owned(),
-            (_, 0) if meeting == all => format!("THE HPA AS IT IS BEATS ALL {all} SETTINGS"),
+            (_, 0) if played == 1 => "THE HPA AS IT IS BEATS THE SETTING".to_owned(),
+            (_, 0) if meeting == played => {
+                format!("THE HPA AS IT IS BEATS ALL {played} SETTINGS")
+            }
             (_, 0) => {
                 format!("THE HPA AS IT IS BEATS ALL OF {all} SETTINGS THAT MEET THE EXPECTATIONS")
             }
-            (_, 1) if all == 1 => "THE SETTING IS NOT BEATEN BY THE HPA AS IT IS".to_owned(),
-            (_, best) if meeting == all => {
-                format!("{best} OF {all} SETTINGS {} NOT BEATEN", is_are(best))
+            (_, 1) if played == 1 => "THE SETTING IS NOT BEATEN BY THE HPA AS IT IS".to_owned(),
+            (_, best) if meeting == played => {
+                format!("{best} OF {played} SETTINGS {} NOT BEATEN", is_are(best))
             }
             (_, best) => format!(
                 "{best} OF {all} SETTINGS {} THE EXPECTATIONS AND {} NOT BEATEN",
@@ -166,7 +177,7 @@ impl<'a> Searched<'a> {
         }
         let rows = self.front().take(SHOWN).map(|(own, totals)| {
             let values = own.values.iter().zip(&fields);
-            let cells = values.map(|(value, (_, unit))| format!("{value}{unit}"));
+            let cells = values.map(|(value, (_, unit))| with_unit(value, unit));
             row(cells.collect(), totals, has_gaps)
         });
         Table {

@@ -202,7 +202,7 @@ pub enum LoadNote {
     Unmeasured(f64),
     /// The target had no replicas before this time, where the load begins.
     #[error(
-        "the load begins at {}: before, the target had 0 replicas, and the controller leaves it there",
+        "the load begins at {}: before, the target had 0 replicas",
         SecondsTime(*.0)
     )]
     AtZeroUntil(#[serde(deserialize_with = "time::deserialize")] Timestamp),

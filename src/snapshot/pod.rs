@@ -99,7 +99,8 @@ impl Pod {
 
     /// Returns its ordinal, if it is a pod of a StatefulSet.
     pub(crate) fn ordinal(name: &str) -> Option<u64> {
-        name.rsplit_once('-')?.1.parse().ok()
+        let ordinal: i32 = name.rsplit_once('-')?.1.parse().ok()?;
+        u64::try_from(ordinal).ok()
     }
 
     /// Whether another pod requests the same, container by container.
@@ -924,6 +925,19 @@ mod tests {
             "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": cpu}}}]},
         });
         serde_json::from_value(pod).unwrap()
+    }
+
+    #[test]
+    fn an_ordinal_has_32_bits() {
+        for (name, ordinal) in [
+            ("web-0", Some(0)),
+            ("web-eu-2147483647", Some(2147483647)),
+            ("web-2147483648", None),
+            ("web-x", None),
+            ("web", None),
+        ] {
+            assert_eq!(Pod::ordinal(name), ordinal, "{name}");
+        }
     }
 
     #[test]

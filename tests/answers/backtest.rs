@@ -664,6 +664,12 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
             "time,cpu,replicas\n0s,1,six\n",
             format!("{bad}:2: replicas: not a number of pods"),
         ),
+        (
+            "time,cpu,queue_depth,replicas\n0s,80%,9,0\n30s,80%,9,2\n",
+            "error: the trace standard input:2: column 2: cpu: no pod of the target is running\n\
+             hint: the trace starts with 0 replicas: start it at a row with more\n"
+                .to_owned(),
+        ),
     ] {
         let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
         assert!(stderr.starts_with(&message), "{trace}\n{stderr}");
@@ -834,6 +840,9 @@ TIME SHORT OVER REPLICA-HOURS
          4             5             6              7             8
          replica-hours; upward: minutes short
 "#);
+    // Without expectations, only what was played counts.
+    let (text, ..) = predict(&vary, "");
+    assert!(text.contains("OF 3 SETTINGS ARE NOT BEATEN"), "{text}");
     // The first pass of the HPA as it is scales up.
     let flags: Vec<&str> = vary.into_iter().chain(["--exit-code"]).collect();
     assert_eq!(predict(&flags, "").2, Some(5));
@@ -868,6 +877,17 @@ TIME SHORT OVER REPLICA-HOURS
             .filter(|it| it["best"] == true)
             .all(|it| it["meetsExpectations"] == true)
     );
+}
+
+#[test]
+fn a_unit_is_only_behind_a_number() {
+    let vary = "--vary=behavior.scaleDown.stabilizationWindowSeconds=60,null";
+    let (text, ..) = predict(
+        &["--for=30m", "--metric=queue_depth=60", "-o=json", vary],
+        "",
+    );
+    let (shown, ..) = predict(&["--for=30m", "--metric=queue_depth=60", vary], "");
+    assert!(text.contains("null") && !shown.contains("nulls"), "{shown}");
 }
 
 /// A candidate may have a metric that the HPA does not have, and the other way round; a column that neither

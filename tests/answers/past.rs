@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{HistoryOrigin, rewind};
+use kubectl_hpa::past::{HistoryOrigin, check, record, rewind};
 use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
@@ -16,7 +16,7 @@ use kubectl_hpa::report::section::Part;
 use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::Input;
-use kubectl_hpa::snapshot::past::PastPart;
+use kubectl_hpa::snapshot::past::{Bounds, PastPart};
 use kubectl_hpa::snapshot::pod::Phase;
 use serde_json::{Value, json};
 
@@ -183,7 +183,16 @@ fn a_pass_before_the_hpa_was_created_is_an_error() {
     let mut history = history();
     history.created = Some(at().as_second() + 60);
     // An earlier HPA of the name was recorded.
-    assert!(past(&[cpu()], &history).is_ok());
+    let passes = |history: &History| {
+        let input = past(&[cpu()], history).unwrap().input;
+        input.evidence.past.unwrap().passes
+    };
+    let of_one = History {
+        created: None,
+        ..history.clone()
+    };
+    assert_eq!(passes(&history), passes(&of_one));
+    assert!(!passes(&history).is_empty());
     history.max = Samples::default();
     let e = past(&[cpu()], &history).unwrap_err();
     assert_eq!(e.kind.exit_code(), 2);
@@ -341,6 +350,73 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         more.pods.push(last);
         let past = past(&[cpu()], &more).unwrap().input.evidence.past.unwrap();
         assert_eq!((past.replicas.at_least, past.replicas.at_most), (2, 2));
+    }
+    // One that was added later counts from then on.
+    let mut points = samples(|_| 1.0).all().to_vec();
+    points.drain(..20);
+    let (since, mut seen) = (points[0].0, Samples::default());
+    seen.add(&points);
+    history.pods.push(PodHistory {
+        name: "web-1-c".into(),
+        created: Some(since / 1000),
+        seen,
+        ..history.pods[0].clone()
+    });
+    let past = past(&[cpu()], &history)
+        .unwrap()
+        .input
+        .evidence
+        .past
+        .unwrap();
+    assert_eq!(past.replicas, Bounds::exactly(3));
+    let next = Timestamp::from_millisecond(since + 60_000).unwrap();
+    let recorded = record(&input, &history, next, HistoryOrigin::default()).unwrap();
+    let found = |second: i64| {
+        let time = next + SignedDuration::from_secs(second);
+        let pass = recorded.passes.iter().find(|pass| pass.time == time);
+        pass.unwrap().found
+    };
+    assert_eq!(found(-120), Some(Bounds::exactly(2)));
+    assert_eq!(found(-15), Some(Bounds::exactly(3)));
+}
+
+/// Its usage counts, as that of every container in the metrics API.
+#[test]
+fn a_container_of_kubectl_debug_needs_no_request() {
+    let mut history = history();
+    for pod in &mut history.pods {
+        pod.containers
+            .values_mut()
+            .for_each(|own| own.has_info = true);
+        let debugger = ContainerHistory {
+            cpu: samples(|second| 0.04 * (second + 720) as f64),
+            ..ContainerHistory::default()
+        };
+        pod.containers.insert("debugger".into(), debugger);
+    }
+    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    // 120m of 100m at a target of 50%.
+    assert_eq!(json["proposal"], 5);
+    let findings = json["findings"].to_string();
+    assert!(!findings.contains("debugger"), "{findings}");
+}
+
+#[test]
+fn a_history_has_a_limited_number_of_passes() {
+    let mut input = input(&[cpu()]);
+    for (millis, message) in [
+        (
+            1,
+            Some(
+                "5m5.001s of history with a pass every 0.001s has 305001 passes; the limit is 5000",
+            ),
+        ),
+        (1000, None),
+        (0, None),
+    ] {
+        input.snapshot.controller.sync_period = SignedDuration::from_millis(millis);
+        let error = check(&input).err().map(|e| e.message);
+        assert_eq!(error.as_deref(), message, "{millis}");
     }
 }
 

@@ -717,7 +717,7 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
         .collect();
     explain(&asked).fails(
         1,
-        &["Prometheus has no samples of Deployment/web and its pods at"],
+        &["Prometheus has no samples of Deployment/web and its pods in the 1m before"],
     );
     for (flags, part) in [
         (&["--at", "1h"][..], "--prometheus"),

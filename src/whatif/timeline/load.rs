@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use num_bigint::BigInt;
+
 use super::pods::{Role, TargetPods};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
@@ -96,7 +98,7 @@ impl TotalUsage {
             sum += part.milli();
             // If nothing is used, the first container represents all.
             let until = if before > 0 {
-                total * sum / before
+                part_of(total, sum, before)
             } else {
                 total
             };
@@ -156,6 +158,14 @@ impl TotalUsage {
     }
 }
 
+/// Returns `total * part / whole` without an overflow, for a part that is at most the whole.
+fn part_of(total: i128, part: i128, whole: i128) -> i128 {
+    let exact = || i128::try_from(BigInt::from(total) * part / whole).unwrap_or(total);
+    total
+        .checked_mul(part)
+        .map_or_else(exact, |product| product / whole)
+}
+
 /// Returns the total over all pods: those that share the load and are not measured get the average of the
 /// measured ones. `None` if no pod that shares the load is measured.
 pub(super) fn together<'v>(
@@ -200,7 +210,20 @@ fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, Total, spread};
+    use super::{Role, Total, part_of, spread};
+
+    #[test]
+    fn a_part_is_exact_whatever_the_product() {
+        let max = i128::MAX;
+        for (total, part, whole, want) in [
+            (10, 2, 3, 6),
+            (max, max - 1, max, max - 1),
+            (max, max, max, max),
+            (max, 1, 2, max / 2),
+        ] {
+            assert_eq!(part_of(total, part, whole), want, "{total} {part} {whole}");
+        }
+    }
 
     #[test]
     fn the_share_of_an_amount_is_rounded_up_and_that_of_rounded_values_is_not() {

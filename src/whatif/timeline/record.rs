@@ -88,9 +88,10 @@ impl Record {
             .collect()
     }
 
-    /// The times, after the first pass, at which something other than the load changed.
-    pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
-        self.marks.iter().map(|(time, _)| *time)
+    /// Returns the last time up to one, both after the first pass, at which something other than the load changed.
+    pub fn last_mark(&self, after: SignedDuration) -> Option<SignedDuration> {
+        let earlier = self.marks.partition_point(|(time, _)| *time <= after);
+        self.marks[..earlier].last().map(|(time, _)| *time)
     }
 
     /// Returns how long a new pod took to become ready: as it was measured, or else the median over the times at

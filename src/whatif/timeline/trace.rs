@@ -143,7 +143,15 @@ impl TraceOrigin {
         match (self, line) {
             (Self::Table(_), line) => format!("{name}:{line}"),
             (Self::Load, 1) => name,
-            (Self::Load, line) => format!("{name}, row {}", line - 1),
+            (Self::Load, line) => format!("{name}, {}", self.row(line)),
+        }
+    }
+
+    /// Returns the words for a line after the first one.
+    fn row(&self, line: u64) -> String {
+        match self {
+            Self::Table(_) => format!("line {line}"),
+            Self::Load => format!("row {}", line - 1),
         }
     }
 }
@@ -541,7 +549,7 @@ impl MetricColumn {
         if let Some(is_percentage) = is_share(&value) {
             let (first, line) = *self.unit.get_or_insert((is_percentage, place.line));
             if first != is_percentage {
-                let why = format!("{name}: another unit than in line {line}");
+                let why = format!("{name}: another unit than in {}", place.origin.row(line));
                 let hint = "use percentages or amounts throughout a column";
                 return Err(place.bad(why).hint(hint));
             }
@@ -748,7 +756,7 @@ fn read_count(text: &str) -> Result<i32, String> {
 mod tests {
     use jiff::Timestamp;
 
-    use super::Trace;
+    use super::{Load, Trace};
 
     #[test]
     fn a_table_is_read() {
@@ -898,6 +906,17 @@ mod tests {
                 format!("failed to read the trace load.csv{message}")
             );
         }
+        let mut load = Load {
+            columns: vec!["time".to_owned(), "cpu".to_owned()],
+            ..Load::default()
+        };
+        for row in [["0s", "80%"], ["5s", "80%"], ["10s", "1500m"]] {
+            load.rows.push(row);
+        }
+        assert_eq!(
+            Trace::of(&load).unwrap_err().message,
+            "failed to read the load, row 3: column 2: another unit than in row 1"
+        );
         let error = Trace::read(b"time,cpu\n0s,\xff\n", "load.csv").unwrap_err();
         assert_eq!(
             error.message,

@@ -5,8 +5,11 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use http::header::COOKIE;
+
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
+use crate::cluster::connect::{Elsewhere, prepare_elsewhere};
 use crate::cluster::http::body::{HeldMemory, Packed};
 use crate::cluster::http::failure::{FailureKind, WaitingFor};
 use crate::cluster::{ApiStatus, Failure, Session, connect};
@@ -175,6 +178,23 @@ fn a_failed_connection_in_client_gos_words() {
             )
         );
     }
+}
+
+#[test]
+fn each_long_word_of_a_header_is_secret() {
+    let cookie = "session=s3cr3t; theme=dark-mode; id=7";
+    let directory = Directory::new();
+    let struck = wait(async {
+        let other = Elsewhere {
+            url: "http://127.0.0.1:1",
+            headers: vec![(COOKIE, Secret::new(cookie))],
+            authority: None,
+        };
+        let flags = ConnectionFlags::default();
+        let prepared = prepare_elsewhere(other, &flags, &directory.env(&[])).unwrap();
+        prepared.clients.sent.struck_from(cookie.to_owned())
+    });
+    assert_eq!(struck, "***; ***; id=7");
 }
 
 #[test]

@@ -165,11 +165,16 @@ impl AboutAll {
         })
     }
 
-    /// Returns notes about what has not arrived for a namespace; `answers` are the namespace's own.
-    fn unlearnt(&self, namespace: &str, answers: &SurroundingAnswers) -> Vec<Note> {
+    /// Returns notes about what has not arrived for an HPA with these wishes; `answers` are its namespace's own.
+    fn unlearnt(
+        &self,
+        hpa: &Hpa,
+        wishes: impl Iterator<Item = Wish>,
+        answers: &SurroundingAnswers,
+    ) -> Vec<Note> {
         let mut notes = self.surroundings.unlearnt();
-        notes.extend(answers.unlearnt());
-        let vpas = Wish::vertical_pod_autoscalers(Some(namespace));
+        notes.extend(answers.unlearnt_of(wishes.chain(Wish::listed_with(hpa))));
+        let vpas = Wish::vertical_pod_autoscalers(Some(&hpa.namespace));
         if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
             notes.push(Note::not_known(
@@ -452,19 +457,22 @@ impl Fetch<'_> {
                 (version, evidence, control_plane, notes)
             });
             let result = observed.map(|observed| {
-                let Observed { hpa, scale, .. } = &observed;
-                let apis = failing_apis(hpa, common.discovery(hpa), &common.custom);
+                let (hpa, scale) = (&observed.hpa, observed.scale.as_ref().ok());
+                let discovery = common.discovery(hpa);
+                let apis = failing_apis(hpa, discovery, &common.custom);
                 let objects = (answers.objects(), about.surroundings.objects());
                 let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
                     custom_version: observed.surroundings.custom_version.clone(),
                     serves_scale: observed.surroundings.serves_scale,
-                    ..lists.around(hpa, scale.as_ref().ok(), [&objects.0, &objects.1], apis)
+                    ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
+                let behind = Wish::behind(hpa, scale, discovery, &common.custom);
+                let unlearnt = about.unlearnt(hpa, Wish::of(hpa).chain(behind), &answers);
                 let mut all = observed.notes;
                 all.extend(notes.iter().cloned());
-                all.extend(about.unlearnt(namespace, &answers));
+                all.extend(unlearnt);
                 Observed {
                     version: version.clone(),
                     evidence: evidence.of(&observed.hpa),

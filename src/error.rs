@@ -4,7 +4,7 @@
 use std::fmt;
 
 /// The exit code of an error, as documented in docs/exit-codes.md.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// 1: no answer.
     Failed,

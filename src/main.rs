@@ -1,6 +1,7 @@
 //! The program: parse, run, print, exit code. It decides nothing.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::{ExitCode, exit};
@@ -208,7 +209,7 @@ fn tell_wrapped(message: &str, terminal: &Terminal) {
 
 /// Prints errors, and what to do about them, each once.
 fn report(errors: &[Error], terminal: &Terminal) {
-    let mut hints = Vec::new();
+    let (mut hints, mut known) = (Vec::new(), HashSet::new());
     for e in errors {
         for note in &e.notes {
             tell_wrapped(note, terminal);
@@ -218,7 +219,7 @@ fn report(errors: &[Error], terminal: &Terminal) {
         if let Some((text, place)) = &e.place {
             tell(&format!("{}\n", point_at(text, *place, terminal.ascii)));
         }
-        hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
+        hints.extend(e.hint.as_ref().filter(|hint| known.insert(*hint)));
     }
     for hint in hints {
         tell_wrapped(&format!("hint: {hint}"), terminal);

@@ -76,12 +76,10 @@ pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
     };
     let is_number = !days.is_empty() && days.bytes().all(|c| c.is_ascii_digit());
     let count: i64 = days.parse().ok().filter(|_| is_number)?;
-    let days = SignedDuration::from_secs(count.checked_mul(86_400)?);
-    match rest.as_bytes().first() {
-        None => Some(days),
-        Some(first) if first.is_ascii_digit() => days.checked_add(go::parse_duration(rest)?),
-        Some(_) => None,
-    }
+    let is_whole = rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit());
+    let hours = count.checked_mul(24).filter(|_| is_whole)?;
+    // Go's limit of 292 years holds for the sum.
+    go::parse_duration(&format!("{hours}h{rest}"))
 }
 
 /// A text is not a duration that people may type.
@@ -317,6 +315,7 @@ mod tests {
             ("1.5", 1500),
             ("7d", 604_800_000),
             ("1d10h24m", 123_840_000),
+            ("106751d23h47m16s", 9_223_372_036_000),
         ] {
             assert_eq!(
                 parse_duration(text),
@@ -335,6 +334,9 @@ mod tests {
             "1d-1h",
             "1h1d",
             "9999999999999999d",
+            // More than Go's 292 years.
+            "106751d23h47m17s",
+            "106751991167300d15h30m7s",
         ] {
             assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
         }

@@ -10,23 +10,33 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Returns a text as `%q` prints it.
 pub(crate) fn quote(text: &str) -> String {
+    quote_bytes(text.as_bytes())
+}
+
+/// Returns bytes as `%q` prints them: those that are no UTF-8 by their numbers.
+pub(crate) fn quote_bytes(bytes: &[u8]) -> String {
     let mut quoted = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => quoted.extend(['\\', c]),
-            '\x07' => quoted.push_str("\\a"),
-            '\x08' => quoted.push_str("\\b"),
-            '\x0c' => quoted.push_str("\\f"),
-            '\n' => quoted.push_str("\\n"),
-            '\r' => quoted.push_str("\\r"),
-            '\t' => quoted.push_str("\\t"),
-            '\x0b' => quoted.push_str("\\v"),
-            _ if is_printable(c) => quoted.push(c),
-            _ => quoted.push_str(&match u32::from(c) {
-                code @ ..0x80 => format!("\\x{code:02x}"),
-                code @ 0x80..0x1_0000 => format!("\\u{code:04x}"),
-                code => format!("\\U{code:08x}"),
-            }),
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' | '\\' => quoted.extend(['\\', c]),
+                '\x07' => quoted.push_str("\\a"),
+                '\x08' => quoted.push_str("\\b"),
+                '\x0c' => quoted.push_str("\\f"),
+                '\n' => quoted.push_str("\\n"),
+                '\r' => quoted.push_str("\\r"),
+                '\t' => quoted.push_str("\\t"),
+                '\x0b' => quoted.push_str("\\v"),
+                _ if is_printable(c) => quoted.push(c),
+                _ => quoted.push_str(&match u32::from(c) {
+                    code @ ..0x80 => format!("\\x{code:02x}"),
+                    code @ 0x80..0x1_0000 => format!("\\u{code:04x}"),
+                    code => format!("\\U{code:08x}"),
+                }),
+            }
+        }
+        for byte in chunk.invalid() {
+            quoted.push_str(&format!("\\x{byte:02x}"));
         }
     }
     quoted.push('"');
@@ -427,6 +437,7 @@ mod tests {
         ] {
             assert_eq!(quote(text), want);
         }
+        assert_eq!(quote_bytes(b"a\xe2\x82"), r#""a\xe2\x82""#);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use clap::Command;
 
 use super::Answer;
 use super::named;
+use crate::apimachinery::names::shell_word;
 use crate::apiserver::convert::hpa_from_json;
 use crate::args::{ConnectionFlags, ControllerArgs, Named, NamedRequest, Typing};
 use crate::cluster::fetch::complete as fetch;
@@ -66,8 +67,8 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
         let fit = candidates
             .iter()
             .filter(|(name, _)| name.starts_with(&typing.stem));
-        // A name that must be escaped to be shown cannot be typed either.
-        for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
+        // bash expands what is offered, so a name that must be quoted could run a command.
+        for (name, about) in fit.filter(|(name, _)| shell_word(name) == *name) {
             if name.ends_with(['=', ':', '.']) {
                 directive |= NO_SPACE;
             }

@@ -3,6 +3,7 @@
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::future::pending;
 use std::mem::take;
 use std::ops::ControlFlow;
@@ -397,11 +398,11 @@ fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
 /// Returns one error for all HPAs with the same fault, with the hint of the first of them.
 fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
     let mut groups: Vec<(Vec<String>, Error)> = Vec::new();
+    let mut places = HashMap::new();
     for (key, e) in failed {
-        let same = groups
-            .iter_mut()
-            .find(|(_, own)| (own.kind, &own.message) == (e.kind, &e.message));
-        match same {
+        let fault = (e.kind, e.message.clone());
+        let place = *places.entry(fault).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((keys, _)) => keys.push(key),
             None => groups.push((vec![key], e)),
         }

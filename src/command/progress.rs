@@ -9,6 +9,7 @@ use tokio::time::sleep;
 
 use super::Terminal;
 use crate::cluster::fetch::list::Progress;
+use crate::render::style::clean;
 
 /// The time during which nothing is shown.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -16,7 +17,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// The time between two states of the line.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Waits for something, and shows its progress.
+/// Waits for something, and shows its progress, in a line that may hold text from outside.
 pub(super) async fn shown<T>(
     work: impl Future<Output = T>,
     line: impl Fn() -> String,
@@ -34,11 +35,11 @@ pub(super) async fn shown<T>(
         match select(work.as_mut(), pause).await {
             Either::Left((done, _)) => return done,
             Either::Right(_) if terminal.messages.is_some() => {
-                shown.rewrite(&line());
+                shown.rewrite(&clean(&line(), terminal.ascii));
                 wait = BETWEEN;
             }
             Either::Right(_) => {
-                tell(&format!("{}\n", line()));
+                tell(&format!("{}\n", clean(&line(), terminal.ascii)));
                 return work.await;
             }
         }
@@ -95,7 +96,7 @@ mod tests {
     }
 
     /// What is shown while something takes this long.
-    fn told(took: Duration, messages: Option<usize>) -> Vec<String> {
+    fn told(took: Duration, messages: Option<usize>, line: impl Fn() -> String) -> Vec<String> {
         let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
         let terminal = Terminal {
             messages,
@@ -105,25 +106,31 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build();
-        let (progress, work) = (Progress::default(), async { sleep(took).await });
+        let work = async { sleep(took).await };
         runtime
             .expect("a runtime")
-            .block_on(shown(work, || reading(&progress), &terminal));
+            .block_on(shown(work, line, &terminal));
         TOLD.take()
     }
 
     #[test]
     fn only_what_takes_long_is_shown_and_nothing_of_it_stays_on_a_terminal() {
-        assert_eq!(told(Duration::from_millis(300), Some(80)), [""; 0]);
-        let lines = told(Duration::from_millis(1500), Some(80));
+        let listing = || reading(&Progress::default());
+        let long = Duration::from_millis(1500);
+        assert_eq!(told(Duration::from_millis(300), Some(80), listing), [""; 0]);
+        let lines = told(long, Some(80), listing);
         let [states @ .., end] = &lines[..] else {
             panic!("nothing was told")
         };
         assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
         assert_eq!(end, "\r                  \r");
+        assert_eq!(told(long, None, listing), ["listing the HPAs\n"]);
+        let steers = || "watching shop/web\u{1b}]0;x\u{7}".to_owned();
+        let lines = told(long, Some(80), steers);
+        assert_eq!(lines[0], "\rwatching shop/web^[]0;x\\u{7}");
         assert_eq!(
-            told(Duration::from_millis(1500), None),
-            ["listing the HPAs\n"]
+            told(long, None, steers),
+            ["watching shop/web^[]0;x\\u{7}\n"]
         );
     }
 }

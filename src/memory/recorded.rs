@@ -85,7 +85,8 @@ fn contradiction(
 ) -> Option<Contradiction> {
     let last_scale = known.hpa.status.last_scale_time;
     // A change since the last scrape is not recorded yet.
-    let is_settled = last_scale.is_none_or(|last| last.plus(known.rhythm.longest * 3) < known.now);
+    let is_settled =
+        last_scale.is_none_or(|last| last.plus(known.rhythm.longest.saturating_mul(3)) < known.now);
     let Bounds { at_least, at_most } = past.replicas;
     if is_settled && !(at_least..=at_most).contains(&known.current) {
         return Some(Contradiction::Replicas);

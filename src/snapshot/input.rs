@@ -127,7 +127,8 @@ impl Input {
     pub(crate) fn is_several_passes_ago(&self, time: Timestamp) -> bool {
         /// The number of passes that a running controller has had by then, unless it is slow.
         const SEVERAL: i32 = 4;
-        let several = self.snapshot.controller.sync_period * SEVERAL;
+        let sync_period = self.snapshot.controller.sync_period;
+        let several = sync_period.saturating_mul(SEVERAL);
         self.knows_time() && self.snapshot.now.duration_since(time) >= several
     }
 

@@ -300,6 +300,15 @@ fn what_moves_at_the_write_keeps_it_out() {
         };
         check(name, vec![(put(), Fault::Before(change))], &[], &want);
     }
+    // A proxy that does not know a path says nothing about the objects.
+    let want = Want {
+        code: 1,
+        sent: 0,
+        replicas: 2,
+        told: "; nothing written\n",
+    };
+    let unknown = Fault::Answer(Answer::text(404, "404 page not found"));
+    check("a proxy's 404", vec![(get(2), unknown)], &[], &want);
     let mut cluster = cluster();
     cluster.fault(
         put(),
@@ -913,17 +922,31 @@ fn dry_runs_write_nothing() {
         );
         assert_eq!(scale(&server)["spec"]["replicas"], 2);
     }
-    let mut cluster = cluster();
-    let text = "admission webhook \"w\" does not support dry run";
-    cluster.fault(put(), refusal(400, "BadRequest", text));
-    let server = Server::start(cluster);
-    let ran = apply(&server, &["--dry-run=server"]);
-    assert_eq!(ran.code, Some(1));
-    assert!(
-        ran.stderr.contains(&format!("{text}; nothing written\n")),
-        "{}",
-        ran.stderr
-    );
+    let deaf = "admission webhook \"w\" does not support dry run";
+    let denied = "admission webhook \"w\" denied the request: frozen";
+    let changed = "the object has been modified";
+    // Only a change is retried.
+    for (code, reason, text, exit, sent) in [
+        (400, "BadRequest", deaf, 1, 1),
+        (404, "NotFound", denied, 1, 1),
+        (409, "Conflict", denied, 1, 1),
+        (409, "Conflict", changed, 6, 2),
+    ] {
+        let mut cluster = cluster();
+        cluster.fault(put(), refusal(code, reason, text));
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--dry-run=server", "--retry=1"]);
+        assert_eq!(
+            (ran.code, writes(&server).len()),
+            (Some(exit), sent),
+            "{text}"
+        );
+        assert!(
+            ran.stderr.contains(&format!("{text}; nothing written\n")),
+            "{}",
+            ran.stderr
+        );
+    }
 }
 
 /// A webhook may write something other than requested.

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When};
+use super::api::{
+    Answer, Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Server, When,
+};
 use super::metrics::external_metric;
 use super::{HPAS, Ran, condition, directory, notes, program, recorded, run, schema};
 
@@ -522,6 +524,31 @@ fn what_is_saved_of_a_list_gives_the_same_list() {
         none.stderr
     );
     assert!(!path.exists());
+}
+
+/// What is not known about the target of one HPA is known about the others.
+#[test]
+fn an_unread_target_is_a_note_of_its_own_hpa() {
+    let mut cluster = shop();
+    cluster.deny("admin", "list", "deployments.apps");
+    for name in ["cart", "pay"] {
+        let path = format!("/apis/apps/v1/namespaces/shop/deployments/{name}");
+        let target = When::on(&path).except(&format!("{path}/scale"));
+        cluster.fault(target, Fault::Answer(Answer::text(500, name)));
+    }
+    let answer = list(&Server::start(cluster), &["-n", "shop", "-o", "json"]).answer();
+    for item in answer["items"].as_array().expect("items") {
+        let name = item["hpa"]["name"].as_str().expect("a name");
+        let notes = notes(item);
+        let left_out: Vec<&str> = notes
+            .lines()
+            .filter(|note| note.contains("other-writer"))
+            .collect();
+        let is_own = |note: &&str| note.ends_with(&format!("(get deployments.apps {name})"));
+        let unread = usize::from(["cart", "pay"].contains(&name));
+        assert_eq!(left_out.len(), unread, "{name}: {notes}");
+        assert!(left_out.iter().all(is_own), "{name}: {notes}");
+    }
 }
 
 /// The HPAs of a namespace wait together, and namespaces do not wait once others have waited in vain.

@@ -218,3 +218,43 @@ printf '%s\n' "${COMPREPLY[@]}"
         assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     }
 }
+
+/// kubectl's script passes candidates without descriptions to `compgen -W`, which expands them.
+#[test]
+fn names_run_nothing_in_a_shell() {
+    const EXPANDED: &str = r#"compgen -W "$(kubectl-hpa __complete "$@" | cut -f1)""#;
+    const HPA: &str = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "NAME"},
+        "spec": {"maxReplicas": 4, "scaleTargetRef": {"kind": "Deployment", "name": "web"}, "metrics": [
+            {"type": "External", "external": {"metric": {"name": "NAME"}, "target": {"value": "1"}}},
+            {"type": "External", "external": {"metric": {"name": "a.b/c:d"}, "target": {"value": "1"}}}]}}"#;
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("completions");
+    // It exists if the test has run before.
+    let _ = fs::remove_dir_all(&directory);
+    fs::create_dir(&directory).unwrap();
+    for name in ["a$(touch${IFS}run)", "a`touch${IFS}run`", "a;b", "a*", "~"] {
+        fs::write(directory.join("hpa"), HPA.replace("NAME", name)).unwrap();
+        for (line, replies) in [
+            ("explain -f hpa -n ", ":4"),
+            ("predict -f hpa --metric ", "a.b/c:d= :6"),
+            (
+                "predict -f hpa --expect metric.a",
+                "metric.a.b/c:d.desired metric.a.b/c:d.utilization metric.a.b/c:d.averageValue \
+                 metric.a.b/c:d.value :4",
+            ),
+        ] {
+            let output = Command::new("bash")
+                .current_dir(&directory)
+                .env("PATH", with_the_program())
+                .args(["--norc", "-c", EXPANDED, "bash"])
+                .args(line.split(' '))
+                .output();
+            // Machines without bash have nothing to prove here.
+            let Ok(output) = output else { return };
+            let said = String::from_utf8(output.stdout).unwrap();
+            let said: Vec<&str> = said.split_whitespace().collect();
+            assert_eq!(said.join(" "), replies, "{name}: {line}");
+            assert!(!directory.join("run").exists(), "{name}: {line}");
+        }
+    }
+}

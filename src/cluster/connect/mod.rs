@@ -46,7 +46,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
 
-/// The minimum length of a header that is removed from what a server repeats.
+/// The minimum length of a word of a header that is removed from what a server repeats.
 const SECRET: usize = 8;
 
 /// The minimum length of such a password: shorter ones are parts of words.
@@ -332,10 +332,12 @@ impl ClientConfig {
                 .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
-            // The scheme's name is not secret, and neither is a value as short as a tenant's number.
-            let credential = secret.expose().rsplit(' ').next().unwrap_or_default();
-            if credential.len() >= SECRET {
-                sent.push(Secret::new(credential));
+            // A word as short as most schemes, or as a tenant's number, is not secret.
+            for word in secret.expose().split_whitespace() {
+                let credential = word.trim_end_matches([';', ',']);
+                if credential.len() >= SECRET {
+                    sent.push(Secret::new(credential));
+                }
             }
         }
         let source = ClientSource::new(&config, connector).map_err(|_| {

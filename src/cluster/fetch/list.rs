@@ -21,7 +21,7 @@ use super::control_plane::{ControllerAnswers, come};
 use super::items::{HPAS, HpaItem, unreadable};
 use super::lists::Lists;
 use super::metrics::{NoAnswer, custom_version};
-use super::optional::{Known, ServerVersion, other, unserved, version_of};
+use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
@@ -34,11 +34,12 @@ use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::neighbour::UnknownSelector;
+use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::UnknownFact;
 use crate::snapshot::right::{MissingRight, UnknownFactCause};
 use crate::snapshot::selection::Selection;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
 
@@ -164,11 +165,16 @@ impl AboutAll {
         })
     }
 
-    /// Returns notes about what has not arrived for a namespace; `answers` are the namespace's own.
-    fn unlearnt(&self, namespace: &str, answers: &SurroundingAnswers) -> Vec<Note> {
+    /// Returns notes about what has not arrived for an HPA with these wishes; `answers` are its namespace's own.
+    fn unlearnt(
+        &self,
+        hpa: &Hpa,
+        wishes: impl Iterator<Item = Wish>,
+        answers: &SurroundingAnswers,
+    ) -> Vec<Note> {
         let mut notes = self.surroundings.unlearnt();
-        notes.extend(answers.unlearnt());
-        let vpas = Wish::vertical_pod_autoscalers(Some(namespace));
+        notes.extend(answers.unlearnt_of(wishes.chain(Wish::listed_with(hpa))));
+        let vpas = Wish::vertical_pod_autoscalers(Some(&hpa.namespace));
         if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
             notes.push(Note::not_known(
@@ -451,19 +457,22 @@ impl Fetch<'_> {
                 (version, evidence, control_plane, notes)
             });
             let result = observed.map(|observed| {
-                let Observed { hpa, scale, .. } = &observed;
-                let apis = failing_apis(hpa, common.discovery(hpa), &common.custom);
+                let (hpa, scale) = (&observed.hpa, observed.scale.as_ref().ok());
+                let discovery = common.discovery(hpa);
+                let apis = failing_apis(hpa, discovery, &common.custom);
                 let objects = (answers.objects(), about.surroundings.objects());
                 let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
                     custom_version: observed.surroundings.custom_version.clone(),
                     serves_scale: observed.surroundings.serves_scale,
-                    ..lists.around(hpa, scale.as_ref().ok(), [&objects.0, &objects.1], apis)
+                    ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
+                let behind = Wish::behind(hpa, scale, discovery, &common.custom);
+                let unlearnt = about.unlearnt(hpa, Wish::of(hpa).chain(behind), &answers);
                 let mut all = observed.notes;
                 all.extend(notes.iter().cloned());
-                all.extend(about.unlearnt(namespace, &answers));
+                all.extend(unlearnt);
                 Observed {
                     version: version.clone(),
                     evidence: evidence.of(&observed.hpa),
@@ -606,33 +615,37 @@ impl Fetch<'_> {
 
 /// The HPAs of a namespace, any of which may select the pods of another.
 struct Neighbours<'s> {
-    /// The known selector of each, in the order of their names.
-    all: Vec<(&'s HpaItem, Known)>,
-    /// The places of the HPAs whose selectors the controller knows, in the order of the selectors.
-    places: Vec<usize>,
+    /// The HPAs whose selectors the controller knows, in the order of their names.
+    known: Vec<(&'s HpaItem, Shared<OtherHpa>)>,
+    /// The selectors of those.
     selectors: Selectors,
+    /// The HPAs for which the controller may have stored a selector that is not known.
+    unknown: Vec<(&'s HpaItem, UnknownSelector)>,
 }
 
 impl<'s> Neighbours<'s> {
     fn of(scales: &'s Scaled<'_>) -> Self {
-        let (mut all, mut places, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, (item, scale)) in scales.iter().enumerate() {
-            let known = match &item.hpa {
+        let (mut known, mut selectors, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        for (item, scale) in scales {
+            let neighbor = match &item.hpa {
                 Ok(hpa) => other(hpa, scale),
                 Err(failure) => Err(item.unreadable(failure)),
             };
-            if let Ok(Some(neighbor)) = &known
-                && let Ok(selector) = neighbor.scale.selector.parsed()
-            {
-                places.push(place);
-                selectors.push(selector.clone());
+            match neighbor {
+                Ok(Some(neighbor)) => {
+                    if let Ok(selector) = neighbor.scale.selector.parsed() {
+                        selectors.push(selector.clone());
+                        known.push((*item, neighbor));
+                    }
+                }
+                Err(it) if it.may_be_stored() => unknown.push((*item, it)),
+                Ok(None) | Err(_) => {}
             }
-            all.push((*item, known));
         }
         Self {
-            places,
+            known,
             selectors: Selectors::new(selectors),
-            all,
+            unknown,
         }
     }
 
@@ -649,19 +662,14 @@ impl<'s> Neighbours<'s> {
         let sharing: BTreeSet<usize> = pods
             .iter()
             .flat_map(|pod| self.selectors.matching(&pod.labels))
-            .map(|selector| self.places[selector])
             .collect();
         let is_other = |other: &HpaItem| other.name != item.name;
         let known = sharing
             .into_iter()
-            .map(|place| &self.all[place])
+            .map(|place| &self.known[place])
             .filter(|(other, _)| is_other(other));
-        others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));
-        let unknown = self.all.iter().filter(|(other, _)| is_other(other));
-        UnknownSelector::note_all(
-            unknown.filter_map(|(_, known)| known.as_ref().err()),
-            hpa,
-            notes,
-        );
+        others.extend(known.map(|(_, known)| known.clone()));
+        let unknown = self.unknown.iter().filter(|(other, _)| is_other(other));
+        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, notes);
     }
 }

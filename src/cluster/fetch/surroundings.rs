@@ -10,7 +10,7 @@
 //! the API is served, and otherwise its APIService.
 
 use std::cell::{Ref, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -102,6 +102,14 @@ impl Wish {
                 .chain(vpas)
         });
         other_targets.into_iter().chain(of_pods)
+    }
+
+    /// Returns the lists that may be requested for a whole namespace, as far as they concern an HPA.
+    pub(super) fn listed_with(hpa: &Hpa) -> impl Iterator<Item = Self> {
+        let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
+        let owned = hpa.scaled_object();
+        let scaled_objects = owned.map(|_| Self::scaled_objects(&hpa.namespace));
+        [OF_PODS, vpas].into_iter().chain(scaled_objects)
     }
 
     /// Returns the requests for the APIServices of the metrics APIs that fail, and for the list of the external
@@ -284,14 +292,14 @@ impl SurroundingAnswers {
 
     /// Returns notes about answers that have not arrived, except for missing rights.
     pub(super) fn unlearnt(&self) -> Vec<Note> {
-        let mut notes = Vec::new();
-        for (adds, why) in self.asked.borrow().values().flatten() {
-            let note = Note::not_known(*adds, why);
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-        notes
+        notes(self.asked.borrow().values().flatten())
+    }
+
+    /// Returns those notes that are about some wishes.
+    pub(super) fn unlearnt_of(&self, wishes: impl Iterator<Item = Wish>) -> Vec<Note> {
+        let paths: BTreeSet<String> = wishes.map(|wish| wish.path).collect();
+        let asked = self.asked.borrow();
+        notes(paths.iter().filter_map(|path| asked.get(path)?.as_ref()))
     }
 
     /// Whether a wish was sent.
@@ -303,6 +311,18 @@ impl SurroundingAnswers {
     pub(super) fn objects(&self) -> Ref<'_, Objects> {
         self.objects.borrow()
     }
+}
+
+/// Returns a note about each of some unknown facts.
+fn notes<'a>(unknown: impl Iterator<Item = &'a (UnknownFact, UnknownFactCause)>) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for (adds, why) in unknown {
+        let note = Note::not_known(*adds, why);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 impl Fetch<'_> {

@@ -523,6 +523,7 @@ impl<'t> Try<'t> {
             self.ask.path,
             &content_type(&parts.headers),
             text.as_bytes(),
+            self.credential,
         );
         status.each_text(&|text| *text = status::kept(std::mem::take(text), self.credential));
         let (failure, _) = self.fail(FailureKind::Api(Box::new(status)));

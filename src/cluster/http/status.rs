@@ -5,7 +5,7 @@
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
-use crate::apimachinery::json;
+use crate::apimachinery::{go, json};
 use crate::secret::Secrets;
 
 /// An API server's answer without success.
@@ -25,6 +25,9 @@ pub struct ApiStatus {
     pub html: bool,
 }
 
+/// The maximum length of a body that client-go quotes, its `maxUnstructuredResponseTextBytes`.
+const LONGEST_QUOTED: usize = 2 << 10;
+
 /// The maximum length of a Status text that is kept: more than any condition of an object shows.
 pub(super) const LONGEST_TEXT: usize = 8 << 10;
 
@@ -39,13 +42,15 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Reads an answer to a request for `path`.
+    /// Reads an answer to a request for `path`. The secrets that were `sent` are removed from a text before it is
+    /// cut, because a cut could leave a part of a secret.
     pub(crate) fn read(
         code: u16,
         method: &str,
         path: &str,
         content_type: &str,
         body: &[u8],
+        sent: &Secrets,
     ) -> Self {
         let status: Status = json::read(body).unwrap_or_default();
         if status.kind == "Status" && status.status == "Failure" {
@@ -57,12 +62,16 @@ impl ApiStatus {
                 ..Self::default()
             };
         }
-        let whole = String::from_utf8_lossy(body);
+        let whole = sent.struck_from(String::from_utf8_lossy(body).into_owned());
         let text = whole.trim();
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");
-        let server_message = if is_text { text } else { "unknown" };
-        let (reason, message) = words(code, server_message);
+        let server_message = if is_text {
+            quotable(&whole)
+        } else {
+            b"unknown".into()
+        };
+        let (reason, message) = words(code, &server_message);
         Self {
             code,
             reason: reason.to_owned(),
@@ -94,8 +103,22 @@ pub(super) fn kept(text: String, sent: &Secrets) -> String {
     text
 }
 
+/// Returns the part of a text that client-go quotes. The end of its last character may be missing.
+fn quotable(text: &str) -> Vec<u8> {
+    let end = json::boundary(text, LONGEST_QUOTED);
+    let (start, character) = (
+        &text[..end],
+        &text.as_bytes()[end..LONGEST_QUOTED.min(text.len())],
+    );
+    if character.is_empty() {
+        return start.trim().into();
+    }
+    [start.trim_start().as_bytes(), character].concat()
+}
+
 /// Returns client-go's reason and message for a code.
-fn words(code: u16, server_message: &str) -> (&'static str, String) {
+fn words(code: u16, server_message: &[u8]) -> (&'static str, String) {
+    let text = String::from_utf8_lossy(server_message);
     let (reason, message) = match code {
         409 => ("Conflict", "the server reported a conflict"),
         404 => (
@@ -110,14 +133,14 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
             "Unauthorized",
             "the server has asked for the client to provide credentials",
         ),
-        403 => ("Forbidden", server_message),
-        406 if matches!(server_message, "" | "unknown") => (
+        403 => ("Forbidden", &*text),
+        406 if matches!(&*text, "" | "unknown") => (
             "NotAcceptable",
             "the server was unable to respond with a content type that the client supports",
         ),
-        406 => ("NotAcceptable", server_message),
-        413 => ("RequestEntityTooLarge", server_message),
-        415 => ("UnsupportedMediaType", server_message),
+        406 => ("NotAcceptable", &*text),
+        413 => ("RequestEntityTooLarge", &*text),
+        415 => ("UnsupportedMediaType", &*text),
         405 => (
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
@@ -140,7 +163,7 @@ fn words(code: u16, server_message: &str) -> (&'static str, String) {
             "the server has received too many requests and has asked us to try again later",
         ),
         500.. => {
-            let quoted = crate::apimachinery::go::quote(server_message);
+            let quoted = go::quote_bytes(server_message);
             let message = format!(
                 "an error on the server ({quoted}) has prevented the request from succeeding"
             );
@@ -227,6 +250,29 @@ mod tests {
     }
 
     #[test]
+    fn a_long_body_is_cut_as_by_client_go() {
+        let mut sent = Secrets::default();
+        sent.push(Secret::new("hunter2"));
+        let path = "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods";
+        let end = ") has prevented the request from succeeding (get pods.metrics.k8s.io)";
+        for (length, after, want) in [
+            (2040, "12345678, and more", "12345678\""),
+            (2040, "1234567 , and more", "1234567\""),
+            // The first byte of two.
+            (2047, "é, and more", "x\\xc3\""),
+            // What is struck is not cut.
+            (2043, "hunter2, and more", "x***,\""),
+            (2043, "hunter2hunter2", "x***\""),
+        ] {
+            let body = format!("{}{after}", "x".repeat(length));
+            let status = ApiStatus::read(502, "GET", path, "text/plain", body.as_bytes(), &sent);
+            let message = status.message;
+            assert!(message.ends_with(&format!("{want}{end}")), "{message}");
+            assert!(!status.body.contains("hun"));
+        }
+    }
+
+    #[test]
     fn the_words_are_client_gos() {
         for (code, path, kind, body, want) in [
             (
@@ -292,15 +338,19 @@ mod tests {
                  succeeding",
             ),
         ] {
-            let status = ApiStatus::read(code, "GET", path, kind, body.as_bytes());
+            let sent = Secrets::default();
+            let status = ApiStatus::read(code, "GET", path, kind, body.as_bytes(), &sent);
             assert_eq!(format!("{}: {}", status.reason, status.message), want);
         }
     }
 
     #[test]
     fn pages_for_people_are_told_apart() {
-        let page = ApiStatus::read(502, "GET", "/api", "text/html", b"<html>Bad gateway</html>");
+        let read = |kind: &str, body: &[u8]| {
+            ApiStatus::read(502, "GET", "/api", kind, body, &Secrets::default())
+        };
+        let page = read("text/html", b"<html>Bad gateway</html>");
         assert!(page.html && !page.from_server);
-        assert!(!ApiStatus::read(502, "GET", "/api", "text/plain", b"Bad gateway").html);
+        assert!(!read("text/plain", b"Bad gateway").html);
     }
 }

@@ -93,7 +93,7 @@ pub(crate) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 
 /// The evidence of a failed write about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+pub(crate) enum After {
     /// The write was not sent.
     Unsent,
     /// A request was refused, and no other request for the same write is known.
@@ -106,7 +106,8 @@ enum After {
     UnderWay,
 }
 
-fn after(failure: &Failure) -> After {
+/// Returns what a failure of a write says about its outcome.
+pub(crate) fn after(failure: &Failure) -> After {
     match &failure.kind {
         FailureKind::Api(status) => match status.code {
             // A webhook may choose any code.
@@ -167,7 +168,7 @@ pub(crate) fn is_denial(status: &ApiStatus) -> bool {
 }
 
 /// Whether the API server itself says that an object does not exist; a proxy may not know the path.
-fn is_gone(failure: &Failure) -> bool {
+pub(crate) fn is_gone(failure: &Failure) -> bool {
     failure
         .api()
         .is_some_and(|status| status.code == 404 && status.from_server)

@@ -25,7 +25,7 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
-use crate::cluster::write::settle::{Fate, Told};
+use crate::cluster::write::settle::{After, Fate, Told, after, is_gone};
 use crate::cluster::write::wait::{End, wait};
 use crate::cluster::{Failure, Session, denied};
 use crate::error::Error;
@@ -270,7 +270,7 @@ impl Attempts<'_> {
             let asked = scale::dry_run(self.session, &at, change.to);
             match self.interrupts.before(asked).await? {
                 Ok(state) => ApplyOutcome::Accepted(state),
-                Err(e) if matches!(e.status(), Some(404 | 409)) => {
+                Err(e) if matches!(after(&e), After::Gone | After::Conflict) => {
                     ApplyOutcome::Moved(e.to_string())
                 }
                 Err(e) => ApplyOutcome::NotWritten(denied(&e)),
@@ -490,7 +490,7 @@ impl Agreed {
 
 /// Returns the outcome if a read right before the write fails.
 fn unseen(failure: &Failure) -> ApplyOutcome {
-    if failure.is_not_found() {
+    if is_gone(failure) {
         ApplyOutcome::Moved(failure.to_string())
     } else {
         ApplyOutcome::NotWritten(denied(failure))

@@ -3,7 +3,7 @@
 //! nothing counts if the last rescale is too long ago.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -211,7 +211,7 @@ fn told_by_events(
         .position(|rescale| rescale.time.plus(SECOND) > oldest)
         .filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap))
         .ok_or_else(incomplete)?;
-    let start = match count_before(known, first) {
+    let start = match count_before_first(known, first) {
         Some(start) => start..=start,
         None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
     };
@@ -251,10 +251,30 @@ fn told_by_events(
 
 /// Returns the count before a rescale, if the status or the rescale before it shows it.
 fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
-    match status_of_rescale(known) {
-        Some(before) if place + 1 == known.rescales.len() => Some(before),
-        _ => Some(known.rescales[place.checked_sub(1)?].size),
-    }
+    count_in_status(known, place).or_else(|| Some(known.rescales[place.checked_sub(1)?].size))
+}
+
+/// Returns the count before the first rescale that a period may contain, if the status shows it, or the rescale
+/// before it left it and the Deployment has followed no other change in between.
+fn count_before_first(known: &Known<'_>, first: usize) -> Option<i32> {
+    count_in_status(known, first).or_else(|| {
+        let before = &known.rescales[first.checked_sub(1)?];
+        let between = before.time..known.rescales[first].time;
+        let mut events = known.scaled.iter();
+        let is_kept = events.all(|event| {
+            let to = event.followed().map(|(_, to)| to);
+            to == Some(before.size) || !may_be_within(event, &between)
+        });
+        is_kept.then_some(before.size)
+    })
+}
+
+/// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.
+fn may_be_within(event: &Event, span: &Range<Timestamp>) -> bool {
+    let (first, last) = (event.first.or(event.last), event.last.or(event.first));
+    let is_around = first < Some(span.start) && last >= Some(span.end);
+    let mut times = [first, last].into_iter().flatten();
+    times.any(|time| span.contains(&time)) || is_around && event.count > 2
 }
 
 /// Returns a rescale as the controller remembers it with `behavior`; `None` if it is not in the metrics'
@@ -307,10 +327,13 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
 }
 
-/// Returns the count before the last rescale, if the pass of the rescale was the last to write the status.
-fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
+/// Returns the count before a rescale, if it is the last and its pass was the last to write the status.
+fn count_in_status(known: &Known<'_>, place: usize) -> Option<i32> {
     let status = &known.hpa.status;
-    sighting::rescaled_by(status).map(|_| status.current_replicas)
+    let is_last = place + 1 == known.rescales.len();
+    sighting::rescaled_by(status)
+        .filter(|_| is_last)
+        .map(|_| status.current_replicas)
 }
 
 /// Returns the changes that may be left, the most likely first. A controller that has restarted has

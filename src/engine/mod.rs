@@ -26,6 +26,8 @@ use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -72,6 +74,49 @@ pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
         }];
     }
     memory
+}
+
+/// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
+/// the metrics.
+pub(crate) fn stored_hpas(
+    snapshot: &Snapshot,
+    rules: Rules,
+) -> impl Iterator<Item = &Shared<OtherHpa>> {
+    snapshot.other_hpas.iter().filter(move |other| {
+        choose_path(rules, &other.hpa, other.scale.spec_replicas) == Path::Metrics
+    })
+}
+
+/// Returns the path of a pass over an HPA whose target has `current` replicas.
+fn choose_path(rules: Rules, hpa: &Hpa, current: i32) -> Path {
+    let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
+    let wakes = if rules.zero_by_condition {
+        was_zeroed(rules, hpa) && (min != 0 || has_object_or_external(hpa))
+    } else {
+        min == 0
+    };
+    if current == 0 && !wakes {
+        Path::Disabled
+    } else if current == 0 {
+        Path::Metrics
+    } else if current > max {
+        Path::AboveMax
+    } else if current < min {
+        Path::BelowMin
+    } else {
+        Path::Metrics
+    }
+}
+
+/// Whether the controller itself scaled the workload to zero.
+fn was_zeroed(rules: Rules, hpa: &Hpa) -> bool {
+    rules.zero_by_condition
+        && rules.scale_to_zero
+        && conditions::is_true(&hpa.status.conditions, SCALED_TO_ZERO)
+}
+
+fn has_object_or_external(hpa: &Hpa) -> bool {
+    hpa.spec.metrics.iter().any(MetricSpec::is_total)
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
@@ -184,7 +229,7 @@ impl<'s> Reconciliation<'s> {
                 .push(Step::SeedRecommendations { replicas: current });
         }
 
-        let path = self.choose_path(current);
+        let path = choose_path(self.rules, &self.snapshot.hpa, current);
         let (min, max) = (self.min, self.max);
         self.trace.push(Step::ChoosePath {
             path,
@@ -355,7 +400,10 @@ impl<'s> Reconciliation<'s> {
         self.trace
             .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised = current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min;
+        let raised = current == 0
+            && self.min != 0
+            && was_zeroed(self.rules, &self.snapshot.hpa)
+            && replicas < self.min;
         if !raised {
             return Allowed { replicas, raised };
         }
@@ -477,7 +525,7 @@ impl<'s> Reconciliation<'s> {
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let others = self.snapshot.stored_hpas().filter(|other| {
+        let others = stored_hpas(self.snapshot, self.rules).filter(|other| {
             pods.iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
         });
@@ -569,7 +617,8 @@ impl<'s> Reconciliation<'s> {
             conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
             return;
         }
-        let to_zero = from > 0 && to == 0 && self.min == 0 && self.has_object_or_external();
+        let to_zero =
+            from > 0 && to == 0 && self.min == 0 && has_object_or_external(&self.snapshot.hpa);
         let reason = if to_zero {
             "ScaledToZero"
         } else {
@@ -635,38 +684,6 @@ impl<'s> Reconciliation<'s> {
         if rescaled {
             status.last_scale_time = Some(self.snapshot.now);
         }
-    }
-
-    /// Returns the path of the pass.
-    fn choose_path(&self, current: i32) -> Path {
-        let wakes = if self.rules.zero_by_condition {
-            self.was_zeroed() && (self.min != 0 || self.has_object_or_external())
-        } else {
-            self.min == 0
-        };
-        if current == 0 && !wakes {
-            Path::Disabled
-        } else if current == 0 {
-            Path::Metrics
-        } else if current > self.max {
-            Path::AboveMax
-        } else if current < self.min {
-            Path::BelowMin
-        } else {
-            Path::Metrics
-        }
-    }
-
-    /// Whether the controller itself scaled the workload to zero.
-    fn was_zeroed(&self) -> bool {
-        self.rules.zero_by_condition
-            && self.rules.scale_to_zero
-            && conditions::is_true(&self.snapshot.hpa.status.conditions, SCALED_TO_ZERO)
-    }
-
-    fn has_object_or_external(&self) -> bool {
-        let metrics = &self.snapshot.hpa.spec.metrics;
-        metrics.iter().any(MetricSpec::is_total)
     }
 
     /// `{kind}/{namespace}/{name}` of the target, as errors name it.

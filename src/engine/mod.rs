@@ -49,8 +49,8 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     }
 }
 
-/// Computes the replicas that stabilization and limits allow, from the metrics' proposal and a memory; also
-/// returns the steps.
+/// Computes the replicas after a pass, from the metrics' proposal and a memory; also returns the steps of
+/// stabilization and limits, which a pass that does not read the metrics lacks.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -58,6 +58,9 @@ pub(crate) fn normalize(
     current: i32,
     desired: i32,
 ) -> (i32, Vec<Step>) {
+    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
+        return (replicas, Vec::new());
+    }
     let mut pass = Reconciliation::new(snapshot, rules, memory);
     let replicas = pass.normalize(current, desired).replicas;
     (replicas, pass.trace)
@@ -76,6 +79,16 @@ pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     memory
 }
 
+/// Returns the replicas after a pass that does not read the metrics; `None` if it reads them.
+pub(crate) fn without_metrics(rules: Rules, hpa: &Hpa, current: i32) -> Option<i32> {
+    match choose_path(rules, hpa, current) {
+        Path::Disabled => Some(current),
+        Path::AboveMax => Some(hpa.spec.max_replicas),
+        Path::BelowMin => Some(hpa.spec.min()),
+        Path::Metrics => None,
+    }
+}
+
 /// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
 /// the metrics.
 pub(crate) fn stored_hpas(
@@ -83,7 +96,7 @@ pub(crate) fn stored_hpas(
     rules: Rules,
 ) -> impl Iterator<Item = &Shared<OtherHpa>> {
     snapshot.other_hpas.iter().filter(move |other| {
-        choose_path(rules, &other.hpa, other.scale.spec_replicas) == Path::Metrics
+        without_metrics(rules, &other.hpa, other.scale.spec_replicas).is_none()
     })
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::calendar::Calendar;
+use crate::engine;
 use crate::engine::behavior;
 use crate::engine::behavior::BehaviorInput;
 use crate::engine::decision::Decision;
@@ -279,11 +280,7 @@ impl Lookahead<'_> {
                 now: time,
                 downscale_stabilization: controller.downscale_stabilization,
             };
-            let replicas = if current > max {
-                max
-            } else if current < min {
-                min
-            } else {
+            let replicas = engine::without_metrics(self.rules, hpa, current).unwrap_or_else(|| {
                 let normalized = match &hpa.spec.behavior {
                     None => behavior::without_behavior(wanted, &mut memory),
                     Some(behavior) => {
@@ -291,7 +288,7 @@ impl Lookahead<'_> {
                     }
                 };
                 normalized.limit.result
-            };
+            });
             // A recommendation of the desired count holds back nothing, and need not accumulate.
             memory
                 .recommendations

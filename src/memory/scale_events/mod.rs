@@ -15,6 +15,10 @@ use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
+/// The maximum number of observed changes of which all forms are considered: one for each pass in the longest
+/// period of a policy.
+const MOST_CHANGES: usize = 120;
+
 /// The scale changes that the rate limits may count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -176,7 +180,7 @@ fn sums(
         .collect()
 }
 
-/// Returns the rescales since a time, if each left a state that was observed.
+/// Returns the rescales since a time, if each left a state that was observed and they are not too many.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let seen = known.rescales_seen.filter(|seen| {
         // No older change is remembered.
@@ -190,7 +194,8 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
         .changes
         .iter()
         .filter(|change| change.time.plus(SECOND) > oldest);
-    Some(counted.copied().collect())
+    let counted: Vec<ScaleEvent> = counted.copied().collect();
+    (counted.len() <= MOST_CHANGES).then_some(counted)
 }
 
 /// Returns the rescales that a period may still contain, according to events, as lists that bound them, the

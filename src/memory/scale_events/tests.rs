@@ -293,6 +293,21 @@ fn rescales_that_were_seen_count_since_the_period_began() {
     assert_eq!(told(54, &[(2, 54), (3, 90)]), None);
 }
 
+/// Each form of each may count at the next pass, so many are too many, wherever they come from.
+#[test]
+fn of_too_many_rescales_that_were_seen_any_may_count() {
+    let why = |count: usize| {
+        let changes = vec![(1, 90); count];
+        lists(&hpa(90, &[60], &[]), &seen(&changes)).1
+    };
+    let changes = [(1, 90); 120].iter().map(change).collect();
+    assert_eq!(why(120), [CountedRescales::Seen(changes)]);
+    assert_eq!(
+        why(121),
+        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
+    );
+}
+
 /// A controller that restarted after a rescale has forgotten that and all before, but none after.
 #[test]
 fn a_restart_loses_the_older_changes() {

@@ -21,7 +21,6 @@ use decision::{
 };
 use rules::Rules;
 
-use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
@@ -640,10 +639,10 @@ impl<'s> Reconciliation<'s> {
         self.condition(SCALED_TO_ZERO, to_zero, reason);
     }
 
-    /// Reports why no metric could decide. Silent failures have no condition, so an empty one is set.
+    /// Reports why no metric could decide. Silent failures have no condition, so the one without a type is set.
     fn deactivate(&mut self, first: &MetricError) {
         if first.is_silent() {
-            self.outcome.status.conditions.push(Condition::default());
+            self.set_condition("", "", "", "");
             return;
         }
         let message = format!(
@@ -723,6 +722,17 @@ impl<'s> Reconciliation<'s> {
         &mut self,
         type_: &str,
         status: bool,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let status = if status { "True" } else { "False" };
+        self.set_condition(type_, status, reason, message);
+    }
+
+    fn set_condition(
+        &mut self,
+        type_: &str,
+        status: &str,
         reason: &str,
         message: impl Into<String>,
     ) {

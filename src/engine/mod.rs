@@ -68,7 +68,7 @@ pub(crate) fn normalize(
 /// Returns a memory as a pass finds it: if there is no recommendation, the current count becomes one.
 pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
-    // Go does not distinguish an empty list from nil.
+    // The controller's list is never empty once there is one.
     if memory.recommendations.is_empty() {
         memory.recommendations = vec![Recommendation {
             replicas: current,

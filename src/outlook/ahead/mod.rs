@@ -222,14 +222,9 @@ impl Lookahead<'_> {
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
             for changes in changes {
-                // An entry older than every window prevents the list from being seeded.
-                let forgotten = Recommendation {
-                    replicas: 0,
-                    time: Timestamp::MIN,
-                };
                 let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
                 memories.push(Memory {
-                    recommendations: [forgotten]
+                    recommendations: [Recommendation::FORGOTTEN]
                         .into_iter()
                         .chain(recommendations.clone())
                         .collect(),

@@ -126,7 +126,7 @@ pub(crate) fn part(share: f64) -> String {
 pub(crate) fn quantity(quantity: &Quantity) -> String {
     const UNITS: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     let exact = quantity.to_string();
-    let units = quantity.milli_value() as f64 / 1000.0;
+    let units = quantity.approximate_f64();
     if quantity.format() == Format::BinarySI && units.abs() >= 1024.0 {
         let (mut scaled, mut unit) = (units, 0);
         // A number that rounds to 1024 of a unit is 1 of the next.
@@ -139,7 +139,8 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     if exact.ends_with('m') && quantity.milli_value().unsigned_abs() >= 1000 {
         return decimal(quantity.milli_value(), 3);
     }
-    if exact.contains('.') && exact.ends_with('0') {
+    let is_decimal = exact.contains('.') && !exact.contains(['e', 'E']);
+    if is_decimal && exact.ends_with('0') {
         return without_zeros(&exact).to_owned();
     }
     exact
@@ -267,11 +268,29 @@ mod tests {
             ("2.100", "2.1"),
             ("-1.50", "-1.5"),
             ("150", "150"),
+            ("1.0e10", "1.0e10"),
+            ("1.50E+20", "1.50E+20"),
         ] {
             assert_eq!(
                 quantity(&Quantity::parse(written).expect("a quantity")),
                 shown
             );
+        }
+    }
+
+    /// More than fits in thousandths.
+    #[test]
+    fn bytes_have_the_largest_unit_that_they_reach() {
+        for (written, shown) in [
+            ("1536", "1536"),
+            ("1536Ki", "1.5Mi"),
+            ("8Pi", "8Pi"),
+            ("16Pi", "16Pi"),
+            ("7.5Ei", "7.5Ei"),
+            ("-16Pi", "-16Pi"),
+        ] {
+            let amount = Quantity::parse(written).expect("a quantity");
+            assert_eq!(quantity(&amount), shown);
         }
     }
 

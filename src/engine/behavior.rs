@@ -2,6 +2,8 @@
 //! bounds. Follows `normalizeDesiredReplicas` without `behavior`, and `normalizeDesiredReplicasWithBehaviors`
 //! with it; the two differ in more than their parameters.
 
+use std::cmp::Reverse;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::arith::{cutoff, to_i32};
@@ -114,8 +116,8 @@ pub(crate) fn with_behavior(
     );
     let stabilized = stabilize(wanted, up_window, down_window, &mut memory.recommendations);
     let events = Events {
-        up: &memory.scale_up_events,
-        down: &memory.scale_down_events,
+        up: Changes::of(&memory.scale_up_events),
+        down: Changes::of(&memory.scale_down_events),
         rules,
         now: wanted.now,
     };
@@ -254,8 +256,8 @@ fn remember(list: &mut Vec<Recommendation>, stale: Option<usize>, replicas: i32,
 
 /// The remembered scale changes, at one instant.
 struct Events<'m> {
-    up: &'m [ScaleEvent],
-    down: &'m [ScaleEvent],
+    up: Changes,
+    down: Changes,
     rules: &'m Rules,
     now: Timestamp,
 }
@@ -289,10 +291,10 @@ impl Events<'_> {
             );
             let mut start = current;
             if self.rules.both_directions || direction == Direction::Up {
-                start = start.wrapping_sub(changed_since(self.up, since));
+                start = start.wrapping_sub(self.up.since(since));
             }
             if self.rules.both_directions || direction == Direction::Down {
-                start = start.wrapping_add(changed_since(self.down, since));
+                start = start.wrapping_add(self.down.since(since));
             }
             // A policy of an unknown type repeats the one before it.
             allowed = allowed_by(policy, start, direction, self.rules).unwrap_or(allowed);
@@ -349,11 +351,30 @@ pub(crate) fn highest_start(policy: &ScalingPolicy, direction: Direction) -> i32
     }
 }
 
-fn changed_since(events: &[ScaleEvent], since: Timestamp) -> i32 {
-    events
-        .iter()
-        .filter(|event| event.time > since)
-        .fold(0, |sum, event| sum.wrapping_add(event.replicas))
+/// The changes in one direction, the newest first, each with the sum of all down to it: a policy looks its sum
+/// up (`getReplicasChangePerPeriod`), as there may be many policies and many changes.
+struct Changes(Vec<(Timestamp, i32)>);
+
+impl Changes {
+    fn of(events: &[ScaleEvent]) -> Self {
+        let mut list: Vec<(Timestamp, i32)> = events
+            .iter()
+            .map(|event| (event.time, event.replicas))
+            .collect();
+        list.sort_unstable_by_key(|(time, _)| Reverse(*time));
+        let mut sum = 0i32;
+        for (_, replicas) in &mut list {
+            sum = sum.wrapping_add(*replicas);
+            *replicas = sum;
+        }
+        Self(list)
+    }
+
+    /// Returns the replicas that all changes after a time add up to.
+    fn since(&self, since: Timestamp) -> i32 {
+        let newer = self.0.partition_point(|(time, _)| *time > since);
+        self.0[..newer].last().map_or(0, |(_, sum)| *sum)
+    }
 }
 
 /// Remembers a successful rescale (`storeScaleEvent`); only with `behavior`.
@@ -601,7 +622,33 @@ mod tests {
                 time,
                 outdated: false,
             };
-            assert_eq!(changed_since(&[event], since), counted, "{nanoseconds}");
+            let changes = Changes::of(&[event]);
+            assert_eq!(changes.since(since), counted, "{nanoseconds}");
+        }
+    }
+
+    /// In any order, and with a sum that wraps.
+    #[test]
+    fn the_changes_after_a_time_add_up() {
+        let start: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let at = |second| start + SignedDuration::from_secs(second);
+        let events = [(3, 20), (5, 10), (i32::MAX, 30), (7, 20)].map(|(replicas, second)| {
+            let time = at(second);
+            ScaleEvent {
+                replicas,
+                time,
+                outdated: false,
+            }
+        });
+        let changes = Changes::of(&events);
+        for (since, sum) in [
+            (30, 0),
+            (29, i32::MAX),
+            (20, i32::MAX),
+            (19, i32::MAX.wrapping_add(10)),
+            (0, i32::MAX.wrapping_add(15)),
+        ] {
+            assert_eq!(changes.since(at(since)), sum, "{since}");
         }
     }
 

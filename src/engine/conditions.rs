@@ -41,10 +41,9 @@ pub(super) fn message_of(reason: &str) -> &'static str {
 pub(super) fn set<'c>(
     conditions: &'c mut Vec<Condition>,
     type_: &str,
-    status: bool,
+    status: &str,
     now: Timestamp,
 ) -> &'c mut Condition {
-    let status = if status { "True" } else { "False" };
     let place = conditions
         .iter()
         .position(|c| c.type_ == type_)

@@ -21,11 +21,12 @@ use decision::{
 };
 use rules::Rules;
 
-use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -47,8 +48,8 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
     }
 }
 
-/// Computes the replicas that stabilization and limits allow, from the metrics' proposal and a memory; also
-/// returns the steps.
+/// Computes the replicas after a pass, from the metrics' proposal and a memory; also returns the steps of
+/// stabilization and limits, which a pass that does not read the metrics lacks.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -56,6 +57,9 @@ pub(crate) fn normalize(
     current: i32,
     desired: i32,
 ) -> (i32, Vec<Step>) {
+    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
+        return (replicas, Vec::new());
+    }
     let mut pass = Reconciliation::new(snapshot, rules, memory);
     let replicas = pass.normalize(current, desired).replicas;
     (replicas, pass.trace)
@@ -64,7 +68,7 @@ pub(crate) fn normalize(
 /// Returns a memory as a pass finds it: if there is no recommendation, the current count becomes one.
 pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
     let mut memory = memory.clone();
-    // Go does not distinguish an empty list from nil.
+    // The controller's list is never empty once there is one.
     if memory.recommendations.is_empty() {
         memory.recommendations = vec![Recommendation {
             replicas: current,
@@ -72,6 +76,59 @@ pub(crate) fn seeded(memory: &Memory, current: i32, now: Timestamp) -> Memory {
         }];
     }
     memory
+}
+
+/// Returns the replicas after a pass that does not read the metrics; `None` if it reads them.
+pub(crate) fn without_metrics(rules: Rules, hpa: &Hpa, current: i32) -> Option<i32> {
+    match choose_path(rules, hpa, current) {
+        Path::Disabled => Some(current),
+        Path::AboveMax => Some(hpa.spec.max_replicas),
+        Path::BelowMin => Some(hpa.spec.min()),
+        Path::Metrics => None,
+    }
+}
+
+/// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
+/// the metrics.
+pub(crate) fn stored_hpas(
+    snapshot: &Snapshot,
+    rules: Rules,
+) -> impl Iterator<Item = &Shared<OtherHpa>> {
+    snapshot.other_hpas.iter().filter(move |other| {
+        without_metrics(rules, &other.hpa, other.scale.spec_replicas).is_none()
+    })
+}
+
+/// Returns the path of a pass over an HPA whose target has `current` replicas.
+fn choose_path(rules: Rules, hpa: &Hpa, current: i32) -> Path {
+    let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
+    let wakes = if rules.zero_by_condition {
+        was_zeroed(rules, hpa) && (min != 0 || has_object_or_external(hpa))
+    } else {
+        min == 0
+    };
+    if current == 0 && !wakes {
+        Path::Disabled
+    } else if current == 0 {
+        Path::Metrics
+    } else if current > max {
+        Path::AboveMax
+    } else if current < min {
+        Path::BelowMin
+    } else {
+        Path::Metrics
+    }
+}
+
+/// Whether the controller itself scaled the workload to zero.
+fn was_zeroed(rules: Rules, hpa: &Hpa) -> bool {
+    rules.zero_by_condition
+        && rules.scale_to_zero
+        && conditions::is_true(&hpa.status.conditions, SCALED_TO_ZERO)
+}
+
+fn has_object_or_external(hpa: &Hpa) -> bool {
+    hpa.spec.metrics.iter().any(MetricSpec::is_total)
 }
 
 const ABOVE_MAX: &str = "Current number of replicas above Spec.MaxReplicas";
@@ -184,7 +241,7 @@ impl<'s> Reconciliation<'s> {
                 .push(Step::SeedRecommendations { replicas: current });
         }
 
-        let path = self.choose_path(current);
+        let path = choose_path(self.rules, &self.snapshot.hpa, current);
         let (min, max) = (self.min, self.max);
         self.trace.push(Step::ChoosePath {
             path,
@@ -355,7 +412,10 @@ impl<'s> Reconciliation<'s> {
         self.trace
             .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised = current == 0 && self.min != 0 && self.was_zeroed() && replicas < self.min;
+        let raised = current == 0
+            && self.min != 0
+            && was_zeroed(self.rules, &self.snapshot.hpa)
+            && replicas < self.min;
         if !raised {
             return Allowed { replicas, raised };
         }
@@ -477,7 +537,7 @@ impl<'s> Reconciliation<'s> {
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let others = self.snapshot.stored_hpas().filter(|other| {
+        let others = stored_hpas(self.snapshot, self.rules).filter(|other| {
             pods.iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
         });
@@ -569,7 +629,8 @@ impl<'s> Reconciliation<'s> {
             conditions::remove(&mut self.outcome.status.conditions, SCALED_TO_ZERO);
             return;
         }
-        let to_zero = from > 0 && to == 0 && self.min == 0 && self.has_object_or_external();
+        let to_zero =
+            from > 0 && to == 0 && self.min == 0 && has_object_or_external(&self.snapshot.hpa);
         let reason = if to_zero {
             "ScaledToZero"
         } else {
@@ -578,10 +639,10 @@ impl<'s> Reconciliation<'s> {
         self.condition(SCALED_TO_ZERO, to_zero, reason);
     }
 
-    /// Reports why no metric could decide. Silent failures have no condition, so an empty one is set.
+    /// Reports why no metric could decide. Silent failures have no condition, so the one without a type is set.
     fn deactivate(&mut self, first: &MetricError) {
         if first.is_silent() {
-            self.outcome.status.conditions.push(Condition::default());
+            self.set_condition("", "", "", "");
             return;
         }
         let message = format!(
@@ -637,38 +698,6 @@ impl<'s> Reconciliation<'s> {
         }
     }
 
-    /// Returns the path of the pass.
-    fn choose_path(&self, current: i32) -> Path {
-        let wakes = if self.rules.zero_by_condition {
-            self.was_zeroed() && (self.min != 0 || self.has_object_or_external())
-        } else {
-            self.min == 0
-        };
-        if current == 0 && !wakes {
-            Path::Disabled
-        } else if current == 0 {
-            Path::Metrics
-        } else if current > self.max {
-            Path::AboveMax
-        } else if current < self.min {
-            Path::BelowMin
-        } else {
-            Path::Metrics
-        }
-    }
-
-    /// Whether the controller itself scaled the workload to zero.
-    fn was_zeroed(&self) -> bool {
-        self.rules.zero_by_condition
-            && self.rules.scale_to_zero
-            && conditions::is_true(&self.snapshot.hpa.status.conditions, SCALED_TO_ZERO)
-    }
-
-    fn has_object_or_external(&self) -> bool {
-        let metrics = &self.snapshot.hpa.spec.metrics;
-        metrics.iter().any(MetricSpec::is_total)
-    }
-
     /// `{kind}/{namespace}/{name}` of the target, as errors name it.
     fn reference(&self) -> String {
         let hpa = &self.snapshot.hpa;
@@ -693,6 +722,17 @@ impl<'s> Reconciliation<'s> {
         &mut self,
         type_: &str,
         status: bool,
+        reason: &str,
+        message: impl Into<String>,
+    ) {
+        let status = if status { "True" } else { "False" };
+        self.set_condition(type_, status, reason, message);
+    }
+
+    fn set_condition(
+        &mut self,
+        type_: &str,
+        status: &str,
         reason: &str,
         message: impl Into<String>,
     ) {

@@ -85,8 +85,8 @@ pub(crate) struct Rules {
     /// Sums of usage and of requests are exact, and a percentage saturates at the ends of an int32 (1.38;
     /// #142192, according to its text).
     pub(crate) usage_is_exact: bool,
-    /// Every conversion of a float to replicas saturates at the largest int32 (1.38; #141397, according
-    /// to its text).
+    /// Rounding a float up to replicas saturates at the largest int32, also in a Percent policy for scaling up
+    /// (1.38; #141397, according to its text). Other conversions still overflow.
     pub(crate) replicas_saturate: bool,
     /// `HPAScaleToZero` is on.
     pub(crate) scale_to_zero: bool,

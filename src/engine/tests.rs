@@ -3,14 +3,18 @@
 use serde_json::{Value, json};
 
 use super::decision::{Block, Decision, Outcome, Step, UnreadMetric, UnreadMetrics};
-use super::reconcile;
+use super::rules::Rules;
+use super::{reconcile, stored_hpas};
 use crate::build;
 use crate::memory::Memory;
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
+use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Options;
-use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Snapshot, UnreadCause};
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Scale, Snapshot, UnreadCause};
 
 /// Runs a pass over 4 replicas with one metric, whose answer it is.
 fn pass(metric: &Value, answer: MetricAnswer) -> Decision {
@@ -156,4 +160,46 @@ fn a_metric_of_an_object_names_it() {
         decision.metric(0).unwrap().described_object.as_deref(),
         Some("Service/front")
     );
+}
+
+/// A pass corrects replicas beyond a bound, and one of a disabled HPA does nothing, before it compares selectors.
+#[test]
+fn a_pass_that_reads_no_metrics_stores_no_selector() {
+    let bounds = json!({"minReplicas": 2, "maxReplicas": 4});
+    // The minimum is 1 by default.
+    let default = json!({"minReplicas": null, "maxReplicas": 4});
+    let zero = json!({
+        "minReplicas": 0,
+        "maxReplicas": 4,
+        "metrics": [build::external("queue", &build::average("1"))],
+    });
+    let none = json!({});
+    let zeroed = json!({"conditions": [{"type": "ScaledToZero", "status": "True"}]});
+    for (version, spec, status, replicas, is_stored) in [
+        ("v1.36", &bounds, &none, 0, false),
+        ("v1.36", &bounds, &none, 1, false),
+        ("v1.36", &bounds, &none, 2, true),
+        ("v1.36", &bounds, &none, 3, true),
+        ("v1.36", &bounds, &none, 4, true),
+        ("v1.36", &bounds, &none, 5, false),
+        ("v1.36", &default, &none, 1, true),
+        // Until 1.35 the minimum decides whether the target wakes; then, whether the controller has scaled to zero.
+        ("v1.35", &zero, &none, 0, true),
+        ("v1.35", &bounds, &zeroed, 0, false),
+        ("v1.36", &zero, &none, 0, false),
+        ("v1.36", &zero, &zeroed, 0, true),
+        ("v1.36", &bounds, &zeroed, 0, true),
+    ] {
+        let mut controller = Controller::new(version.parse().unwrap());
+        controller.gates.scale_to_zero = true;
+        let rules = Rules::of(&controller.version, controller.gates);
+        let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
+        let other = OtherHpa {
+            hpa: Hpa::of(spec, status.clone()),
+            scale: Scale::new(replicas, "app=web"),
+        };
+        snapshot.other_hpas = vec![other.into()];
+        let found = stored_hpas(&snapshot, rules).count() == 1;
+        assert_eq!(found, is_stored, "{version} {spec} {status} {replicas}");
+    }
 }

@@ -15,7 +15,9 @@ use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
+use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
@@ -137,6 +139,11 @@ impl<'p> Case<'p> {
 
     pub(crate) fn surroundings(&self) -> &'p Surroundings {
         &self.pass.input.surroundings
+    }
+
+    /// Returns the other HPAs whose selectors the controller stores.
+    pub(crate) fn stored_hpas(&self) -> impl Iterator<Item = &'p Shared<OtherHpa>> {
+        engine::stored_hpas(self.snapshot(), self.rules())
     }
 
     pub(crate) fn scale(&self) -> Option<&'p Scale> {

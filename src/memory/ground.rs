@@ -259,14 +259,7 @@ impl CountedRescales {
             ),
             Self::Seen(changes) => (counted(changes), "earlier states of the HPA".to_owned()),
             Self::ByEvents(changes) => (counted(changes), BY_EVENTS.to_owned()),
-            Self::Recorded(changes) => {
-                let value = if changes.is_empty() {
-                    "no rescale to count".to_owned()
-                } else {
-                    counted(changes)
-                };
-                (value, "the recorded replicas".to_owned())
-            }
+            Self::Recorded(changes) => (counted(changes), "the recorded replicas".to_owned()),
             Self::Any(why) => (
                 "rate limits may count any rescale".to_owned(),
                 why.to_string(),
@@ -276,6 +269,9 @@ impl CountedRescales {
 }
 
 fn counted(changes: &[ScaleEvent]) -> String {
+    if changes.is_empty() {
+        return "no rescale to count".to_owned();
+    }
     let changes = changes
         .iter()
         .map(|change| format!("{:+} at {}", change.replicas, SecondsTime(change.time)));
@@ -298,6 +294,24 @@ impl Running {
                 "may have restarted at any time".to_owned(),
                 "no current controller manager lease",
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CountedRescales;
+
+    #[test]
+    fn no_rescale_is_none_to_count_whatever_shows_it() {
+        let by: [fn(_) -> _; 3] = [
+            CountedRescales::Seen,
+            CountedRescales::ByEvents,
+            CountedRescales::Recorded,
+        ];
+        for counted in by {
+            let (value, _) = counted(Vec::new()).words();
+            assert_eq!(value, "no rescale to count");
         }
     }
 }

@@ -122,12 +122,7 @@ impl Remembered {
     /// Returns the same without any recommendation that counts; scale changes stay.
     #[must_use]
     pub fn without_recommendations(mut self) -> Self {
-        // An entry older than every window prevents the list from being seeded.
-        let forgotten = Recommendation {
-            replicas: 0,
-            time: Timestamp::MIN,
-        };
-        self.likely.recommendations = vec![forgotten];
+        self.likely.recommendations = vec![Recommendation::FORGOTTEN];
         if let Some(possible) = &mut self.possible {
             possible.highest = Extreme {
                 at_least: None,

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::{Controller, Tolerances};
 use crate::snapshot::evidence::Counted;
-use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricTarget, MetricValueStatus};
 use crate::version::Version;
 
 /// The proposal of a pass.
@@ -103,7 +103,7 @@ pub(super) fn read(
         let total = replicas.and_then(|counted| of_total(spec, current, counted, tolerances));
         likely = likely.max(match &total {
             Some(total) => Some(total.likely),
-            None => of_pods(spec, current, (requested, pods), tolerances),
+            None => terms.of_pods(spec, current, pods),
         });
         metrics.push(match total {
             Some(total) => vec![total.proposals],
@@ -129,19 +129,10 @@ impl ProposalTerms<'_> {
             return None;
         }
         let wanted = spec.target()?;
-        let averages = wanted
-            .average_value
-            .as_ref()
-            .zip(reported.average_value.as_ref());
-        let values = wanted.value.as_ref().zip(reported.value.as_ref());
+        let ratio = ratio(wanted, reported)?;
         let utilization = wanted.average_utilization.zip(reported.average_utilization);
-        let ratio = if let Some((wanted, percent)) = utilization {
-            f64::from(percent) / f64::from(wanted)
-        } else {
-            let (wanted, value) = averages.or(values)?;
-            value.milli_value() as f64 / wanted.milli_value() as f64
-        };
-        let is_of_pods = utilization.is_some() || averages.is_some();
+        let is_of_pods = utilization.is_some()
+            || wanted.average_value.is_some() && reported.average_value.is_some();
         // Before 1.26, a pod without metrics was assumed to use what it requests, even if the target is higher.
         let fills = self.version.fills_missing_at_target()
             || wanted.average_utilization.is_none_or(|it| it <= 100);
@@ -160,6 +151,18 @@ impl ProposalTerms<'_> {
         let (wanted, percent) = utilization.filter(|_| counted.alike && ratio > 1.0)?;
         let least = self.least(wanted, percent, counted.replicas)?;
         Some(vec![self.requested..=self.requested, least..=i32::MAX])
+    }
+
+    /// Returns the proposal if all of the given pods counted.
+    fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus, pods: i32) -> Option<i32> {
+        let ratio = ratio(spec.target()?, reported)?;
+        if self.is_within(ratio) {
+            return Some(self.requested);
+        }
+        let multiplied = (ratio * f64::from(pods)).ceil();
+        (0.0..=f64::from(i32::MAX))
+            .contains(&multiplied)
+            .then_some(multiplied as i32)
     }
 
     fn is_within(&self, ratio: f64) -> bool {
@@ -184,6 +187,20 @@ impl ProposalTerms<'_> {
         let replicas = (share as f64 / f64::from(wanted) * f64::from(pods)).ceil();
         (replicas <= f64::from(i32::MAX)).then_some(replicas as i32)
     }
+}
+
+/// Returns the ratio of a reported value to its target.
+fn ratio(wanted: &MetricTarget, reported: &MetricValueStatus) -> Option<f64> {
+    if let Some((wanted, percent)) = wanted.average_utilization.zip(reported.average_utilization) {
+        return Some(f64::from(percent) / f64::from(wanted));
+    }
+    let averages = wanted
+        .average_value
+        .as_ref()
+        .zip(reported.average_value.as_ref());
+    let values = wanted.value.as_ref().zip(reported.value.as_ref());
+    let (wanted, value) = averages.or(values)?;
+    Some(value.milli_value() as f64 / wanted.milli_value() as f64)
 }
 
 /// Whether a metric is a total that is compared as an average over the target's `status.replicas`.
@@ -245,35 +262,6 @@ fn of_total(
         likely: likely as i32,
     };
     (high <= f64::from(i32::MAX)).then_some(found)
-}
-
-/// Returns the proposal if all of the given pods counted, when `current` replicas were requested.
-fn of_pods(
-    spec: &MetricSpec,
-    reported: &MetricValueStatus,
-    (current, pods): (i32, i32),
-    tolerances: Tolerances,
-) -> Option<i32> {
-    let wanted = spec.target()?;
-    let ratio = match (wanted.average_utilization, reported.average_utilization) {
-        (Some(wanted), Some(share)) => f64::from(share) / f64::from(wanted),
-        _ => {
-            let averages = wanted
-                .average_value
-                .as_ref()
-                .zip(reported.average_value.as_ref());
-            let values = wanted.value.as_ref().zip(reported.value.as_ref());
-            let (wanted, value) = averages.or(values)?;
-            value.milli_value() as f64 / wanted.milli_value() as f64
-        }
-    };
-    if (1.0 - tolerances.down..=1.0 + tolerances.up).contains(&ratio) {
-        return Some(current);
-    }
-    let multiplied = (ratio * f64::from(pods)).ceil();
-    (0.0..=f64::from(i32::MAX))
-        .contains(&multiplied)
-        .then_some(multiplied as i32)
 }
 
 #[cfg(test)]
@@ -432,13 +420,19 @@ mod tests {
     /// With 4 of 10 pods, a mean within the tolerance keeps the 10, and any other counts 4.
     #[test]
     fn a_mean_over_pods_within_the_tolerance_keeps_the_replicas() {
-        for (share, likely) in [(44, 4), (45, 10), (48, 10), (52, 10), (55, 10), (56, 5)] {
-            let asked = read(
-                &hpa(&[cpu(50, share)]),
-                &Controller::default(),
-                None,
-                Some(4),
-            );
+        for (version, share, likely) in [
+            ("v1.33", 44, 4),
+            ("v1.33", 45, 10),
+            ("v1.33", 48, 10),
+            ("v1.33", 52, 10),
+            ("v1.33", 55, 10),
+            ("v1.33", 56, 5),
+            // As a distance from 1, a ratio of 1.1 is more than 0.1 in floats.
+            ("v1.32", 55, 5),
+            ("v1.32", 54, 10),
+        ] {
+            let controller = Controller::new(version.parse().unwrap());
+            let asked = read(&hpa(&[cpu(50, share)]), &controller, None, Some(4));
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };
             assert_eq!(
                 (asked.within(&(0..=ANY)), asked.likely),

@@ -82,11 +82,11 @@ impl fmt::Display for Sighting {
 /// Reads a status; `None` if its pass did not reach the recommendations, or does not say.
 pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
     let (able, limited) = normalized(status)?;
-    // Scaling from zero has a separate rule.
-    if status.current_replicas == 0 {
+    let (from, to) = (status.current_replicas, status.desired_replicas);
+    // Scaling from zero has a separate rule, and no API server stores a negative count.
+    if from <= 0 || to < 0 {
         return None;
     }
-    let (from, to) = (status.current_replicas, status.desired_replicas);
     match &spec.behavior {
         None => without_behavior(able, limited, to),
         Some(behavior) => {
@@ -541,6 +541,8 @@ mod tests {
         assert!(told(&Value::Null, whole()).is_some());
         for (path, value) in [
             ("/currentReplicas", json!(0)),
+            ("/currentReplicas", json!(i32::MIN)),
+            ("/desiredReplicas", json!(i32::MIN)),
             ("/currentMetrics", json!([])),
             ("/conditions/0/status", "False".into()),
             ("/conditions/0/type", "Other".into()),

@@ -42,11 +42,6 @@ pub(crate) fn memories(
     possible: &Possible,
     version: &Rules,
 ) -> Vec<Memory> {
-    // An entry older than every window is ignored, but prevents the list from being seeded.
-    let forgotten = Recommendation {
-        replicas: 0,
-        time: Timestamp::MIN,
-    };
     // Without `behavior`, only higher recommendations count. With it, the lowest counts for scaling up and the
     // highest for scaling down; nothing holds back a count already reached.
     let ends = match (&spec.behavior, desired.cmp(&current)) {
@@ -61,7 +56,7 @@ pub(crate) fn memories(
         }
     }
     .map(|end| {
-        end.map_or(forgotten, |replicas| Recommendation {
+        end.map_or(Recommendation::FORGOTTEN, |replicas| Recommendation {
             replicas,
             time: now,
         })

@@ -101,7 +101,7 @@ impl Outlook {
 pub struct AtBound {
     /// The replicas after the pass.
     pub replicas: i32,
-    /// Stabilization and limits, as in the trace of a decision.
+    /// Stabilization and limits, as in the trace of a decision; none if the pass does not read the metrics.
     pub steps: Vec<Step>,
 }
 
@@ -235,7 +235,7 @@ fn normalized(
 mod tests {
     use serde_json::json;
 
-    use super::{Outlook, Range, ahead};
+    use super::{Outlook, Past, Range, ahead};
     use crate::engine;
     use crate::memory::{Memory, Remembered};
 
@@ -249,5 +249,39 @@ mod tests {
         // Without a recommendation it is followed at once; one of any count leads to twice the current one.
         let unknown = Outlook::new(&snapshot, &Remembered::unknown(snapshot.now), &decision);
         assert_eq!(unknown.range(&decision), Some(Range { min: 5, max: 20 }));
+    }
+    /// Replicas beyond the bounds are corrected, and at 0 the pass does nothing, whatever the metrics ask for.
+    #[test]
+    fn a_past_pass_takes_the_path_of_its_replicas() {
+        // Four more at once, or twice as many.
+        let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+        for (bounds, replicas, current, want) in [
+            ([1, 100], [1, 3], 3, (5, 7)),
+            ([1, 100], [0, 3], 3, (0, 7)),
+            ([0, 100], [0, 3], 3, (0, 7)),
+            ([1, 100], [100, 110], 100, (50, 100)),
+            ([10, 100], [1, 10], 10, (10, 20)),
+        ] {
+            let spec =
+                json!({"minReplicas": bounds[0], "maxReplicas": bounds[1], "behavior": at_once});
+            let snapshot = ahead::tests::snapshot(current, 50, &spec);
+            let past: Past = serde_json::from_value(json!({
+                "source": "http://p",
+                "queries": [],
+                "read": snapshot.now,
+                "replicas": {"atLeast": replicas[0], "atMost": replicas[1]},
+                "proposal": {"atLeast": 50, "atMost": 50},
+                "passes": [],
+                "rescales": [],
+            }))
+            .unwrap();
+            let known = Remembered::from_stated(&Memory::default());
+            let decision = engine::reconcile(&snapshot, &known.likely);
+            let mut outlook = Outlook::new(&snapshot, &known, &decision);
+            outlook.add_past(&snapshot, &known, &decision, &past);
+            let (min, max) = want;
+            let found = outlook.range(&decision);
+            assert_eq!(found, Some(Range { min, max }), "{bounds:?} {replicas:?}");
+        }
     }
 }

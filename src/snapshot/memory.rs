@@ -30,6 +30,14 @@ pub struct Recommendation {
     pub time: Timestamp,
 }
 
+impl Recommendation {
+    /// An entry older than every window is ignored, but prevents the list from being seeded.
+    pub(crate) const FORGOTTEN: Self = Self {
+        replicas: 0,
+        time: Timestamp::MIN,
+    };
+}
+
 /// A change of scale that the controller remembers (`timestampedScaleEvent`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -65,11 +65,6 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Returns the other HPAs whose selectors the controller stores.
-    pub fn stored_hpas(&self) -> impl Iterator<Item = &Shared<OtherHpa>> {
-        self.other_hpas.iter().filter(|other| other.is_stored())
-    }
-
     /// Returns the selector of the target's pods.
     ///
     /// # Errors

@@ -29,14 +29,6 @@ impl OtherHpa {
         let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
         has_selector.then(|| Self { hpa, scale }.into())
     }
-
-    /// Whether the HPA's own passes reach its metrics, so that the controller stores its selector for the
-    /// ambiguity check: the target is within the bounds.
-    pub fn is_stored(&self) -> bool {
-        let Self { hpa, scale } = self;
-        let bounds = hpa.spec.min()..=hpa.spec.max_replicas;
-        scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas)
-    }
 }
 
 /// The reason why the selector of another HPA is unknown.
@@ -166,8 +158,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{OtherHpa, UnknownSelector, WhyUnknownSelector};
-    use crate::snapshot::Scale;
+    use super::{UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
     use crate::snapshot::written::Written;
@@ -313,30 +304,6 @@ mod tests {
             };
             assert_eq!(unknown.matters_to(&own), matters, "{name}");
         }
-    }
-
-    /// A pass corrects replicas beyond a bound, and one of a disabled HPA does nothing, before it compares selectors.
-    #[test]
-    fn a_pass_that_reads_no_metrics_stores_no_selector() {
-        let stored = |spec: &serde_json::Value, replicas: i32| {
-            let (hpa, scale) = (Hpa::of(spec, json!({})), Scale::new(replicas, "app=web"));
-            OtherHpa { hpa, scale }.is_stored()
-        };
-        let bounds = json!({"minReplicas": 2, "maxReplicas": 4});
-        for (replicas, is_stored) in [
-            (0, false),
-            (1, false),
-            (2, true),
-            (3, true),
-            (4, true),
-            (5, false),
-        ] {
-            assert_eq!(stored(&bounds, replicas), is_stored, "{replicas}");
-        }
-        // The minimum is 1 by default.
-        assert!(stored(&json!({"maxReplicas": 4, "minReplicas": null}), 1));
-        // Nobody says that the controller has scaled to zero itself, so that it would wake the target.
-        assert!(!stored(&json!({"maxReplicas": 4, "minReplicas": 0}), 0));
     }
 
     #[test]

@@ -319,6 +319,20 @@ fn controllers() -> Vec<Case> {
             failed("ContainerResource metric type is not supported: disabled by the feature gate"),
         )
         .answer("v1.30.14", SCALE, json!(2)),
+        // Its condition without a type is appended once.
+        Case::new(
+            "container metrics whose gate was off before",
+            json!({
+                "metrics": [{"type": "ContainerResource", "containerResource":
+                    {"name": "cpu", "container": "app", "target": utilization(50)}}],
+                "status": {"desiredReplicas": 1, "conditions": [{"type": "", "status": ""}]},
+            }),
+        )
+        .at(1)
+        .stating(json!({"featureGates": {"HPAContainerMetrics": false}}))
+        .with(one())
+        .answer("v1.29.14", "/outcome/status/conditions/1/type", json!("AbleToScale"))
+        .answer("v1.29.14", "/outcome/status/conditions/2", json!(null)),
         // 1.30.14 behaves like 1.29.14 and 1.31.14, which were recorded: |1 - 1.1| is above 0.1 in floats.
         Case::new("the edge of the tolerance", json!({"metrics": [cpu(&utilization(50))]}))
             .at(1)

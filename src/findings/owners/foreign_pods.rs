@@ -150,7 +150,7 @@ impl Referred {
 
     /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
     fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
-        let mut others = case.snapshot().stored_hpas();
+        let mut others = case.stored_hpas();
         let other = others.find(|it| it.hpa.reference() == rollout.reference());
         Some(Self {
             rollout: rollout.to_reference(),

@@ -37,7 +37,7 @@ impl Kind for SharedPods {
         }
         let shared: Vec<&Pod> = case.pods().filter(|pod| is_shared(case, pod)).collect();
         let mut others = Vec::new();
-        for other in case.snapshot().stored_hpas() {
+        for other in case.stored_hpas() {
             if shared
                 .iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
@@ -55,7 +55,7 @@ impl Kind for SharedPods {
         // Two HPAs of one target set its replicas in turn.
         let target = case.snapshot().hpa.reference();
         let decides = others.iter().any(|other| other.target == target);
-        let stored = case.snapshot().stored_hpas().map(|other| &other.hpa);
+        let stored = case.stored_hpas().map(|other| &other.hpa);
         let of_keda = std::iter::once(&case.snapshot().hpa)
             .chain(stored.filter(|hpa| hpa.reference() == target))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
@@ -142,7 +142,7 @@ impl Kind for SharedPods {
 
 /// Whether the selector of another HPA's target matches a pod.
 fn is_shared(case: &Case<'_>, pod: &Pod) -> bool {
-    let mut others = case.snapshot().stored_hpas();
+    let mut others = case.stored_hpas();
     others.any(|other| other.scale.selector.matches(&pod.labels))
 }
 

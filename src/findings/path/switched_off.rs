@@ -43,7 +43,7 @@ impl Kind for SwitchedOff {
         let hpa = &case.snapshot().hpa;
         let keeper = match (rollout(case), writer) {
             (Some(own), _) if observed.is_none() => {
-                let mut others = case.snapshot().stored_hpas();
+                let mut others = case.stored_hpas();
                 let other = others.find(|it| it.hpa.reference() == own.reference());
                 Some(Keeper::Rollout {
                     rollout: own.to_reference(),

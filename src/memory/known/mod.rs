@@ -28,6 +28,8 @@ const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
 /// The time for which an API server keeps events by default.
 const TTL: SignedDuration = SignedDuration::from_hours(1);
+/// The maximum number of rescales that are read from events, more than the recorder accepts in a day.
+const MOST_RESCALES: usize = 1000;
 /// The minimum downtime of a controller without leader election, such as k3s on SQLite.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
@@ -60,8 +62,8 @@ pub(super) struct Known<'k> {
     pub(super) rescales_seen: Option<&'k Rescales>,
     /// The scaling of the target according to its events, if it is a Deployment.
     pub(super) scaled: &'k [Event],
-    /// The last time and the number of repeats of each event about the HPA.
-    event_counts: Vec<(Option<Timestamp>, i64)>,
+    /// The events about the HPA that the controller's recorder has accepted.
+    recorder: Recorder,
     /// The time of the last failed rescale, if events report one.
     rescale_failed: Option<Timestamp>,
     /// The time since which passes over the current spec have left the status unchanged; `None` if there may
@@ -138,16 +140,14 @@ impl<'k> Known<'k> {
             rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
             counts_rescale: false,
-            event_counts: own
-                .iter()
-                .map(|it| (it.last, i64::from(it.count)))
-                .collect(),
+            recorder: Recorder::default(),
             rescale_failed: last_of(&own, "FailedRescale"),
             status_since: None,
             running_since: None,
             status_lost: last_of(&own, "FailedUpdateStatus"),
             replaces_another: !others.is_empty(),
         };
+        known.recorder = Recorder::new(&own, now, known.nothing_before());
         let since = states::passed_since(hpa, now, &known.rhythm);
         known.status_since = since.filter(|_| !known.status_may_lag());
         known.counts_rescale =
@@ -189,20 +189,8 @@ impl Known<'_> {
 
     /// Whether the recorder, which limits the rate of events about one object, cannot have dropped one since some time.
     pub(super) fn drops_no_event_since(&self, time: Timestamp) -> bool {
-        let kept_since = self.now.minus(TTL);
-        let (start, full) = match self.nothing_before() {
-            Some(start) if start > kept_since => (start, BURST),
-            _ => (kept_since, 0),
-        };
+        let Recorder { start, full, used } = self.recorder;
         let refilled = time.duration_since(start).as_secs() / REFILL.as_secs();
-        // Events before the start have used none of the tokens since then.
-        let counts = |last: &Option<Timestamp>| last.is_none_or(|last| last.plus(SECOND) >= start);
-        let used: i64 = self
-            .event_counts
-            .iter()
-            .filter(|(last, _)| counts(last))
-            .map(|(_, count)| count)
-            .sum();
         used < BURST.min(full + refilled.max(0))
     }
 
@@ -725,6 +713,34 @@ impl Known<'_> {
     }
 }
 
+/// The events about an object that the controller's recorder has accepted since a time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recorder {
+    start: Timestamp,
+    /// The number that it could accept at the start.
+    full: i64,
+    /// The number that it has accepted since.
+    used: i64,
+}
+
+impl Recorder {
+    fn new(events: &[&Event], now: Timestamp, nothing_before: Option<Timestamp>) -> Self {
+        let kept_since = now.minus(TTL);
+        let (start, full) = match nothing_before {
+            Some(start) if start > kept_since => (start, BURST),
+            _ => (kept_since, 0),
+        };
+        // Events before the start have used none of the tokens since then.
+        let counts = |it: &&&Event| it.last.is_none_or(|last| last.plus(SECOND) >= start);
+        let used = events
+            .iter()
+            .filter(counts)
+            .map(|it| i64::from(it.count))
+            .sum();
+        Self { start, full, used }
+    }
+}
+
 /// Returns the time of the last event with a reason.
 fn last_of(events: &[&Event], reason: &str) -> Option<Timestamp> {
     events
@@ -779,6 +795,11 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
         }
     }
     rescales.sort_by_key(|rescale| rescale.time);
+    let many = rescales.len().saturating_sub(MOST_RESCALES);
+    rescales.drain(..many);
+    if let Some(first) = rescales.first_mut().filter(|_| many > 0) {
+        first.gap = true;
+    }
     // The rescales that a gap hides may be at any time since the first of the repeats.
     if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
         for rescale in &mut rescales[..last_gap] {

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{Known, Rescale, RescaleReason, last_of, rescales};
-use crate::memory::states::tests::{event, of, pass, second, state};
+use crate::memory::states::tests::{above, event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 
@@ -648,14 +648,7 @@ fn each_side_of_another_hpa_of_the_name_has_its_events() {
         ..Evidence::default()
     };
     let known = known(&hpa, &evidence, "v1.36", 101);
-    assert_eq!(
-        known
-            .event_counts
-            .iter()
-            .map(|(_, count)| count)
-            .sum::<i64>(),
-        4
-    );
+    assert_eq!(known.recorder.used, 4);
     assert!(known.replaces_another);
     assert!(
         known
@@ -804,6 +797,19 @@ fn rescales_show_that_the_controller_ran() {
     );
     assert!(ran(vec![above(4, (60, 116), 2)], 59));
     assert!(!ran(vec![each(60), each(116)], 59));
+}
+
+/// Whoever may create events can create any number: the oldest are left out, and hidden by a gap.
+#[test]
+fn of_many_rescales_the_newest_are_read() {
+    let found = |count: usize| {
+        let time = |place: usize| i64::try_from(place).unwrap();
+        let events: Vec<Event> = (0..count).map(|place| above(4, time(place))).collect();
+        let list = rescales(&events.iter().collect::<Vec<_>>());
+        (list[0].time, list[0].gap, list[1].gap, list.len())
+    };
+    assert_eq!(found(1000), (second(0), false, false, 1000));
+    assert_eq!(found(1001), (second(1), true, false, 1000));
 }
 
 /// The recorder has 25 events for an object, and one more every 5 minutes.

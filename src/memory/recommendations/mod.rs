@@ -413,7 +413,7 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
         (true, false) if found => low..=i32::MAX,
         (true, false) => count.saturating_add(1)..=i32::MAX,
         (false, true) if found => 0..=high,
-        (false, true) => 0..=count - 1,
+        (false, true) if count > 0 => 0..=count - 1,
         _ => return None,
     };
     // The proposal was most likely far beyond the limit, and so held back nothing on the other side.

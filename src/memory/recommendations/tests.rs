@@ -423,6 +423,11 @@ fn a_limit_that_began_or_ended_shows_what_a_pass_asked_for() {
         ended(0, 7)
     );
     assert_eq!(
+        found(&|it| (it.count, it.disabled) = (i32::MIN, Some("down"))),
+        None,
+        "no count"
+    );
+    assert_eq!(
         found(&|it| it.disabled = Some("down")),
         None,
         "or the maximum does"

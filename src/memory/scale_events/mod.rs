@@ -3,7 +3,7 @@
 //! nothing counts if the last rescale is too long ago.
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,6 +14,10 @@ use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
+
+/// The maximum number of observed changes of which all forms are considered: one for each pass in the longest
+/// period of a policy.
+const MOST_CHANGES: usize = 120;
 
 /// The scale changes that the rate limits may count.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,7 +180,7 @@ fn sums(
         .collect()
 }
 
-/// Returns the rescales since a time, if each left a state that was observed.
+/// Returns the rescales since a time, if each left a state that was observed and they are not too many.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let seen = known.rescales_seen.filter(|seen| {
         // No older change is remembered.
@@ -190,7 +194,8 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
         .changes
         .iter()
         .filter(|change| change.time.plus(SECOND) > oldest);
-    Some(counted.copied().collect())
+    let counted: Vec<ScaleEvent> = counted.copied().collect();
+    (counted.len() <= MOST_CHANGES).then_some(counted)
 }
 
 /// Returns the rescales that a period may still contain, according to events, as lists that bound them, the
@@ -211,7 +216,7 @@ fn told_by_events(
         .position(|rescale| rescale.time.plus(SECOND) > oldest)
         .filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap))
         .ok_or_else(incomplete)?;
-    let start = match count_before(known, first) {
+    let start = match count_before_first(known, first) {
         Some(start) => start..=start,
         None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
     };
@@ -251,10 +256,30 @@ fn told_by_events(
 
 /// Returns the count before a rescale, if the status or the rescale before it shows it.
 fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
-    match status_of_rescale(known) {
-        Some(before) if place + 1 == known.rescales.len() => Some(before),
-        _ => Some(known.rescales[place.checked_sub(1)?].size),
-    }
+    count_in_status(known, place).or_else(|| Some(known.rescales[place.checked_sub(1)?].size))
+}
+
+/// Returns the count before the first rescale that a period may contain, if the status shows it, or the rescale
+/// before it left it and the Deployment has followed no other change in between.
+fn count_before_first(known: &Known<'_>, first: usize) -> Option<i32> {
+    count_in_status(known, first).or_else(|| {
+        let before = &known.rescales[first.checked_sub(1)?];
+        let between = before.time..known.rescales[first].time;
+        let mut events = known.scaled.iter();
+        let is_kept = events.all(|event| {
+            let to = event.followed().map(|(_, to)| to);
+            to == Some(before.size) || !may_be_within(event, &between)
+        });
+        is_kept.then_some(before.size)
+    })
+}
+
+/// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.
+fn may_be_within(event: &Event, span: &Range<Timestamp>) -> bool {
+    let (first, last) = (event.first.or(event.last), event.last.or(event.first));
+    let is_around = first < Some(span.start) && last >= Some(span.end);
+    let mut times = [first, last].into_iter().flatten();
+    times.any(|time| span.contains(&time)) || is_around && event.count > 2
 }
 
 /// Returns a rescale as the controller remembers it with `behavior`; `None` if it is not in the metrics'
@@ -307,10 +332,13 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
 }
 
-/// Returns the count before the last rescale, if the pass of the rescale was the last to write the status.
-fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
+/// Returns the count before a rescale, if it is the last and its pass was the last to write the status.
+fn count_in_status(known: &Known<'_>, place: usize) -> Option<i32> {
     let status = &known.hpa.status;
-    sighting::rescaled_by(status).map(|_| status.current_replicas)
+    let is_last = place + 1 == known.rescales.len();
+    sighting::rescaled_by(status)
+        .filter(|_| is_last)
+        .map(|_| status.current_replicas)
 }
 
 /// Returns the changes that may be left, the most likely first. A controller that has restarted has

@@ -293,6 +293,21 @@ fn rescales_that_were_seen_count_since_the_period_began() {
     assert_eq!(told(54, &[(2, 54), (3, 90)]), None);
 }
 
+/// Each form of each may count at the next pass, so many are too many, wherever they come from.
+#[test]
+fn of_too_many_rescales_that_were_seen_any_may_count() {
+    let why = |count: usize| {
+        let changes = vec![(1, 90); count];
+        lists(&hpa(90, &[60], &[]), &seen(&changes)).1
+    };
+    let changes = [(1, 90); 120].iter().map(change).collect();
+    assert_eq!(why(120), [CountedRescales::Seen(changes)]);
+    assert_eq!(
+        why(121),
+        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
+    );
+}
+
 /// A controller that restarted after a rescale has forgotten that and all before, but none after.
 #[test]
 fn a_restart_loses_the_older_changes() {
@@ -515,8 +530,8 @@ fn the_reason_of_a_rescale_has_a_direction() {
 
 #[test]
 fn a_change_of_the_target_by_another_spoils_the_count() {
-    let scaled = |message: &str, time| {
-        let scaled = vec![event("u", "ScalingReplicaSet", message, time)];
+    let scaled_by = |event: Event| {
+        let scaled = vec![event];
         let events = vec![above(4, 40), above(6, 85)];
         counted(
             &hpa(85, &[60], &[]),
@@ -526,12 +541,55 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
             },
         )
     };
+    let scaled = |message: &str, time| scaled_by(event("u", "ScalingReplicaSet", message, time));
     let other = "Scaled up replica set web-1 from 4 to 5";
     assert_eq!(
         scaled("Scaled up replica set web-1 from 4 to 6", 90),
         Ok(vec![(2, 85)])
     );
-    assert_eq!(scaled(other, 84), Ok(vec![(2, 85)]));
+    // Before the rescale, it spoils the count that the rescale before it left: there may have been the minimum.
+    let from_any = Ok(vec![(5, 85)]);
+    assert_eq!(scaled(other, 39), Ok(vec![(2, 85)]));
+    assert_eq!(scaled(other, 40), from_any);
+    assert_eq!(scaled(other, 84), from_any);
+    for (message, kept) in [
+        ("Scaled up replica set web-1 to 5", false),
+        ("Scaled up replica set web-1 to 4", true),
+        ("Scaled up replica set web-1 from 2 to 4", true),
+        ("of another form", false),
+    ] {
+        let want = if kept {
+            Ok(vec![(2, 85)])
+        } else {
+            from_any.clone()
+        };
+        assert_eq!(scaled(message, 84), want, "{message}");
+    }
+    // A repeated event reports only its first and its last time.
+    for (count, first, last, kept) in [
+        (2, 39, 85, true),
+        (3, 39, 85, false),
+        (2, 50, 85, false),
+        (2, 39, 50, false),
+        (3, 20, 39, true),
+    ] {
+        let repeated = Event {
+            count,
+            first: Some(second(first)),
+            ..event(
+                "u",
+                "ScalingReplicaSet",
+                "Scaled up replica set web-1 to 6",
+                last,
+            )
+        };
+        let want = if kept {
+            Ok(vec![(2, 85)])
+        } else {
+            from_any.clone()
+        };
+        assert_eq!(scaled_by(repeated), want, "{count} {first} {last}");
+    }
     let message = other.to_owned();
     assert_eq!(
         scaled(other, 85),

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::calendar::Calendar;
+use crate::engine;
 use crate::engine::behavior;
 use crate::engine::behavior::BehaviorInput;
 use crate::engine::decision::Decision;
@@ -221,14 +222,9 @@ impl Lookahead<'_> {
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
             for changes in changes {
-                // An entry older than every window prevents the list from being seeded.
-                let forgotten = Recommendation {
-                    replicas: 0,
-                    time: Timestamp::MIN,
-                };
                 let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
                 memories.push(Memory {
-                    recommendations: [forgotten]
+                    recommendations: [Recommendation::FORGOTTEN]
                         .into_iter()
                         .chain(recommendations.clone())
                         .collect(),
@@ -279,11 +275,7 @@ impl Lookahead<'_> {
                 now: time,
                 downscale_stabilization: controller.downscale_stabilization,
             };
-            let replicas = if current > max {
-                max
-            } else if current < min {
-                min
-            } else {
+            let replicas = engine::without_metrics(self.rules, hpa, current).unwrap_or_else(|| {
                 let normalized = match &hpa.spec.behavior {
                     None => behavior::without_behavior(wanted, &mut memory),
                     Some(behavior) => {
@@ -291,7 +283,7 @@ impl Lookahead<'_> {
                     }
                 };
                 normalized.limit.result
-            };
+            });
             // A recommendation of the desired count holds back nothing, and need not accumulate.
             memory
                 .recommendations

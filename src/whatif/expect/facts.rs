@@ -527,9 +527,11 @@ impl<'a> PassFacts<'a> {
         }
         let extremes = &self.outlook.extremes;
         let open = self.remembered.possible.is_some() && extremes.is_empty();
-        let mut others = extremes
-            .iter()
-            .filter_map(|extreme| extreme.steps.iter().find_map(&of));
+        // A pass that does not read the metrics changes nothing here.
+        let mut others = extremes.iter().map(|extreme| {
+            let found = extreme.steps.iter().find_map(&of);
+            found.unwrap_or(Ordering::Equal)
+        });
         if open || others.any(|other| other != likely) {
             return Fact::unknown(HISTORY);
         }

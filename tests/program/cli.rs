@@ -1399,6 +1399,80 @@ fn a_saved_list_gives_the_same_list() {
     }
 }
 
+/// A saved state has the neighbours of its HPA, because they may share its pods, but neither answers to them nor their
+/// history.
+#[test]
+fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
+    let path = directory("neighbours").join("out");
+    let path = path.to_str().expect("a path in UTF-8");
+    let named = |text: &str, name: &str| {
+        let text = text.replace("name: web", &format!("name: {name}"));
+        text.replace("app: web", &format!("app: {name}"))
+    };
+    let api = documents(&[&named(HPA, "api"), &named(REST, "api")]);
+    let down = format!("{STATE}errors: [{{api: resource, metric: cpu, message: down}}]\n");
+    let remembers =
+        format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]\n");
+    for state in [STATE, &down, &remembers] {
+        let input = documents(&[HPA, REST, state, &api]);
+        let explain = ["explain", "-o", "json", "-f"];
+        let first = outcome(
+            &[&explain[..], &["-", "web", "--save", path]].concat(),
+            &input,
+        );
+        let list: Value = serde_json::from_str(&answer(&[&explain[..], &[path]].concat(), "", &[]))
+            .expect("JSON");
+        let listed: Vec<[&Value; 2]> = list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .map(|it| [&it["hpa"]["name"], &it["outcome"]])
+            .collect();
+        assert_eq!(listed, [[&json!("web"), &first]], "{state}");
+        let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
+        assert_eq!(predicted["replicas"], first["replicas"], "{state}");
+        let no_answers = "the ControllerState has no answers for shop/api: it is that of shop/web";
+        for verb in ["explain", "predict"] {
+            let (error, hint, code) = refusal(&run(&[verb, "api", "-f", path], "", &[]));
+            let hint = hint.as_deref();
+            assert_eq!(
+                (&*error, hint, code),
+                (
+                    no_answers,
+                    Some("save another state of shop/api itself"),
+                    Some(2)
+                )
+            );
+        }
+        let both = run(&["explain", "web", "api", "-f", path], "", &[]);
+        let error = format!("error: shop/api: {no_answers}\n");
+        assert!(text(&both.stderr).starts_with(&error), "{state}");
+        let saved = fs::read_to_string(path).expect("a saved file");
+        let key = r#""metric":"cpu","hpa":"shop/web","#;
+        assert_eq!(saved.contains(key), state == down, "{saved}");
+    }
+    // An HPA about which nothing was requested, because its target states no replicas, is one of them, too.
+    let (target, _) = api.split_once("---\napiVersion: v1").expect("documents");
+    let target = target
+        .replace("replicas: 2, ", "")
+        .replace("status: {replicas: 2}", "");
+    let list = |input: &str, more: &[&str]| {
+        run(
+            &[&["explain", "-o", "json", "-f"], more].concat(),
+            input,
+            &[],
+        )
+    };
+    let first = list(&documents(&[HPA, REST, &target]), &["-", "--save", path]);
+    let again = list("", &[path]);
+    let [first, again] = [first, again].map(|it| {
+        let list: Value = serde_json::from_slice(&it.stdout).expect("JSON");
+        let items = list["items"].as_array().expect("items").iter();
+        items.map(|it| it["outcome"].clone()).collect::<Vec<_>>()
+    });
+    assert_eq!((first.len(), &first), (2, &again));
+}
+
 /// Returns texts of a size that are invalid input, with their names.
 fn hostile(size: usize) -> [(&'static str, Vec<u8>); 11] {
     let all = |unit: &str| unit.repeat(size / unit.len()).into_bytes();

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Index, Place, empty, settings, without_pods};
+use super::{Index, Place, empty, not_own, own, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
@@ -45,9 +45,8 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let mut found: Vec<(&str, &UndecodedHpa)> = objects
-        .hpas
-        .iter()
+    let mut found: Vec<(&str, &UndecodedHpa)> = own(objects, options)
+        .into_iter()
         .filter(|object| in_namespace(object.namespace.as_deref()))
         .filter(|object| selection.wants(labels(&object.json).as_ref(), |named| object.is(named)))
         .map(|object| {
@@ -97,12 +96,18 @@ pub fn assemble_all(
     let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
     let searched = namespace.or(only.map(|(namespace, _)| *namespace));
     for named in missing {
-        let message = match named {
-            Named::Hpa(_) => "not in the input",
-            Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
+        let mut hpas = objects.hpas.iter();
+        let neighbour =
+            hpas.find(|object| in_namespace(object.namespace.as_deref()) && object.is(named));
+        let why = match (neighbour, named) {
+            (Some(neighbour), _) => not_own(objects, neighbour, options),
+            (None, Named::Hpa(_)) => Error::usage("not in the input"),
+            (None, Named::Target(_)) => {
+                Error::usage("no HorizontalPodAutoscaler in the input has this target")
+            }
         };
         let namespace = searched.unwrap_or_default().to_owned();
-        if take(Listed::missing(namespace, named, Error::usage(message)))?.is_break() {
+        if take(Listed::missing(namespace, named, why))?.is_break() {
             return Ok(());
         }
     }

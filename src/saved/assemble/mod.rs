@@ -646,14 +646,35 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
 
 /// Returns how many HPAs the options select; a pass needs exactly one.
 pub fn count(objects: &Objects, options: &Options) -> usize {
-    meant(&objects.hpas, options).count()
+    meant(objects, options).count()
 }
 
-fn meant<'o>(
-    hpas: &'o [UndecodedHpa],
-    options: &'o Options,
-) -> impl Iterator<Item = &'o UndecodedHpa> {
-    hpas.iter().filter(|hpa| is_meant(hpa, options))
+fn meant<'o>(objects: &'o Objects, options: &'o Options) -> impl Iterator<Item = &'o UndecodedHpa> {
+    let own = own(objects, options).into_iter();
+    own.filter(|hpa| is_meant(hpa, options))
+}
+
+/// Returns the HPAs that the input is about. A saved state also has neighbours, which may share their pods; it lacks
+/// the answers to them.
+fn own<'o>(objects: &'o Objects, options: &Options) -> Vec<&'o UndecodedHpa> {
+    let owners = objects.state.as_ref().and_then(ControllerState::owners);
+    let is_own = |hpa: &&UndecodedHpa| {
+        let owners = owners.as_ref();
+        owners.is_none_or(|keys| keys.contains(&*hpa.key_in(options.default_namespace())))
+    };
+    objects.hpas.iter().filter(is_own).collect()
+}
+
+/// Returns the error if a neighbour is to be explained.
+fn not_own(objects: &Objects, hpa: &UndecodedHpa, options: &Options) -> Error {
+    let owners = objects.state.as_ref().and_then(ControllerState::owners);
+    let owners: Vec<String> = owners.into_iter().flatten().map(str::to_owned).collect();
+    let key = hpa.key_in(options.default_namespace());
+    Error::usage(format!(
+        "the ControllerState has no answers for {key}: it is that of {}",
+        listed(&owners)
+    ))
+    .hint(format!("save another state of {key} itself"))
 }
 
 /// Whether the options select an HPA.
@@ -667,7 +688,7 @@ pub(crate) fn is_meant(hpa: &UndecodedHpa, options: &Options) -> bool {
 
 /// Returns the one HPA that the options select.
 fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedHpa, Error> {
-    let found: Vec<&UndecodedHpa> = meant(&objects.hpas, options).collect();
+    let found: Vec<&UndecodedHpa> = meant(objects, options).collect();
     match found[..] {
         [hpa] => Ok(hpa),
         [] => Err(none(objects, options)),
@@ -684,6 +705,9 @@ fn none(objects: &Objects, options: &Options) -> Error {
         ..
     } = options;
     let hpas = &objects.hpas;
+    if let Some(neighbour) = hpas.iter().find(|hpa| is_meant(hpa, options)) {
+        return not_own(objects, neighbour, options);
+    }
     let place = match namespace {
         Some(namespace) => format!("in the namespace {namespace} of the input"),
         None => "in the input".to_owned(),
@@ -827,6 +851,12 @@ impl UndecodedHpa {
             Some(namespace) => format!("{namespace}/{}", named(&self.name)),
             None => named(&self.name).to_owned(),
         }
+    }
+
+    /// Returns `namespace/name`, as in a state.
+    fn key_in(&self, default_namespace: &str) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
+        format!("{namespace}/{}", self.name)
     }
 }
 

@@ -488,6 +488,14 @@ impl ControllerState<'_> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
+    /// Returns the HPAs whose state it is, as `namespace/name`: those that its answers and errors name. `None` without
+    /// answers: then it is written by hand, or of whatever else the input has.
+    pub(super) fn owners(&self) -> Option<BTreeSet<&str>> {
+        let answered = self.answers.iter().map(|answer| &*answer.hpa);
+        let failed = self.errors.iter().filter_map(|error| error.hpa.as_deref());
+        (!self.answers.is_empty()).then(|| answered.chain(failed).collect())
+    }
+
     /// Returns the stated settings.
     pub(super) fn settings(&self) -> StatedSettings<'_> {
         StatedSettings {

@@ -1338,6 +1338,8 @@ fn what_no_list_can_be_made_of_is_refused() {
         format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]");
     let remembers = several().replace(STATE, &remembers);
     let gate = several().replace(STATE, &format!("{STATE}memory: unknown\n"));
+    let rescaled = "memory: unknown\nrescales: {since: 2026-11-21T06:00:00Z, changes: []}";
+    let rescaled = several().replace(STATE, &format!("{STATE}{rescaled}"));
     for (args, input, said, hinted) in [
         (
             &[][..],
@@ -1354,6 +1356,12 @@ fn what_no_list_can_be_made_of_is_refused() {
         (
             &[],
             &remembers,
+            "the ControllerState has the history of one HPA, but the input has 3 HPAs",
+            Some("name the HPA that it belongs to"),
+        ),
+        (
+            &[],
+            &rescaled,
             "the ControllerState has the history of one HPA, but the input has 3 HPAs",
             Some("name the HPA that it belongs to"),
         ),

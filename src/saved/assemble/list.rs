@@ -12,9 +12,8 @@ use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
 use crate::error::{Error, listed};
-use crate::saved::objects::{Objects, UndecodedHpa};
+use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
@@ -58,7 +57,7 @@ pub fn assemble_all(
         .collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     each_once(&found)?;
-    if found.len() > 1 && state.is_some_and(|state| state.lists() != Memory::default()) {
+    if found.len() > 1 && state.is_some_and(ControllerState::has_history) {
         return Err(Error::usage(format!(
             "the ControllerState has the history of one HPA, but the input has {} HPAs",
             found.len()

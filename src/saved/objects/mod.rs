@@ -505,6 +505,15 @@ impl ControllerState<'_> {
         }
     }
 
+    /// Whether it states anything of a history, or what is known of it: that of one HPA.
+    pub(super) fn has_history(&self) -> bool {
+        self.lists() != Memory::default()
+            || !self.seen.is_empty()
+            || self.rescales.is_some()
+            || self.past.is_some()
+            || self.recorded.is_some()
+    }
+
     /// Returns the lists unchanged.
     pub(super) fn lists(&self) -> Memory {
         Memory {

@@ -117,6 +117,16 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let (failed, refused) = (errors(""), errors(", denied: true"));
     let list = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: []}";
     let elsewhere = metrics.replace("namespace: shop", "namespace: other");
+    let list_elsewhere = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: [\
+         {metadata: {name: x, namespace: other}, timestamp: null, window: 0s, containers: []}]}";
+    let pods_elsewhere =
+        "{kind: PodList, apiVersion: v1, items: [{metadata: {name: x, namespace: other}}]}";
+    let custom = HPA.replace(
+        "type: Resource\n    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}",
+        "type: Pods\n    pods: {metric: {name: hits}, target: {type: AverageValue, averageValue: 5}}",
+    );
+    let values_elsewhere = "{kind: MetricValueList, apiVersion: custom.metrics.k8s.io/v1beta2, items: [\
+         {describedObject: {kind: Pod, name: web-1, namespace: other}, metric: {name: hits}, value: 7}]}";
     let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "UNKNOWN: ");
     for (name, parts, code, headline, finding) in [
         (
@@ -160,6 +170,27 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             2,
             "UNKNOWN: THE INPUT HAS NO METRICS",
             "the input has no PodMetrics for cpu",
+        ),
+        (
+            "a list of metrics of another namespace",
+            vec![HPA, workload, list_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO METRICS",
+            "the input has no PodMetrics for cpu",
+        ),
+        (
+            "a list of values of another namespace",
+            vec![&custom, workload, values_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO METRICS",
+            "the input has no MetricValueList for hits",
+        ),
+        (
+            "a list of pods of another namespace",
+            vec![HPA, target, metrics, pods_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO PODS",
+            "the input has no Pod for cpu",
         ),
         (
             "no pods",
@@ -287,6 +318,15 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
         page.contains("explain web -n shop --save FILE` saves"),
         "{page}"
     );
+    // That another namespace has objects of its kind says nothing.
+    let stored = HPA.replace("namespace: shop}", "namespace: shop, uid: u-1}");
+    let elsewhere = other.replace("namespace: shop", "namespace: other, uid: u-2");
+    let page = answer(
+        &["explain", "web", "-f", "-"],
+        &documents(&[&stored, &elsewhere]),
+        &[],
+    );
+    assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     for flags in [["--fail-on", "at-max"], ["--expect", "not blocked"]] {
         let gate = run(
             &[&["predict", "web", "-f", "-"], &flags[..]].concat(),
@@ -2083,13 +2123,16 @@ fn values_are_found_whatever_namespace_they_leave_out() {
             "items": [item],
         });
         let input = of(type_, source, values);
-        let args = ["explain", "web", "-f", "-", "-o", "json"];
-        let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
+        let output = run(&["explain", "web", "-f", "-", "-o", "json"], &input, &[]);
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(
             answer["proposal"], proposal,
             "{type_} of {object}: {:#}",
             answer["outcome"]
         );
+        // Values of another namespace say nothing.
+        let code = if proposal.is_null() { 2 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{type_} of {object}");
     }
 }
 

@@ -269,7 +269,7 @@ impl<'i, 'o> Place<'i, 'o> {
         let lacks_answers = lacks_scale || metrics.iter().any(MetricAnswer::is_missing);
         let mut pods = self.pods.iter();
         surroundings.lacks_pods = lacks_answers
-            && !objects.lists.contains(&Documents::Pod)
+            && !objects.has_list(Documents::Pod, &hpa.namespace)
             && !pods.any(|pod| {
                 let selector = snapshot.selector();
                 selector.map_or(true, |selector| selector.matches(&pod.labels))
@@ -451,7 +451,8 @@ fn without_pods(
         scale: scale.as_ref().ok(),
     };
     let metrics = answers.all(hpa.spec.metrics.iter().chain(&options.also));
-    let listed = objects.lists.contains(&Documents::PodMetrics) || !place.pod_metrics.is_empty();
+    let listed =
+        objects.has_list(Documents::PodMetrics, &hpa.namespace) || !place.pod_metrics.is_empty();
     let takes_none = state.is_some()
         && requests.pod_metrics(&hpa).is_none()
         && metrics.contains(&MetricAnswer::PodMetrics)

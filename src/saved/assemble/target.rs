@@ -150,12 +150,13 @@ impl ScaleLookup<'_> {
         Some(Basis::StatusReplicas { kind, replicas })
     }
 
-    /// Whether the input has any object of the target's kind. Manifests are a selection, and say nothing about what
-    /// else exists.
+    /// Whether the input has any object of the target's kind in the HPA's namespace. Manifests are a selection, and say
+    /// nothing about what else exists.
     fn lists_kind_for(&self, hpa: &Hpa) -> bool {
         let kind = &hpa.spec.scale_target_ref.kind;
         self.workloads.values().flatten().any(|workload| {
             workload.kind.eq_ignore_ascii_case(kind)
+                && self.is_beside(&workload.metadata, hpa)
                 && !(hpa.uid.is_none() && workload.is_manifest())
         })
     }
@@ -224,8 +225,12 @@ impl ScaleLookup<'_> {
     }
 
     fn is_target(&self, meta: &Metadata, hpa: &Hpa) -> bool {
-        *meta.name == *hpa.spec.scale_target_ref.name
-            && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
+        *meta.name == *hpa.spec.scale_target_ref.name && self.is_beside(meta, hpa)
+    }
+
+    /// Whether an object is in the HPA's namespace.
+    fn is_beside(&self, meta: &Metadata, hpa: &Hpa) -> bool {
+        meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }
 }
 

@@ -74,8 +74,9 @@ pub struct Objects {
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
-    /// The lists in the input, even if empty: objects missing in them did not exist.
-    pub lists: BTreeSet<Documents>,
+    /// The lists in the input, even if empty: objects missing in them did not exist. If all items of a list are of one
+    /// namespace, it says nothing about others.
+    pub lists: BTreeSet<(Documents, Option<String>)>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
     /// The pods of the controller manager, and its leader.
@@ -115,6 +116,13 @@ impl Objects {
                 listed(&pods)
             )));
         }
+    }
+
+    /// Whether the input has a list of these documents that shows what a namespace has.
+    pub(super) fn has_list(&self, documents: Documents, namespace: &str) -> bool {
+        [None, Some(namespace.to_owned())]
+            .into_iter()
+            .any(|only| self.lists.contains(&(documents, only)))
     }
 
     /// Returns the advice for skipped ScaledObjects of KEDA 1, if there are any.

@@ -861,13 +861,6 @@ fn mysql(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
 
 /// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
 fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
-    const MODES: [&str; 5] = [
-        "QueueLength",
-        "MessageRate",
-        "DeliverGetRate",
-        "PublishedToDeliveredRatio",
-        "ExpectedQueueConsumptionTime",
-    ];
     let length = non_zero(metadata, "queueLength")?;
     let value = non_zero(metadata, "value")?;
     match (
@@ -880,10 +873,6 @@ fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
         (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
         (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
         (None, Some(_), None) => Err(metadata.missing("value")),
-        (None, Some(mode), Some(_)) if !MODES.contains(&mode) => Err(metadata.refused(
-            "mode",
-            format!("{mode:?} is not one of {}", MODES.join(", ")),
-        )),
         (None, Some(_), Some(_)) => Ok(("value", value)),
     }
 }

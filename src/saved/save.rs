@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::assemble::{MetricRequest, asked};
 use super::objects::{
-    AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, OWN_API_VERSION, StatedAs,
+    AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, HPA, OWN_API_VERSION, StatedAs,
 };
 use super::wire::{Document, EventObject, LeaseObject, ScaleObject};
 use crate::apimachinery::go::GoDuration;
@@ -19,7 +19,7 @@ use crate::apiserver::convert;
 use crate::error::Error;
 use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::Counted;
+use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
@@ -155,11 +155,7 @@ impl<'a> Saved<'a> {
         };
         let inputs = self.inputs;
         if let Some(first) = inputs.first() {
-            items.add(
-                OWN_API_VERSION,
-                "ControllerState",
-                state(inputs, first, self.also),
-            )?;
+            items.add(OWN_API_VERSION, "ControllerState", self.state(first))?;
         }
         for hpa in &self.hpas {
             items.add(
@@ -195,17 +191,18 @@ impl<'a> Saved<'a> {
             }
         }
         self.write_surroundings(&mut items)?;
-        for event in inputs.iter().flat_map(|input| &input.evidence.events) {
-            items.add("v1", "Event", EventObject::of_hpa(event))?;
-        }
-        for event in inputs.iter().flat_map(|input| &input.evidence.scaled) {
-            items.add("v1", "Event", EventObject::of_scaled(event))?;
-        }
-        // Several HPAs may have the same pods.
-        let mut of_pods = HashSet::new();
-        for event in inputs.iter().flat_map(|input| &input.evidence.pods) {
-            if of_pods.insert(event) {
-                items.add("v1", "Event", EventObject::of_pod(event))?;
+        let lists: [(&str, fn(&Evidence) -> &[Event]); 3] = [
+            (HPA, |it| &it.events),
+            (DEPLOYMENT, |it| &it.scaled),
+            (POD, |it| &it.pods),
+        ];
+        // Several HPAs may have the same target or the same pods.
+        let mut seen = HashSet::new();
+        for (kind, list) in lists {
+            for event in inputs.iter().flat_map(|input| list(&input.evidence)) {
+                if seen.insert((kind, event)) {
+                    items.add("v1", "Event", EventObject::of(kind, event))?;
+                }
             }
         }
         if let Some(lease) = inputs.iter().find_map(|input| input.evidence.lease) {
@@ -219,6 +216,72 @@ impl<'a> Saved<'a> {
 }
 
 impl Saved<'_> {
+    /// Returns the state; `first` is the first input.
+    fn state<'s>(&'s self, first: &'s Input) -> ControllerState<'s> {
+        let Input {
+            snapshot,
+            stated_memory,
+            known,
+            ..
+        } = first;
+        let inputs = self.inputs;
+        let (errors, answers) = self.requests();
+        let controller = &snapshot.controller;
+        let mut state = ControllerState {
+            now: Some(snapshot.now),
+            now_is_assumed: !first.knows_time(),
+            kubernetes_version: controller.version.stated().map(str::to_owned),
+            // Unknown flags should be assumed again rather than stated.
+            flags: known.flags,
+            feature_gates: gates(controller, &known.gates),
+            errors,
+            answers,
+            ..ControllerState::default()
+        };
+        match stated_memory.clone() {
+            None => {
+                state.memory = Some(StatedAs::Unknown);
+                state.seen = inputs
+                    .iter()
+                    .flat_map(|input| &input.evidence.seen)
+                    .copied()
+                    .collect();
+                state.rescales = inputs
+                    .iter()
+                    .find_map(|input| input.evidence.rescales.clone());
+                state.past = inputs.iter().find_map(|input| input.evidence.past.clone());
+                state.recorded = inputs
+                    .iter()
+                    .find_map(|input| input.evidence.recorded.clone());
+            }
+            Some(memory) => {
+                state.recommendations = Some(memory.recommendations);
+                state.scale_up_events = Some(memory.scale_up_events);
+                state.scale_down_events = Some(memory.scale_down_events);
+            }
+        }
+        state
+    }
+
+    /// Returns the failed requests, and the answers. Beside other HPAs, they name each of these inputs: it would count
+    /// as one of the others.
+    fn requests(&self) -> (Vec<ApiError>, Vec<ApiAnswer<'_>>) {
+        let is_among_others = self.hpas.len() > 1;
+        let (mut errors, mut answers) = (Vec::new(), Vec::new());
+        for input in self.inputs {
+            let snapshot = &input.snapshot;
+            let key = is_among_others.then(|| snapshot.hpa.key());
+            let failed = errors_of(input, self.also, key.as_deref());
+            let answered = answers_to(snapshot, self.also);
+            if is_among_others && failed.is_empty() && answered.is_empty() {
+                answers.push(bare_answer(snapshot, Api::Custom));
+            }
+            errors.extend(failed);
+            answers.extend(answered);
+        }
+        (errors, answers)
+    }
+
     /// Writes the objects around the passes, each once.
     fn write_surroundings(&self, items: &mut ItemWriter<'_>) -> io::Result<()> {
         fn key(metadata: &Metadata) -> (Option<&str>, &str) {
@@ -334,57 +397,6 @@ fn changed(kind: &str, key: &str) -> Error {
     .hint("try again")
 }
 
-fn state<'a>(
-    inputs: &'a [&Input],
-    first: &'a Input,
-    also: &'a [MetricSpec],
-) -> ControllerState<'a> {
-    let Input {
-        snapshot,
-        stated_memory,
-        known,
-        ..
-    } = first;
-    let controller = &snapshot.controller;
-    let mut state = ControllerState {
-        now: Some(snapshot.now),
-        now_is_assumed: !first.knows_time(),
-        kubernetes_version: controller.version.stated().map(str::to_owned),
-        // Unknown flags should be assumed again rather than stated.
-        flags: known.flags,
-        feature_gates: gates(controller, &known.gates),
-        errors: errors(inputs, also),
-        answers: inputs
-            .iter()
-            .flat_map(|input| answers(&input.snapshot, also))
-            .collect(),
-        ..ControllerState::default()
-    };
-    match stated_memory.clone() {
-        None => {
-            state.memory = Some(StatedAs::Unknown);
-            state.seen = inputs
-                .iter()
-                .flat_map(|input| &input.evidence.seen)
-                .copied()
-                .collect();
-            state.rescales = inputs
-                .iter()
-                .find_map(|input| input.evidence.rescales.clone());
-            state.past = inputs.iter().find_map(|input| input.evidence.past.clone());
-            state.recorded = inputs
-                .iter()
-                .find_map(|input| input.evidence.recorded.clone());
-        }
-        Some(memory) => {
-            state.recommendations = Some(memory.recommendations);
-            state.scale_up_events = Some(memory.scale_up_events);
-            state.scale_down_events = Some(memory.scale_down_events);
-        }
-    }
-    state
-}
-
 /// Returns known gates, and those that differ from the meaning of an absent gate.
 fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bool> {
     let version = &controller.version;
@@ -394,20 +406,8 @@ fn gates(controller: &Controller, known: &[(&str, bool)]) -> BTreeMap<String, bo
         .collect()
 }
 
-/// Returns the failed requests, except those whose failure is their answer.
-fn errors(inputs: &[&Input], also: &[MetricSpec]) -> Vec<ApiError> {
-    let several = inputs.len() > 1;
-    let lists = inputs.iter().map(|input| {
-        errors_of(
-            input,
-            also,
-            several.then(|| input.snapshot.hpa.key()).as_deref(),
-        )
-    });
-    lists.flatten().collect()
-}
-
-/// Returns the failed requests of one snapshot, limited to its HPA if there are others.
+/// Returns the failed requests of one snapshot, except those whose failure is their answer. They are limited to its HPA
+/// if there are others.
 fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
     let Input {
         snapshot,
@@ -493,7 +493,7 @@ fn answered<'a>(
 }
 
 /// Returns the answers of the metrics APIs, verbatim. Before the scale is known, nothing is requested.
-fn answers<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
+fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
     if snapshot.scale.is_err() {
         return answers;

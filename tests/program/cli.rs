@@ -55,6 +55,15 @@ window: 15s
 containers: [{name: app, usage: {cpu: 150m}}]
 "#;
 
+const SCALED: &str = "\
+apiVersion: v1
+kind: Event
+involvedObject: {kind: Deployment, name: web, namespace: shop}
+reason: ScalingReplicaSet
+message: Scaled up replica set web-1 from 1 to 2
+lastTimestamp: 2026-11-21T06:00:00Z
+";
+
 /// Documents in one text.
 fn documents(parts: &[&str]) -> String {
     parts.join("\n---\n")
@@ -117,6 +126,16 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
     let (failed, refused) = (errors(""), errors(", denied: true"));
     let list = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: []}";
     let elsewhere = metrics.replace("namespace: shop", "namespace: other");
+    let list_elsewhere = "{kind: PodMetricsList, apiVersion: metrics.k8s.io/v1beta1, items: [\
+         {metadata: {name: x, namespace: other}, timestamp: null, window: 0s, containers: []}]}";
+    let pods_elsewhere =
+        "{kind: PodList, apiVersion: v1, items: [{metadata: {name: x, namespace: other}}]}";
+    let custom = HPA.replace(
+        "type: Resource\n    resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}",
+        "type: Pods\n    pods: {metric: {name: hits}, target: {type: AverageValue, averageValue: 5}}",
+    );
+    let values_elsewhere = "{kind: MetricValueList, apiVersion: custom.metrics.k8s.io/v1beta2, items: [\
+         {describedObject: {kind: Pod, name: web-1, namespace: other}, metric: {name: hits}, value: 7}]}";
     let (stays, not_known) = ("CANNOT DECIDE, STAYS AT 2", "UNKNOWN: ");
     for (name, parts, code, headline, finding) in [
         (
@@ -160,6 +179,27 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             2,
             "UNKNOWN: THE INPUT HAS NO METRICS",
             "the input has no PodMetrics for cpu",
+        ),
+        (
+            "a list of metrics of another namespace",
+            vec![HPA, workload, list_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO METRICS",
+            "the input has no PodMetrics for cpu",
+        ),
+        (
+            "a list of values of another namespace",
+            vec![&custom, workload, values_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO METRICS",
+            "the input has no MetricValueList for hits",
+        ),
+        (
+            "a list of pods of another namespace",
+            vec![HPA, target, metrics, pods_elsewhere],
+            2,
+            "UNKNOWN: THE INPUT HAS NO PODS",
+            "the input has no Pod for cpu",
         ),
         (
             "no pods",
@@ -287,6 +327,15 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
         page.contains("explain web -n shop --save FILE` saves"),
         "{page}"
     );
+    // That another namespace has objects of its kind says nothing.
+    let stored = HPA.replace("namespace: shop}", "namespace: shop, uid: u-1}");
+    let elsewhere = other.replace("namespace: shop", "namespace: other, uid: u-2");
+    let page = answer(
+        &["explain", "web", "-f", "-"],
+        &documents(&[&stored, &elsewhere]),
+        &[],
+    );
+    assert!(page.contains("UNKNOWN: THE INPUT HAS NO TARGET"), "{page}");
     for flags in [["--fail-on", "at-max"], ["--expect", "not blocked"]] {
         let gate = run(
             &[&["predict", "web", "-f", "-"], &flags[..]].concat(),
@@ -1094,6 +1143,12 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
             Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
         ),
         (
+            &[],
+            &documents(&[REST, SCALED]),
+            "the input has no HorizontalPodAutoscaler",
+            Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API, 1 event"),
+        ),
+        (
             &["web", "api"],
             &several(),
             "predict takes one HPA, not 2: web, api",
@@ -1338,6 +1393,8 @@ fn what_no_list_can_be_made_of_is_refused() {
         format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]");
     let remembers = several().replace(STATE, &remembers);
     let gate = several().replace(STATE, &format!("{STATE}memory: unknown\n"));
+    let rescaled = "memory: unknown\nrescales: {since: 2026-11-21T06:00:00Z, changes: []}";
+    let rescaled = several().replace(STATE, &format!("{STATE}{rescaled}"));
     for (args, input, said, hinted) in [
         (
             &[][..],
@@ -1354,6 +1411,12 @@ fn what_no_list_can_be_made_of_is_refused() {
         (
             &[],
             &remembers,
+            "the ControllerState has the history of one HPA, but the input has 3 HPAs",
+            Some("name the HPA that it belongs to"),
+        ),
+        (
+            &[],
+            &rescaled,
             "the ControllerState has the history of one HPA, but the input has 3 HPAs",
             Some("name the HPA that it belongs to"),
         ),
@@ -1397,6 +1460,86 @@ fn a_saved_list_gives_the_same_list() {
         });
         assert_eq!(first, again, "{selection:?}");
     }
+    // What two HPAs of one target share is saved once.
+    let other = HPA.replace("name: web, namespace", "name: api, namespace");
+    let input = documents(&[&good(), SCALED, &other]);
+    answer(&["explain", "-f", "-", "--save", path], &input, &[]);
+    let saved = fs::read_to_string(path).expect("a saved file");
+    assert_eq!(saved.matches("ScalingReplicaSet").count(), 1, "{saved}");
+}
+
+/// A saved state has the neighbours of its HPA, because they may share its pods, but neither answers to them nor their
+/// history.
+#[test]
+fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
+    let path = directory("neighbours").join("out");
+    let path = path.to_str().expect("a path in UTF-8");
+    let named = |text: &str, name: &str| {
+        let text = text.replace("name: web", &format!("name: {name}"));
+        text.replace("app: web", &format!("app: {name}"))
+    };
+    let api = documents(&[&named(HPA, "api"), &named(REST, "api")]);
+    let down = format!("{STATE}errors: [{{api: resource, metric: cpu, message: down}}]\n");
+    let remembers =
+        format!("{STATE}recommendations: [{{replicas: 4, time: 2026-11-21T07:00:00Z}}]\n");
+    for state in [STATE, &down, &remembers] {
+        let input = documents(&[HPA, REST, state, &api]);
+        let explain = ["explain", "-o", "json", "-f"];
+        let first = outcome(
+            &[&explain[..], &["-", "web", "--save", path]].concat(),
+            &input,
+        );
+        let list: Value = serde_json::from_str(&answer(&[&explain[..], &[path]].concat(), "", &[]))
+            .expect("JSON");
+        let listed: Vec<[&Value; 2]> = list["items"]
+            .as_array()
+            .expect("items")
+            .iter()
+            .map(|it| [&it["hpa"]["name"], &it["outcome"]])
+            .collect();
+        assert_eq!(listed, [[&json!("web"), &first]], "{state}");
+        let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
+        assert_eq!(predicted["replicas"], first["replicas"], "{state}");
+        let no_answers = "the ControllerState has no answers for shop/api: it is that of shop/web";
+        for verb in ["explain", "predict"] {
+            let (error, hint, code) = refusal(&run(&[verb, "api", "-f", path], "", &[]));
+            let hint = hint.as_deref();
+            assert_eq!(
+                (&*error, hint, code),
+                (
+                    no_answers,
+                    Some("save another state of shop/api itself"),
+                    Some(2)
+                )
+            );
+        }
+        let both = run(&["explain", "web", "api", "-f", path], "", &[]);
+        let error = format!("error: shop/api: {no_answers}\n");
+        assert!(text(&both.stderr).starts_with(&error), "{state}");
+        let saved = fs::read_to_string(path).expect("a saved file");
+        let key = r#""metric":"cpu","hpa":"shop/web","#;
+        assert_eq!(saved.contains(key), state == down, "{saved}");
+    }
+    // An HPA about which nothing was requested, because its target states no replicas, is one of them, too.
+    let (target, _) = api.split_once("---\napiVersion: v1").expect("documents");
+    let target = target
+        .replace("replicas: 2, ", "")
+        .replace("status: {replicas: 2}", "");
+    let list = |input: &str, more: &[&str]| {
+        run(
+            &[&["explain", "-o", "json", "-f"], more].concat(),
+            input,
+            &[],
+        )
+    };
+    let first = list(&documents(&[HPA, REST, &target]), &["-", "--save", path]);
+    let again = list("", &[path]);
+    let [first, again] = [first, again].map(|it| {
+        let list: Value = serde_json::from_slice(&it.stdout).expect("JSON");
+        let items = list["items"].as_array().expect("items").iter();
+        items.map(|it| it["outcome"].clone()).collect::<Vec<_>>()
+    });
+    assert_eq!((first.len(), &first), (2, &again));
 }
 
 /// Returns texts of a size that are invalid input, with their names.
@@ -2001,13 +2144,16 @@ fn values_are_found_whatever_namespace_they_leave_out() {
             "items": [item],
         });
         let input = of(type_, source, values);
-        let args = ["explain", "web", "-f", "-", "-o", "json"];
-        let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
+        let output = run(&["explain", "web", "-f", "-", "-o", "json"], &input, &[]);
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         assert_eq!(
             answer["proposal"], proposal,
             "{type_} of {object}: {:#}",
             answer["outcome"]
         );
+        // Values of another namespace say nothing.
+        let code = if proposal.is_null() { 2 } else { 0 };
+        assert_eq!(output.status.code(), Some(code), "{type_} of {object}");
     }
 }
 

@@ -4,6 +4,9 @@
 //! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon`,
 //! `ValidateResourceRequirements` and `validatePodResourceConsistency`.
 
+use std::collections::HashSet;
+
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, FaultPath, Shown};
@@ -216,9 +219,8 @@ fn selector(workload: &Workload) -> Vec<Cause> {
 
 fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath) -> Vec<Cause> {
     let resources = path.child("resources");
-    let whole = (&template.requests, &template.limits);
-    let mut causes = validate_resources(whole, pod_resource, &resources);
-    causes.extend(validate_whole(template, &resources));
+    let mut causes = validate_resources(whole(template, spec), pod_resource, &resources);
+    causes.extend(validate_whole(template, spec, &resources));
     let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
     if !["", "Always"].contains(&restarts) {
         causes.push(
@@ -229,7 +231,7 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
     if template.containers.is_empty() {
         causes.push(path.child("containers").required(""));
     }
-    let mut known: Vec<&str> = Vec::new();
+    let mut known = HashSet::new();
     let lists = [
         ("containers", &template.containers),
         ("initContainers", &template.init_containers),
@@ -240,20 +242,24 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
             let name = at.child("name");
             match &*container.name {
                 "" => causes.push(name.required("")),
-                own if known.contains(&own) => causes.push(name.duplicate(own)),
+                own if known.contains(own) => causes.push(name.duplicate(own)),
                 own => {
                     let wrong = names::dns_label(own);
                     causes.extend(wrong.iter().map(|why| name.invalid(Shown::Text(own), why)));
-                    known.push(own);
+                    known.insert(own);
                 }
             }
             let image = spec[field][place]["image"].as_str();
             if !is_admitted && image.is_none_or(str::is_empty) {
                 causes.push(at.child("image").required(""));
             }
-            let amounts = (&container.requests, &container.limits);
+            let stated = StatedResources {
+                requests: &container.requests,
+                limits: &container.limits,
+                json: &spec[field][place]["resources"],
+            };
             causes.extend(validate_resources(
-                amounts,
+                stated,
                 container_resource,
                 &at.child("resources"),
             ));
@@ -262,28 +268,48 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
     causes
 }
 
-fn shown(resource: &str, amount: &Amount) -> String {
-    Quantity::from_milli(amount.milli_value(), format_of(resource)).to_string()
+/// The requests and limits of a container, or of a pod as a whole.
+#[derive(Clone, Copy)]
+struct StatedResources<'a> {
+    requests: &'a Requests,
+    limits: &'a Requests,
+    /// The same as JSON, which keeps the formats of the amounts.
+    json: &'a Json,
+}
+
+impl StatedResources<'_> {
+    fn request(&self, resource: &str) -> String {
+        quantity(&self.json["requests"][resource])
+    }
+
+    fn limit(&self, resource: &str) -> String {
+        quantity(&self.json["limits"][resource])
+    }
+}
+
+/// Returns a quantity as upstream prints it.
+fn quantity(stated: &Json) -> String {
+    Quantity::deserialize(stated).map_or_else(|_| stated.to_string(), |it| it.to_string())
 }
 
 /// Checks that the requests of the pod as a whole are enough for its containers, and that no container has
 /// a higher limit.
-fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
+fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
-    for (resource, request) in &template.requests.0 {
+    let own = whole(template, spec);
+    for (resource, request) in &own.requests.0 {
         if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
-            let detail = format!(
-                "must be greater than or equal to aggregate container requests of {}",
-                shown(resource, &sum)
-            );
+            let sum = Quantity::from_milli(sum.milli_value(), format_of(resource));
+            let detail =
+                format!("must be greater than or equal to aggregate container requests of {sum}");
             let at = path.child("requests").key(resource);
-            causes.push(at.invalid(Shown::Json(&shown(resource, request)), &detail));
+            causes.push(at.invalid(Shown::Json(&own.request(resource)), &detail));
         }
     }
     for (place, container) in template.containers.iter().enumerate() {
         for (resource, limit) in &container.limits.0 {
-            if let Some(whole) = template.limits.get(resource).filter(|whole| limit > *whole) {
-                let whole = shown(resource, whole);
+            if own.limits.get(resource).is_some_and(|most| limit > most) {
+                let whole = own.limit(resource);
                 let detail = format!("must be less than or equal to pod limits of {whole}");
                 // Upstream builds it on the path of the pod's resources.
                 let at = path
@@ -291,11 +317,22 @@ fn validate_whole(template: &Pod, path: &FaultPath) -> Vec<Cause> {
                     .index(place)
                     .key(resource)
                     .child("limits");
-                causes.push(at.invalid(Shown::Json(&shown(resource, limit)), &detail));
+                let shown =
+                    quantity(&spec["containers"][place]["resources"]["limits"][&**resource]);
+                causes.push(at.invalid(Shown::Json(&shown), &detail));
             }
         }
     }
     causes
+}
+
+/// Returns the resources of a pod as a whole.
+fn whole<'a>(template: &'a Pod, spec: &'a Json) -> StatedResources<'a> {
+    StatedResources {
+        requests: &template.requests,
+        limits: &template.limits,
+        json: &spec["resources"],
+    }
 }
 
 /// Returns the faults in the name of a resource of the pod as a whole (`validatePodResourceName`).
@@ -316,16 +353,22 @@ fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
 /// Checks requests and limits (`validateResourceRequirements`); `name` checks the names. Claims are not
 /// checked.
 fn validate_resources(
-    (requests, limits): (&Requests, &Requests),
+    stated: StatedResources<'_>,
     name: fn(&str, &FaultPath) -> Vec<Cause>,
     path: &FaultPath,
 ) -> Vec<Cause> {
+    let StatedResources {
+        requests,
+        limits,
+        json,
+    } = stated;
     let mut causes = Vec::new();
     for (list, amounts) in [("limits", limits), ("requests", requests)] {
         for (resource, amount) in &amounts.0 {
             let at = path.child(list).key(resource);
+            let shown = quantity(&json[list][&**resource]);
             causes.extend(name(resource, &at));
-            causes.extend(validate_amount(resource, amount, &at));
+            causes.extend(validate_amount(resource, amount, &shown, &at));
         }
     }
     for (resource, request) in &requests.0 {
@@ -344,9 +387,9 @@ fn validate_resources(
         } else {
             continue;
         };
-        let limit = shown(resource, limit);
+        let limit = stated.limit(resource);
         let detail = format!("must be {relation} {resource} limit of {limit}");
-        let shown = shown(resource, request);
+        let shown = stated.request(resource);
         causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
     }
     let has = |resource: &str| requests.get(resource).or(limits.get(resource)).is_some();
@@ -359,14 +402,13 @@ fn validate_resources(
 
 /// Checks an amount of a resource (`ValidateResourceQuantityValue`,
 /// `validateResourceQuantityHugePageValue`).
-fn validate_amount(resource: &str, amount: &Amount, path: &FaultPath) -> Vec<Cause> {
-    let shown = shown(resource, amount);
+fn validate_amount(resource: &str, amount: &Amount, shown: &str, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if *amount < Amount::default() {
-        causes.push(path.invalid(Shown::Json(&shown), NOT_NEGATIVE));
+        causes.push(path.invalid(Shown::Json(shown), NOT_NEGATIVE));
     }
     if amount.milli_value() % 1000 != 0 && names::is_extended_resource(resource) {
-        causes.push(path.invalid(Shown::Json(&shown), "must be an integer"));
+        causes.push(path.invalid(Shown::Json(shown), "must be an integer"));
     }
     if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
         let size = Quantity::parse(size)
@@ -375,7 +417,7 @@ fn validate_amount(resource: &str, amount: &Amount, path: &FaultPath) -> Vec<Cau
             .map_or(0, |size| size.amount().value());
         if size <= 0 || amount.value() % size != 0 {
             let detail = format!("{shown} is not positive integer multiple of {resource}");
-            causes.push(path.invalid(Shown::Json(&shown), &detail));
+            causes.push(path.invalid(Shown::Json(shown), &detail));
         }
     }
     causes
@@ -587,6 +629,20 @@ mod tests {
                 json!({}),
                 format!(
                     "{at}.limits[example.com/gpu]: Invalid value: \"500m\": must be an integer"
+                ),
+            ),
+            (
+                json!({"requests": {"memory": "2G"}, "limits": {"memory": "1G"}}),
+                json!({}),
+                format!(
+                    "{at}.requests: Invalid value: \"2G\": must be less than or equal to memory limit of 1G"
+                ),
+            ),
+            (
+                json!({"requests": {"memory": "20Pi"}, "limits": {"memory": "10Pi"}}),
+                json!({}),
+                format!(
+                    "{at}.requests: Invalid value: \"20Pi\": must be less than or equal to memory limit of 10Pi"
                 ),
             ),
             (

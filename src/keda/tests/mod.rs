@@ -882,7 +882,7 @@ fn secrets_stay_inside() {
         ("value", json!(5)),
         ("host", json!([SECRET])),
         ("password", json!({"a": SECRET})),
-        ("mode", json!("none")),
+        ("mode", json!(SECRET)),
     ] {
         let mut spec = whole.clone();
         spec["triggers"][0]["metadata"][field] = wrong;

@@ -76,7 +76,8 @@ impl Answers<'_> {
     /// not requested. One with answers has those of the metrics that were requested when it was saved. An input
     /// without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
-        let Objects { state, lists, .. } = self.objects;
+        let Objects { state, .. } = self.objects;
+        let is_listed = |documents| self.objects.has_list(documents, &self.hpa.namespace);
         let requests = &self.place.index.requests;
         let is_asked_for = self.is_asked_for(spec);
         let is_complete = requests.answers(self.hpa).is_empty() && is_asked_for;
@@ -93,7 +94,7 @@ impl Answers<'_> {
         let (documents, is_there) = match api {
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
-                let mut values = self.objects.metric_values.iter();
+                let mut values = self.here();
                 (
                     Documents::MetricValueList,
                     values.any(|value| value.name == name),
@@ -109,15 +110,15 @@ impl Answers<'_> {
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
         // If a metric was not requested, only a value is an answer: an empty list answers another request.
-        let (is_there, is_listed) = match MetricRequest::of(spec) {
+        let (is_there, is_answered) = match MetricRequest::of(spec) {
             Some(request) if !is_asked_for => (self.has_value(request), false),
-            _ => (is_there, lists.contains(&documents)),
+            _ => (is_there, is_listed(documents)),
         };
-        if !is_there && !is_listed {
+        if !is_there && !is_answered {
             return Some(documents);
         }
         let has_pods = !pods.is_empty()
-            || lists.contains(&Documents::Pod)
+            || is_listed(Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)
     }
@@ -153,13 +154,18 @@ impl Answers<'_> {
             })
     }
 
-    fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
+    /// Returns the values of the HPA's namespace. The API is asked about one namespace, and the controller ignores the
+    /// namespace in the answer, which may be missing.
+    fn here(&self) -> impl Iterator<Item = &MetricValue> {
         self.objects.metric_values.iter().filter(|value| {
-            // The API is asked about one namespace, and the controller ignores the namespace in the answer, which may
-            // be missing.
             let namespace = &value.described_object.namespace;
-            (namespace.is_empty() || *namespace == self.hpa.namespace)
-                && value.name == metric.name
+            namespace.is_empty() || *namespace == self.hpa.namespace
+        })
+    }
+
+    fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
+        self.here().filter(|value| {
+            value.name == metric.name
                 && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
         })
     }

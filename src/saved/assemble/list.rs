@@ -7,14 +7,13 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Index, Place, empty, settings, without_pods};
+use super::{Index, Place, empty, not_own, own, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
 use crate::error::{Error, listed};
-use crate::saved::objects::{Objects, UndecodedHpa};
+use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
@@ -45,9 +44,8 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let mut found: Vec<(&str, &UndecodedHpa)> = objects
-        .hpas
-        .iter()
+    let mut found: Vec<(&str, &UndecodedHpa)> = own(objects, options)
+        .into_iter()
         .filter(|object| in_namespace(object.namespace.as_deref()))
         .filter(|object| selection.wants(labels(&object.json).as_ref(), |named| object.is(named)))
         .map(|object| {
@@ -59,7 +57,7 @@ pub fn assemble_all(
         .collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     each_once(&found)?;
-    if found.len() > 1 && state.is_some_and(|state| state.lists() != Memory::default()) {
+    if found.len() > 1 && state.is_some_and(ControllerState::has_history) {
         return Err(Error::usage(format!(
             "the ControllerState has the history of one HPA, but the input has {} HPAs",
             found.len()
@@ -97,12 +95,18 @@ pub fn assemble_all(
     let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
     let searched = namespace.or(only.map(|(namespace, _)| *namespace));
     for named in missing {
-        let message = match named {
-            Named::Hpa(_) => "not in the input",
-            Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
+        let mut hpas = objects.hpas.iter();
+        let neighbour =
+            hpas.find(|object| in_namespace(object.namespace.as_deref()) && object.is(named));
+        let why = match (neighbour, named) {
+            (Some(neighbour), _) => not_own(objects, neighbour, options),
+            (None, Named::Hpa(_)) => Error::usage("not in the input"),
+            (None, Named::Target(_)) => {
+                Error::usage("no HorizontalPodAutoscaler in the input has this target")
+            }
         };
         let namespace = searched.unwrap_or_default().to_owned();
-        if take(Listed::missing(namespace, named, Error::usage(message)))?.is_break() {
+        if take(Listed::missing(namespace, named, why))?.is_break() {
             return Ok(());
         }
     }

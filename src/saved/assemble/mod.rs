@@ -269,7 +269,7 @@ impl<'i, 'o> Place<'i, 'o> {
         let lacks_answers = lacks_scale || metrics.iter().any(MetricAnswer::is_missing);
         let mut pods = self.pods.iter();
         surroundings.lacks_pods = lacks_answers
-            && !objects.lists.contains(&Documents::Pod)
+            && !objects.has_list(Documents::Pod, &hpa.namespace)
             && !pods.any(|pod| {
                 let selector = snapshot.selector();
                 selector.map_or(true, |selector| selector.matches(&pod.labels))
@@ -451,7 +451,8 @@ fn without_pods(
         scale: scale.as_ref().ok(),
     };
     let metrics = answers.all(hpa.spec.metrics.iter().chain(&options.also));
-    let listed = objects.lists.contains(&Documents::PodMetrics) || !place.pod_metrics.is_empty();
+    let listed =
+        objects.has_list(Documents::PodMetrics, &hpa.namespace) || !place.pod_metrics.is_empty();
     let takes_none = state.is_some()
         && requests.pod_metrics(&hpa).is_none()
         && metrics.contains(&MetricAnswer::PodMetrics)
@@ -646,14 +647,35 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
 
 /// Returns how many HPAs the options select; a pass needs exactly one.
 pub fn count(objects: &Objects, options: &Options) -> usize {
-    meant(&objects.hpas, options).count()
+    meant(objects, options).count()
 }
 
-fn meant<'o>(
-    hpas: &'o [UndecodedHpa],
-    options: &'o Options,
-) -> impl Iterator<Item = &'o UndecodedHpa> {
-    hpas.iter().filter(|hpa| is_meant(hpa, options))
+fn meant<'o>(objects: &'o Objects, options: &'o Options) -> impl Iterator<Item = &'o UndecodedHpa> {
+    let own = own(objects, options).into_iter();
+    own.filter(|hpa| is_meant(hpa, options))
+}
+
+/// Returns the HPAs that the input is about. A saved state also has neighbours, which may share their pods; it lacks
+/// the answers to them.
+fn own<'o>(objects: &'o Objects, options: &Options) -> Vec<&'o UndecodedHpa> {
+    let owners = objects.state.as_ref().and_then(ControllerState::owners);
+    let is_own = |hpa: &&UndecodedHpa| {
+        let owners = owners.as_ref();
+        owners.is_none_or(|keys| keys.contains(&*hpa.key_in(options.default_namespace())))
+    };
+    objects.hpas.iter().filter(is_own).collect()
+}
+
+/// Returns the error if a neighbour is to be explained.
+fn not_own(objects: &Objects, hpa: &UndecodedHpa, options: &Options) -> Error {
+    let owners = objects.state.as_ref().and_then(ControllerState::owners);
+    let owners: Vec<String> = owners.into_iter().flatten().map(str::to_owned).collect();
+    let key = hpa.key_in(options.default_namespace());
+    Error::usage(format!(
+        "the ControllerState has no answers for {key}: it is that of {}",
+        listed(&owners)
+    ))
+    .hint(format!("save another state of {key} itself"))
 }
 
 /// Whether the options select an HPA.
@@ -667,7 +689,7 @@ pub(crate) fn is_meant(hpa: &UndecodedHpa, options: &Options) -> bool {
 
 /// Returns the one HPA that the options select.
 fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedHpa, Error> {
-    let found: Vec<&UndecodedHpa> = meant(&objects.hpas, options).collect();
+    let found: Vec<&UndecodedHpa> = meant(objects, options).collect();
     match found[..] {
         [hpa] => Ok(hpa),
         [] => Err(none(objects, options)),
@@ -684,6 +706,9 @@ fn none(objects: &Objects, options: &Options) -> Error {
         ..
     } = options;
     let hpas = &objects.hpas;
+    if let Some(neighbour) = hpas.iter().find(|hpa| is_meant(hpa, options)) {
+        return not_own(objects, neighbour, options);
+    }
     let place = match namespace {
         Some(namespace) => format!("in the namespace {namespace} of the input"),
         None => "in the input".to_owned(),
@@ -828,6 +853,12 @@ impl UndecodedHpa {
             None => named(&self.name).to_owned(),
         }
     }
+
+    /// Returns `namespace/name`, as in a state.
+    fn key_in(&self, default_namespace: &str) -> String {
+        let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
+        format!("{namespace}/{}", self.name)
+    }
 }
 
 /// Returns the unknown fields of the manifest of an HPA, in words.
@@ -938,8 +969,50 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::skipped;
+    use super::{scale_in, skipped};
+    use crate::snapshot::ScaleError;
     use crate::snapshot::hpa::Hpa;
+
+    #[test]
+    fn a_target_that_is_not_there_fails_in_the_words_of_the_api_server() {
+        let get = |text: &str| ScaleError::Get(text.to_owned());
+        let no_scale = get("the server could not find the requested resource");
+        for (api_version, kind, name, want) in [
+            (
+                "apps/v1",
+                "Deployment",
+                "we\u{e9}\u{7f}b",
+                get(r#"deployments.apps "weé\x7fb" not found"#),
+            ),
+            (
+                "apps/v1",
+                "De\u{7f}",
+                "web",
+                ScaleError::Mapping(r#"no matches for kind "De\x7f" in group "apps""#.to_owned()),
+            ),
+            ("apps/v1", "ControllerRevision", "web", no_scale.clone()),
+            ("v1", "Service", "web", no_scale.clone()),
+            ("v1", "node", "web", no_scale.clone()),
+            ("batch/v1", "JobList", "web", no_scale),
+            (
+                "v1",
+                "ReplicationController",
+                "web",
+                get(r#"replicationcontrollers "web" not found"#),
+            ),
+            (
+                "example.com/v1",
+                "Service",
+                "web",
+                get(r#"services.example.com "web" not found"#),
+            ),
+        ] {
+            let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
+            let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
+            let scale = scale_in(&hpa, None).expect("usable input");
+            assert_eq!(scale.expect_err("no scale"), want);
+        }
+    }
 
     #[test]
     fn an_object_that_is_skipped_says_what_is_read_instead() {

@@ -74,8 +74,9 @@ pub struct Objects {
     pub metric_values: Vec<MetricValue>,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
-    /// The lists in the input, even if empty: objects missing in them did not exist.
-    pub lists: BTreeSet<Documents>,
+    /// The lists in the input, even if empty: objects missing in them did not exist. If all items of a list are of one
+    /// namespace, it says nothing about others.
+    pub lists: BTreeSet<(Documents, Option<String>)>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,
     /// The pods of the controller manager, and its leader.
@@ -117,6 +118,13 @@ impl Objects {
         }
     }
 
+    /// Whether the input has a list of these documents that shows what a namespace has.
+    pub(super) fn has_list(&self, documents: Documents, namespace: &str) -> bool {
+        [None, Some(namespace.to_owned())]
+            .into_iter()
+            .any(|only| self.lists.contains(&(documents, only)))
+    }
+
     /// Returns the advice for skipped ScaledObjects of KEDA 1, if there are any.
     fn hint_of_old_keda(&self) -> Option<String> {
         let is_old = |(kind, api_version): &&(String, String)| {
@@ -155,29 +163,23 @@ impl Objects {
         let pods = self.pods.iter().map(|pod| format!("Pod/{}", pod.name));
         let metrics =
             self.pod_metrics.len() + self.metric_values.len() + self.external_values.len();
+        let events =
+            self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len();
+        let served = self.served_metrics.values().map(Vec::len).sum();
+        let states = usize::from(self.state.is_some());
         let counted = [
             (
                 metrics,
-                if metrics == 1 {
-                    "value of a metrics API"
-                } else {
-                    "values of metrics APIs"
-                },
+                ["value of a metrics API", "values of metrics APIs"],
             ),
-            (
-                self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len(),
-                "events",
-            ),
-            (usize::from(self.state.is_some()), "ControllerState"),
-            (self.api_services.len(), "APIService"),
-            (
-                self.served_metrics.values().map(Vec::len).sum(),
-                "names of metrics",
-            ),
+            (events, ["event", "events"]),
+            (states, ["ControllerState"; 2]),
+            (self.api_services.len(), ["APIService"; 2]),
+            (served, ["name of a metric", "names of metrics"]),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"));
+        .map(|(count, [one, many])| format!("{count} {}", if count == 1 { one } else { many }));
         let skipped = self
             .skipped
             .iter()
@@ -488,6 +490,14 @@ impl ControllerState<'_> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
+    /// Returns the HPAs whose state it is, as `namespace/name`: those that its answers and errors name. `None` without
+    /// answers: then it is written by hand, or of whatever else the input has.
+    pub(super) fn owners(&self) -> Option<BTreeSet<&str>> {
+        let answered = self.answers.iter().map(|answer| &*answer.hpa);
+        let failed = self.errors.iter().filter_map(|error| error.hpa.as_deref());
+        (!self.answers.is_empty()).then(|| answered.chain(failed).collect())
+    }
+
     /// Returns the stated settings.
     pub(super) fn settings(&self) -> StatedSettings<'_> {
         StatedSettings {
@@ -495,6 +505,15 @@ impl ControllerState<'_> {
             flags: &self.flags,
             feature_gates: &self.feature_gates,
         }
+    }
+
+    /// Whether it states anything of a history, or what is known of it: that of one HPA.
+    pub(super) fn has_history(&self) -> bool {
+        self.lists() != Memory::default()
+            || !self.seen.is_empty()
+            || self.rescales.is_some()
+            || self.past.is_some()
+            || self.recorded.is_some()
     }
 
     /// Returns the lists unchanged.

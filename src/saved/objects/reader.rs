@@ -25,7 +25,7 @@ use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::load::Load;
-use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::Share;
 use crate::snapshot::surroundings::{
@@ -311,14 +311,17 @@ impl Objects {
                 self.pod_metrics.push(usage.into());
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
-                self.lists.insert(Documents::MetricValueList);
-                let list = PlainItems::deserialize(fields)?;
+                let list: PlainItems<MetricValue> = PlainItems::deserialize(fields)?;
+                let described = list.items.iter().map(|it| &*it.described_object.namespace);
+                let only = only(described.map(|it| Some(it).filter(|it| !it.is_empty())));
+                self.lists.insert((Documents::MetricValueList, only));
                 add_answer(&mut self.metric_values, list, |value| {
                     (&value.name, &value.described_object.name)
                 });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                self.lists.insert(Documents::ExternalMetricValueList);
+                self.lists
+                    .insert((Documents::ExternalMetricValueList, None));
                 let list = PlainItems::deserialize(fields)?;
                 add_answer(&mut self.external_values, list, |value| {
                     (&value.metric_name, "")
@@ -364,11 +367,7 @@ impl Objects {
                     return Err(D::Error::custom("lists are nested too deeply"));
                 }
                 let item = list.strip_suffix("List").unwrap_or_default();
-                match (group, item) {
-                    ("", "Pod") => self.lists.insert(Documents::Pod),
-                    ("metrics.k8s.io", "PodMetrics") => self.lists.insert(Documents::PodMetrics),
-                    _ => false,
-                };
+                let (pods, pod_metrics) = (self.pods.len(), self.pod_metrics.len());
                 let inherited = (!item.is_empty()).then_some((api_version, item));
                 fields.deserialize_map(ListReader(ItemsReader(ObjectReader {
                     objects: self,
@@ -376,6 +375,19 @@ impl Objects {
                     inherited,
                     depth: depth + 1,
                 })))?;
+                match (group, item) {
+                    ("", "Pod") => {
+                        let items = self.pods[pods..].iter();
+                        let only = only(items.map(|pod| pod.namespace.as_deref()));
+                        self.lists.insert((Documents::Pod, only));
+                    }
+                    ("metrics.k8s.io", "PodMetrics") => {
+                        let items = self.pod_metrics[pod_metrics..].iter();
+                        let only = only(items.map(|item| item.namespace.as_deref()));
+                        self.lists.insert((Documents::PodMetrics, only));
+                    }
+                    _ => {}
+                }
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
@@ -623,6 +635,13 @@ fn selector_of_controller<E: Error>(
         match_labels,
         ..LabelSelector::default()
     }))
+}
+
+/// Returns the namespace that the items of a list have in common; `None` if they may be of any.
+fn only<'a>(mut namespaces: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+    let first = namespaces.next()??;
+    let is_same = namespaces.all(|other| other == Some(first));
+    is_same.then(|| first.to_owned())
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,

@@ -11,7 +11,7 @@ use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric};
-use crate::saved::assemble::{count, is_meant, rejected};
+use crate::saved::assemble::{is_meant, rejected};
 use crate::saved::file::RENDERED;
 use crate::saved::manifest::{self, WorkloadManifest, refused};
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
@@ -683,7 +683,7 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         (Some(only), None) => Some(only.name.clone()),
         _ => None,
     };
-    let has_hpa = count(objects, options) > 0;
+    let has_hpa = objects.hpas.iter().any(|hpa| is_meant(hpa, options));
     let mut made: Vec<UndecodedHpa> = Vec::new();
     let scaled_objects = objects
         .scaled_objects

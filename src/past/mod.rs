@@ -76,9 +76,9 @@ pub fn check(input: &Input) -> Result<(), Error> {
         .checked_div(period.as_nanos())
         .unwrap_or_default();
     if passes > MOST.into() {
-        let (span, period) = (duration(window), duration(period));
+        let (span_text, period_text) = (duration(window), duration(period));
         return Err(Error::usage(format!(
-            "{span} of history with a pass every {period} has {passes} passes; the limit is {MOST}"
+            "{span_text} of history with a pass every {period_text} has {passes} passes; the limit is {MOST}"
         ))
         .hint("use a longer --sync-period"));
     }

@@ -216,7 +216,7 @@ fn told_by_events(
         .position(|rescale| rescale.time.plus(SECOND) > oldest)
         .filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap))
         .ok_or_else(incomplete)?;
-    let start = match count_before_first(known, first) {
+    let start = match count_before(known, first) {
         Some(start) => start..=start,
         None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
     };
@@ -231,7 +231,7 @@ fn told_by_events(
             .into_iter()
             .chain(told.iter().map(|it| it.size))
             .collect();
-        if is_by_another(event, since, &counts) {
+        if is_by_another(event, since, &counts) || spoils_count_before(known, first, event) {
             return Err(UnknownRescales::OtherChange {
                 message: event.message.clone(),
             });
@@ -259,19 +259,16 @@ fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
     count_in_status(known, place).or_else(|| Some(known.rescales[place.checked_sub(1)?].size))
 }
 
-/// Returns the count before the first rescale that a period may contain, if the status shows it, or the rescale
-/// before it left it and the Deployment has followed no other change in between.
-fn count_before_first(known: &Known<'_>, first: usize) -> Option<i32> {
-    count_in_status(known, first).or_else(|| {
-        let before = &known.rescales[first.checked_sub(1)?];
-        let between = before.time..known.rescales[first].time;
-        let mut events = known.scaled.iter();
-        let is_kept = events.all(|event| {
-            let to = event.followed().map(|(_, to)| to);
-            to == Some(before.size) || !may_be_within(event, &between)
-        });
-        is_kept.then_some(before.size)
-    })
+/// Whether a Deployment may have followed a change by another before a rescale, so that the rescale before it did not
+/// leave the count that this one found.
+fn spoils_count_before(known: &Known<'_>, place: usize, event: &Event) -> bool {
+    let is_shown = count_in_status(known, place).is_some();
+    let Some(before) = place.checked_sub(1).filter(|_| !is_shown) else {
+        return false;
+    };
+    let (before, rescale) = (&known.rescales[before], &known.rescales[place]);
+    let to = event.followed().map(|(_, to)| to);
+    to != Some(before.size) && may_be_within(event, &(before.time..rescale.time))
 }
 
 /// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.

@@ -547,12 +547,14 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         scaled("Scaled up replica set web-1 from 4 to 6", 90),
         Ok(vec![(2, 85)])
     );
-    // Before the rescale, it spoils the count that the rescale before it left: there may have been the minimum.
-    let from_any = Ok(vec![(5, 85)]);
+    let spoiled = |message: &str| {
+        let message = message.to_owned();
+        Err(UnknownRescales::OtherChange { message })
+    };
+    // Before the rescale, it spoils the count that the rescale before it left.
     assert_eq!(scaled(other, 39), Ok(vec![(2, 85)]));
-    assert_eq!(scaled(other, 40), from_any);
-    assert_eq!(scaled(other, 84), from_any);
     for (message, kept) in [
+        (other, false),
         ("Scaled up replica set web-1 to 5", false),
         ("Scaled up replica set web-1 to 4", true),
         ("Scaled up replica set web-1 from 2 to 4", true),
@@ -561,8 +563,9 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         let want = if kept {
             Ok(vec![(2, 85)])
         } else {
-            from_any.clone()
+            spoiled(message)
         };
+        assert_eq!(scaled(message, 40), want, "{message}");
         assert_eq!(scaled(message, 84), want, "{message}");
     }
     // A repeated event reports only its first and its last time.
@@ -573,28 +576,20 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         (2, 39, 50, false),
         (3, 20, 39, true),
     ] {
+        let to_six = "Scaled up replica set web-1 to 6";
         let repeated = Event {
             count,
             first: Some(second(first)),
-            ..event(
-                "u",
-                "ScalingReplicaSet",
-                "Scaled up replica set web-1 to 6",
-                last,
-            )
+            ..event("u", "ScalingReplicaSet", to_six, last)
         };
         let want = if kept {
             Ok(vec![(2, 85)])
         } else {
-            from_any.clone()
+            spoiled(to_six)
         };
         assert_eq!(scaled_by(repeated), want, "{count} {first} {last}");
     }
-    let message = other.to_owned();
-    assert_eq!(
-        scaled(other, 85),
-        Err(UnknownRescales::OtherChange { message })
-    );
+    assert_eq!(scaled(other, 85), spoiled(other));
 }
 
 /// The recorder accepts 25 events at once, and one more per 5 minutes. An API server keeps them for an hour.

@@ -1283,6 +1283,12 @@ fn hints_name_what_gives_the_answer() {
             "point scaleTargetRef at an object that has the subresource scale",
         ),
         (
+            "apps/v1",
+            "ControllerRevision",
+            &["--cpu=90%", "--replicas=3"],
+            "point scaleTargetRef at an object that has the subresource scale",
+        ),
+        (
             "extensions/v1beta1",
             "Deployment",
             &["--cpu=90%", "--replicas=3"],

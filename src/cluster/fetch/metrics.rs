@@ -11,6 +11,7 @@ use super::Fetch;
 use super::pages::{OBJECTS, too_many};
 use super::read::{List, SharingList, Together, read};
 use super::right::advice;
+use crate::apimachinery::go;
 use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
@@ -253,9 +254,12 @@ fn mapped(
     match discovery {
         Ok(discovery) => match discovery.resource(group, kind) {
             Ok(Some(resource)) => Ok(resource),
-            Ok(None) => Err(failed(&format!(
-                "no matches for kind {kind:?} in group {group:?}"
-            ))),
+            Ok(None) => {
+                let [kind, group] = [kind, group].map(go::quote);
+                Err(failed(&format!(
+                    "no matches for kind {kind} in group {group}"
+                )))
+            }
             Err(e) => Err(NoAnswer {
                 text: failed(&e.client_go()).text,
                 ..e.into()

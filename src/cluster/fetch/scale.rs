@@ -5,7 +5,7 @@
 use super::super::Failure;
 use super::right::missing;
 use super::{Fetch, is_well_formed};
-use crate::apimachinery::json;
+use crate::apimachinery::{go, json};
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
@@ -88,7 +88,8 @@ impl Fetch<'_> {
         {
             Some(resource) => Ok(self.scale(&resource, &target.name).await?.into()),
             None => {
-                let text = format!("no matches for kind {:?} in group {group:?}", target.kind);
+                let [kind, group] = [&*target.kind, group].map(go::quote);
+                let text = format!("no matches for kind {kind} in group {group}");
                 Ok(Err(ScaleError::Mapping(text)).into())
             }
         }

@@ -2,6 +2,7 @@
 
 use super::miss::{Miss, RefusedRight};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
+use crate::apimachinery::go;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
@@ -206,7 +207,7 @@ impl Unmapped {
     /// Recognizes the error of the controller's mapper about the object that a metric describes.
     fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {
         let object = spec.described_object()?;
-        let error = format!("no matches for kind {:?} in ", object.kind);
+        let error = format!("no matches for kind {} in ", go::quote(&object.kind));
         text.contains(&error).then(|| {
             let same = |kind: &str| kind.eq_ignore_ascii_case(&object.kind);
             let known = KINDS.iter().find_map(|(version, kinds)| {

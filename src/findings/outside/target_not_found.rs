@@ -275,6 +275,11 @@ mod tests {
                 vec![],
                 Some((Missing::Scale, None)),
             ),
+            (
+                to(json!({"apiVersion": "v1", "kind": "Service"})),
+                vec![],
+                Some((Missing::Scale, None)),
+            ),
             (to(json!({})), vec![deployment("web")], None),
             (
                 to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),

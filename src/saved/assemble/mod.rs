@@ -969,8 +969,50 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
 mod tests {
     use serde_json::json;
 
-    use super::skipped;
+    use super::{scale_in, skipped};
+    use crate::snapshot::ScaleError;
     use crate::snapshot::hpa::Hpa;
+
+    #[test]
+    fn a_target_that_is_not_there_fails_in_the_words_of_the_api_server() {
+        let get = |text: &str| ScaleError::Get(text.to_owned());
+        let no_scale = get("the server could not find the requested resource");
+        for (api_version, kind, name, want) in [
+            (
+                "apps/v1",
+                "Deployment",
+                "we\u{e9}\u{7f}b",
+                get(r#"deployments.apps "weé\x7fb" not found"#),
+            ),
+            (
+                "apps/v1",
+                "De\u{7f}",
+                "web",
+                ScaleError::Mapping(r#"no matches for kind "De\x7f" in group "apps""#.to_owned()),
+            ),
+            ("apps/v1", "ControllerRevision", "web", no_scale.clone()),
+            ("v1", "Service", "web", no_scale.clone()),
+            ("v1", "node", "web", no_scale.clone()),
+            ("batch/v1", "JobList", "web", no_scale),
+            (
+                "v1",
+                "ReplicationController",
+                "web",
+                get(r#"replicationcontrollers "web" not found"#),
+            ),
+            (
+                "example.com/v1",
+                "Service",
+                "web",
+                get(r#"services.example.com "web" not found"#),
+            ),
+        ] {
+            let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
+            let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
+            let scale = scale_in(&hpa, None).expect("usable input");
+            assert_eq!(scale.expect_err("no scale"), want);
+        }
+    }
 
     #[test]
     fn an_object_that_is_skipped_says_what_is_read_instead() {

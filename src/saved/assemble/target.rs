@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::once;
 use super::requests::{ApiRequests, Groups, grouped};
+use crate::apimachinery::go;
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
@@ -71,8 +72,9 @@ impl ScaleLookup<'_> {
         if let Some(e) = requests.error(hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
-        if lacks_kind(group, kind) {
-            let text = format!("no matches for kind {kind:?} in group {group:?}");
+        if has_kind(group, kind) == Some(false) {
+            let [kind, group] = [kind, group].map(go::quote);
+            let text = format!("no matches for kind {kind} in group {group}");
             return Ok(Err(ScaleError::Mapping(text)));
         }
         let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
@@ -103,7 +105,7 @@ impl ScaleLookup<'_> {
                 return Ok(Err(missing()));
             }
             let resource = resource_of(group, kind);
-            let text = format!("{resource} {:?} not found", target.name);
+            let text = format!("{resource} {} not found", go::quote(&target.name));
             return Ok(Err(ScaleError::Get(text)));
         };
         if let (true, Some(status)) = (workload.is_rollout(), &workload.status) {
@@ -271,54 +273,52 @@ pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
     )
 }
 
-/// Whether a built-in group lacks a kind, whatever else is installed: no CustomResourceDefinition has a group without
-/// a dot. Discovery also knows each kind by its lower-case form, and its list.
-fn lacks_kind(group: &str, kind: &str) -> bool {
-    const CORE: [&str; 17] = [
-        "Binding",
-        "ComponentStatus",
-        "ConfigMap",
-        "Endpoints",
-        "Event",
-        "LimitRange",
-        "Namespace",
-        "Node",
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        "Pod",
-        "PodTemplate",
-        "ReplicationController",
-        "ResourceQuota",
-        "Secret",
-        "Service",
-        "ServiceAccount",
-    ];
-    const APPS: [&str; 5] = [
-        "ControllerRevision",
-        "DaemonSet",
-        "Deployment",
-        "ReplicaSet",
-        "StatefulSet",
-    ];
-    let known: &[&str] = match group {
-        "" => &CORE,
-        "apps" => &APPS,
-        "batch" => &["CronJob", "Job"],
-        "extensions" => &[],
-        _ => return false,
-    };
-    let item = kind.strip_suffix("List").unwrap_or(kind);
-    !known
-        .iter()
-        .any(|own| *own == item || own.to_lowercase() == item)
+/// Returns the kinds of a built-in group; `None` for others. No CustomResourceDefinition has a group without a dot.
+fn built_in_kinds(group: &str) -> Option<&'static [&'static str]> {
+    match group {
+        "" => Some(&[
+            "Binding",
+            "ComponentStatus",
+            "ConfigMap",
+            "Endpoints",
+            "Event",
+            "LimitRange",
+            "Namespace",
+            "Node",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "PodTemplate",
+            "ReplicationController",
+            "ResourceQuota",
+            "Secret",
+            "Service",
+            "ServiceAccount",
+        ]),
+        "apps" => Some(&[
+            "ControllerRevision",
+            "DaemonSet",
+            "Deployment",
+            "ReplicaSet",
+            "StatefulSet",
+        ]),
+        "batch" => Some(&["CronJob", "Job"]),
+        "extensions" => Some(&[]),
+        _ => None,
+    }
 }
 
-/// Whether a built-in workload has no scale: the path does not exist, whatever the name.
+/// Whether a built-in group has a kind; `None` for other groups. Discovery also knows each kind by its lower-case form,
+/// and its list.
+fn has_kind(group: &str, kind: &str) -> Option<bool> {
+    let item = kind.strip_suffix("List").unwrap_or(kind);
+    let is_one = |own: &&str| *own == item || own.to_lowercase() == item;
+    Some(built_in_kinds(group)?.iter().any(is_one))
+}
+
+/// Whether a built-in kind has no scale: the path does not exist, whatever the name.
 pub(crate) fn is_unscalable(group: &str, kind: &str) -> bool {
-    matches!(
-        (group, &*kind.to_lowercase()),
-        ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod")
-    )
+    has_kind(group, kind) == Some(true) && !is_built_in(group, kind)
 }
 
 /// Returns the resource of a kind, with its group, as the API server names it. For kinds that are not built

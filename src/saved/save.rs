@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::assemble::{MetricRequest, asked};
 use super::objects::{
-    AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, OWN_API_VERSION, StatedAs,
+    AnsweredValue, Api, ApiAnswer, ApiError, ControllerState, HPA, OWN_API_VERSION, StatedAs,
 };
 use super::wire::{Document, EventObject, LeaseObject, ScaleObject};
 use crate::apimachinery::go::GoDuration;
@@ -19,7 +19,7 @@ use crate::apiserver::convert;
 use crate::error::Error;
 use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::Counted;
+use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
@@ -191,17 +191,18 @@ impl<'a> Saved<'a> {
             }
         }
         self.write_surroundings(&mut items)?;
-        for event in inputs.iter().flat_map(|input| &input.evidence.events) {
-            items.add("v1", "Event", EventObject::of_hpa(event))?;
-        }
-        for event in inputs.iter().flat_map(|input| &input.evidence.scaled) {
-            items.add("v1", "Event", EventObject::of_scaled(event))?;
-        }
-        // Several HPAs may have the same pods.
-        let mut of_pods = HashSet::new();
-        for event in inputs.iter().flat_map(|input| &input.evidence.pods) {
-            if of_pods.insert(event) {
-                items.add("v1", "Event", EventObject::of_pod(event))?;
+        let lists: [(&str, EventList); 3] = [
+            (HPA, |it| &it.events),
+            (DEPLOYMENT, |it| &it.scaled),
+            (POD, |it| &it.pods),
+        ];
+        // Several HPAs may have the same target or the same pods.
+        let mut seen = HashSet::new();
+        for (kind, list) in lists {
+            for event in inputs.iter().flat_map(|input| list(&input.evidence)) {
+                if seen.insert((kind, event)) {
+                    items.add("v1", "Event", EventObject::of(kind, event))?;
+                }
             }
         }
         if let Some(lease) = inputs.iter().find_map(|input| input.evidence.lease) {
@@ -353,6 +354,9 @@ impl Saved<'_> {
         Ok(())
     }
 }
+
+/// One of the lists of events.
+type EventList = fn(&Evidence) -> &[Event];
 
 /// The items of a list, one per line.
 struct ItemWriter<'w> {

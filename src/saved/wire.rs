@@ -153,22 +153,8 @@ struct EventSeries {
 const HPA: &str = "HorizontalPodAutoscaler";
 
 impl EventObject {
-    /// Returns an event about an HPA.
-    pub(super) fn of_hpa(event: &Event) -> Self {
-        Self::of(HPA, event)
-    }
-
-    /// Returns an event about a Deployment that scaled one of its ReplicaSets.
-    pub(super) fn of_scaled(event: &Event) -> Self {
-        Self::of(DEPLOYMENT, event)
-    }
-
-    /// Returns an event about a pod.
-    pub(super) fn of_pod(event: &Event) -> Self {
-        Self::of(POD, event)
-    }
-
-    fn of(kind: &str, event: &Event) -> Self {
+    /// Returns an event about an object of a kind.
+    pub(super) fn of(kind: &str, event: &Event) -> Self {
         let Event {
             namespace,
             name,

@@ -55,6 +55,15 @@ window: 15s
 containers: [{name: app, usage: {cpu: 150m}}]
 "#;
 
+const SCALED: &str = "\
+apiVersion: v1
+kind: Event
+involvedObject: {kind: Deployment, name: web, namespace: shop}
+reason: ScalingReplicaSet
+message: Scaled up replica set web-1 from 1 to 2
+lastTimestamp: 2026-11-21T06:00:00Z
+";
+
 /// Documents in one text.
 fn documents(parts: &[&str]) -> String {
     parts.join("\n---\n")
@@ -1445,6 +1454,12 @@ fn a_saved_list_gives_the_same_list() {
         });
         assert_eq!(first, again, "{selection:?}");
     }
+    // What two HPAs of one target share is saved once.
+    let other = HPA.replace("name: web, namespace", "name: api, namespace");
+    let input = documents(&[&good(), SCALED, &other]);
+    answer(&["explain", "-f", "-", "--save", path], &input, &[]);
+    let saved = fs::read_to_string(path).expect("a saved file");
+    assert_eq!(saved.matches("ScalingReplicaSet").count(), 1, "{saved}");
 }
 
 /// A saved state has the neighbours of its HPA, because they may share its pods, but neither answers to them nor their

@@ -352,7 +352,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
 /// Returns the path of the request for the missing input, if a metrics API serves it.
 fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<String> {
     let path = |api: &str, rest: String| Some(format!("/apis/{api}/namespaces/{namespace}/{rest}"));
-    let name = spec.name();
+    let name = names::segment(spec.name());
     match documents {
         Documents::Scale | Documents::Pod | Documents::Samples => None,
         Documents::PodMetrics => path("metrics.k8s.io/v1beta1", "pods".to_owned()),
@@ -364,15 +364,13 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
                     format!(
                         "{}/{}",
                         resource_of(object.group(), &object.kind),
-                        object.name
+                        names::segment(&object.name)
                     )
                 }
             };
             path("custom.metrics.k8s.io/v1beta1", format!("{of}/{name}"))
         }
-        Documents::ExternalMetricValueList => {
-            path("external.metrics.k8s.io/v1beta1", name.to_owned())
-        }
+        Documents::ExternalMetricValueList => path("external.metrics.k8s.io/v1beta1", name),
     }
 }
 
@@ -480,4 +478,34 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 fn current<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s MetricValueStatus> {
     let current = status.current().filter(|_| status.type_ == spec.type_)?;
     Some(current).filter(|current| **current != MetricValueStatus::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::path;
+    use crate::snapshot::Documents;
+
+    #[test]
+    fn names_are_escaped_in_the_path_of_a_request() {
+        let metric = json!({"name": "a/b c%"});
+        let object = json!({"apiVersion": "v1", "kind": "Service", "name": "x y"});
+        for (spec, documents, rest) in [
+            (
+                json!({"type": "External", "external": {"metric": metric}}),
+                Documents::ExternalMetricValueList,
+                "external.metrics.k8s.io/v1beta1/namespaces/shop/a%2Fb%20c%25",
+            ),
+            (
+                json!({"type": "Object", "object": {"describedObject": object, "metric": metric}}),
+                Documents::MetricValueList,
+                "custom.metrics.k8s.io/v1beta1/namespaces/shop/services/x%20y/a%2Fb%20c%25",
+            ),
+        ] {
+            let spec = serde_json::from_value(spec).expect("a metric");
+            let path = path(documents, "shop", &spec);
+            assert_eq!(path, Some(format!("/apis/{rest}")));
+        }
+    }
 }

@@ -1143,6 +1143,12 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
             Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
         ),
         (
+            &[],
+            &documents(&[REST, SCALED]),
+            "the input has no HorizontalPodAutoscaler",
+            Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API, 1 event"),
+        ),
+        (
             &["web", "api"],
             &several(),
             "predict takes one HPA, not 2: web, api",

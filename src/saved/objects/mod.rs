@@ -163,29 +163,23 @@ impl Objects {
         let pods = self.pods.iter().map(|pod| format!("Pod/{}", pod.name));
         let metrics =
             self.pod_metrics.len() + self.metric_values.len() + self.external_values.len();
+        let events =
+            self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len();
+        let served = self.served_metrics.values().map(Vec::len).sum();
+        let states = usize::from(self.state.is_some());
         let counted = [
             (
                 metrics,
-                if metrics == 1 {
-                    "value of a metrics API"
-                } else {
-                    "values of metrics APIs"
-                },
+                ["value of a metrics API", "values of metrics APIs"],
             ),
-            (
-                self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len(),
-                "events",
-            ),
-            (usize::from(self.state.is_some()), "ControllerState"),
-            (self.api_services.len(), "APIService"),
-            (
-                self.served_metrics.values().map(Vec::len).sum(),
-                "names of metrics",
-            ),
+            (events, ["event", "events"]),
+            (states, ["ControllerState"; 2]),
+            (self.api_services.len(), ["APIService"; 2]),
+            (served, ["name of a metric", "names of metrics"]),
         ]
         .into_iter()
         .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"));
+        .map(|(count, [one, many])| format!("{count} {}", if count == 1 { one } else { many }));
         let skipped = self
             .skipped
             .iter()

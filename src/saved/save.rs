@@ -191,7 +191,7 @@ impl<'a> Saved<'a> {
             }
         }
         self.write_surroundings(&mut items)?;
-        let lists: [(&str, fn(&Evidence) -> &[Event]); 3] = [
+        let lists: [(&str, EventList); 3] = [
             (HPA, |it| &it.events),
             (DEPLOYMENT, |it| &it.scaled),
             (POD, |it| &it.pods),
@@ -354,6 +354,9 @@ impl Saved<'_> {
         Ok(())
     }
 }
+
+/// One of the lists of events.
+type EventList = fn(&Evidence) -> &[Event];
 
 /// The items of a list, one per line.
 struct ItemWriter<'w> {

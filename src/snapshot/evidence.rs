@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::hpa::Hpa;
 use super::memory::ScaleEvent;
 use super::past::Past;
+use super::shared::Shared;
 use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
@@ -20,7 +21,7 @@ pub struct Evidence {
     /// The events of Deployments whose ReplicaSets were scaled, in any order.
     pub scaled: Vec<Event>,
     /// Events of the cluster autoscaler about pods, in any order. Only files have them.
-    pub pods: Vec<Event>,
+    pub pods: Shared<Vec<Event>>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
     /// The earlier passes that were observed while the HPA was watched.
@@ -193,7 +194,7 @@ impl Event {
 }
 
 impl Evidence {
-    /// Returns the evidence about all HPAs that have had this HPA's name.
+    /// Returns the evidence about all HPAs that have had this HPA's name. The events about pods are all of them.
     pub fn of(&self, hpa: &Hpa) -> Self {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
@@ -205,12 +206,7 @@ impl Evidence {
         Self {
             events: self.events.iter().filter(of_its_name).cloned().collect(),
             scaled: self.scaled.iter().filter(of_its_target).cloned().collect(),
-            pods: self
-                .pods
-                .iter()
-                .filter(|it| it.namespace == hpa.namespace)
-                .cloned()
-                .collect(),
+            pods: self.pods.clone(),
             lease: self.lease,
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),

@@ -1283,8 +1283,8 @@ fn hints_name_what_gives_the_answer() {
             "point scaleTargetRef at an object that has the subresource scale",
         ),
         (
-            "v1",
-            "Service",
+            "apps/v1",
+            "ControllerRevision",
             &["--cpu=90%", "--replicas=3"],
             "point scaleTargetRef at an object that has the subresource scale",
         ),

@@ -15,11 +15,8 @@ pub struct Labels(pub(super) Box<[(Box<str>, Box<str>)]>);
 impl Labels {
     /// Returns the value of the label `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
-        // Objects have so few labels that a binary search would not pay off.
-        self.0
-            .iter()
-            .find(|(name, _)| **name == *key)
-            .map(|(_, value)| &**value)
+        let place = self.0.binary_search_by(|(name, _)| (**name).cmp(key));
+        place.ok().map(|place| &*self.0[place].1)
     }
 
     /// Returns keys and values, by key.

@@ -2,6 +2,8 @@
 //! validations that it calls and the `field` errors that it reports. All faults of a requirement are
 //! reported at once, so no fault may end the checks early.
 
+use std::collections::HashSet;
+
 use super::{Operator, Requirement, SelectorError};
 use crate::apimachinery::go::{json_string, quote};
 use crate::apimachinery::names;
@@ -71,17 +73,13 @@ fn invalid(field: &str, value: &str, detail: &str) -> String {
 }
 
 /// Returns upstream's text for several errors, which omits repetitions.
-fn aggregate(faults: Vec<String>) -> Option<String> {
-    let mut distinct: Vec<String> = Vec::new();
-    for fault in faults {
-        if !distinct.contains(&fault) {
-            distinct.push(fault);
-        }
-    }
-    match distinct.len() {
+fn aggregate(mut faults: Vec<String>) -> Option<String> {
+    let mut known = HashSet::new();
+    faults.retain(|fault| known.insert(fault.clone()));
+    match faults.len() {
         0 => None,
-        1 => distinct.pop(),
-        _ => Some(format!("[{}]", distinct.join(", "))),
+        1 => faults.pop(),
+        _ => Some(format!("[{}]", faults.join(", "))),
     }
 }
 

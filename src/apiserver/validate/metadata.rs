@@ -2,6 +2,8 @@
 //! `ValidateObjectMeta` of core and apimachinery at 1.36; `managedFields` are omitted, because the
 //! API server writes them itself.
 
+use std::cell::LazyCell;
+
 use super::cause::{Cause, FaultPath, Shown};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
@@ -118,6 +120,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
 fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut controller: Option<String> = None;
+    let whole = LazyCell::new(|| json(references));
     for reference in references {
         // Upstream names the list here, not the element.
         let (group, version) = names::group_version(&reference.api_version).unwrap_or_default();
@@ -154,7 +157,7 @@ fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) ->
                         "Only one reference can have Controller set to true. Found \"true\" in \
                          references for {first} and {this}"
                     );
-                    causes.push(path.invalid(Shown::Raw(&json(references)), &detail));
+                    causes.push(path.invalid(Shown::Raw(&whole), &detail));
                 }
             }
         }

@@ -43,6 +43,7 @@ use crate::apiserver::default::AdmissionRules;
 use crate::args::{Target, Validate};
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec,
 };
@@ -121,6 +122,8 @@ struct Place<'i, 'o> {
     pods: &'i [&'o Shared<Pod>],
     pod_labels: HashMap<&'o str, &'o Labels>,
     pod_metrics: &'i [&'o Shared<PodMetrics>],
+    /// The events about pods.
+    pod_events: Shared<Vec<Event>>,
     /// Whether the namespace has every pod and its usage only once.
     each_once: Result<(), Error>,
     /// The workloads without a uid. Unless they have a status, they are manifests in an input whose HPA is a
@@ -171,6 +174,8 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let pods = group(&index.pods, namespace);
         let pod_metrics = group(&index.pod_metrics, namespace);
+        let pod_events = index.objects.evidence.pods.iter();
+        let pod_events = pod_events.filter(|event| event.namespace == namespace);
         let mut known = HashMap::new();
         let mut unknown = Vec::new();
         for (place, hpa) in hpas.iter().enumerate() {
@@ -211,6 +216,7 @@ impl<'i, 'o> Place<'i, 'o> {
             },
             pods,
             pod_metrics,
+            pod_events: pod_events.cloned().collect::<Vec<_>>().into(),
             each_once,
             surroundings: index.around.of(namespace),
         }
@@ -492,6 +498,7 @@ fn without_pods(
         hpa,
     };
     let mut evidence = objects.evidence.of(&snapshot.hpa);
+    evidence.pods = place.pod_events.clone();
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     evidence.past = state.and_then(|state| state.past.clone());

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Deserialize;
 use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
@@ -315,16 +316,17 @@ impl Objects {
                 let described = list.items.iter().map(|it| &*it.described_object.namespace);
                 let only = only(described.map(|it| Some(it).filter(|it| !it.is_empty())));
                 self.lists.insert((Documents::MetricValueList, only));
-                add_answer(&mut self.metric_values, list, |value| {
-                    (&value.name, &value.described_object.name)
+                add_answer(&mut self.metric_values, list, |value, state| {
+                    let object = &value.described_object;
+                    (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
                 });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
                 self.lists
                     .insert((Documents::ExternalMetricValueList, None));
                 let list = PlainItems::deserialize(fields)?;
-                add_answer(&mut self.external_values, list, |value| {
-                    (&value.metric_name, "")
+                add_answer(&mut self.external_values, list, |value, state| {
+                    (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
                 });
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
@@ -645,22 +647,27 @@ fn only<'a>(mut namespaces: impl Iterator<Item = Option<&'a str>>) -> Option<Str
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
-/// requested with another selector or saved in two files; one answer may contain it several times.
+/// requested with another selector or saved in two files; one answer may contain it several times. `hash` is of the
+/// parts by which most items differ.
 fn add_answer<T: PartialEq>(
     known: &mut Vec<T>,
     answer: PlainItems<T>,
-    key: fn(&T) -> (&str, &str),
+    hash: fn(&T, &mut DefaultHasher),
 ) {
-    let owned = |(metric, object): (&str, &str)| (metric.to_owned(), object.to_owned());
-    let mut earlier: HashMap<(String, String), Vec<usize>> = HashMap::new();
+    let hashed = |item: &T| {
+        let mut state = DefaultHasher::new();
+        hash(item, &mut state);
+        state.finish()
+    };
+    let mut earlier: HashMap<u64, Vec<usize>> = HashMap::new();
     for (place, item) in known.iter().enumerate() {
-        earlier.entry(owned(key(item))).or_default().push(place);
+        earlier.entry(hashed(item)).or_default().push(place);
     }
     for item in answer.items {
         let places = if earlier.is_empty() {
             None
         } else {
-            earlier.get_mut(&owned(key(&item)))
+            earlier.get_mut(&hashed(&item))
         };
         let same = places.and_then(|places| {
             let same = places.iter().position(|&place| known[place] == item)?;

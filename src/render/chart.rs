@@ -1,6 +1,8 @@
 //! A chart on a terminal, in box-drawing or ASCII characters, which need no color. It is drawn by hand
 //! because the available crates plot floats; here each count has its own row, and steps are vertical.
 
+use std::collections::HashSet;
+
 use unicode_width::UnicodeWidthStr;
 
 use super::layout::Layout;
@@ -98,8 +100,9 @@ fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = Str
         .current
         .iter()
         .map(move |mark| format!("{} {}", signs.current, clean(&mark.label, ascii)));
-    let mut texts: Vec<&str> = chart.events.iter().map(|(_, text)| text.as_str()).collect();
-    texts.dedup();
+    let mut seen = HashSet::new();
+    let all = chart.events.iter().map(|(_, text)| text.as_str());
+    let texts: Vec<&str> = all.filter(|text| seen.insert(*text)).collect();
     let more = texts.len().saturating_sub(NAMED);
     let named: Vec<String> = texts
         .iter()
@@ -565,7 +568,9 @@ pub(super) mod tests {
     #[test]
     fn the_first_events_are_named() {
         let mut eventful = chart();
-        eventful.events = (0..5).map(|n| (60 * n, format!("rollout {n}"))).collect();
+        eventful.events = (0..10)
+            .map(|n| (30 * n, format!("rollout {}", n % 5)))
+            .collect();
         let text = text(&eventful, &Layout::default());
         assert!(
             text.contains("▲ rollout 0, rollout 1, rollout 2, 2 more\n"),

@@ -104,7 +104,7 @@ impl MissingRight {
             } => {
                 let (name, subresource) = self.right.name();
                 let option = subresource
-                    .map(|sub| format!(" --subresource={sub}"))
+                    .map(|sub| format!(" --subresource={}", shell_word(sub)))
                     .unwrap_or_default();
                 let (flag, role) = match namespace {
                     Some(namespace) => (format!("-n {}", shell_word(namespace)), "Role"),

@@ -39,9 +39,10 @@ pub(crate) struct Moment {
 
 impl Moment {
     fn new(time: Timestamp, now: Timestamp) -> Self {
+        let age = now.duration_since(time);
         Self {
             time,
-            age: now.duration_since(time).as_secs(),
+            age: age.as_secs() - i64::from(age.subsec_nanos() < 0),
         }
     }
 }

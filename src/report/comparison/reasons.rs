@@ -109,6 +109,9 @@ impl<'a> ReasonFinder<'a> {
         } else if !self.rows.iter().any(|row| row.differs) {
             // The same status again does not mean that nothing changed in between.
             self.replicas();
+        } else if self.is_from_later() {
+            self.failures();
+            self.unexplained();
         } else {
             self.spec();
             self.replicas();
@@ -153,6 +156,13 @@ impl<'a> ReasonFinder<'a> {
             }
             _ => Since::Before,
         }
+    }
+
+    /// Whether the status was written after this pass, such as with an earlier `--now`; then nothing that has happened
+    /// until the pass explains it.
+    fn is_from_later(&self) -> bool {
+        let written = self.input.snapshot.hpa.written.status;
+        self.input.knows_time() && written.is_some_and(|written| written > self.now())
     }
 
     fn lease(&mut self) {
@@ -289,9 +299,6 @@ impl<'a> ReasonFinder<'a> {
                 ..
             }) = row.measured
             else {
-                if written > self.now() {
-                    continue;
-                }
                 moved.push(format!("{name} was read after the status was written"));
                 indexes.push(index);
                 continue;
@@ -565,8 +572,7 @@ impl<'a> ReasonFinder<'a> {
                  --show-managed-fields includes it)",
             );
         }
-        let written = self.input.snapshot.hpa.written.status;
-        if written.is_some_and(|written| written > self.now()) {
+        if self.is_from_later() {
             causes.push("the status was written after the time of this pass");
         }
         if !self.input.knows_time() {

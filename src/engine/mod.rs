@@ -49,7 +49,7 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
 }
 
 /// Computes the replicas after a pass, from the metrics' proposal and a memory; also returns the steps of
-/// stabilization and limits, which a pass that does not read the metrics lacks.
+/// stabilization and limits, or the path of a pass that does not read the metrics.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -57,10 +57,11 @@ pub(crate) fn normalize(
     current: i32,
     desired: i32,
 ) -> (i32, Vec<Step>) {
-    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
-        return (replicas, Vec::new());
-    }
     let mut pass = Reconciliation::new(snapshot, rules, memory);
+    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
+        pass.choose_path(current);
+        return (replicas, pass.trace);
+    }
     let replicas = pass.normalize(current, desired).replicas;
     (replicas, pass.trace)
 }
@@ -241,14 +242,8 @@ impl<'s> Reconciliation<'s> {
                 .push(Step::SeedRecommendations { replicas: current });
         }
 
-        let path = choose_path(self.rules, &self.snapshot.hpa, current);
+        let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        self.trace.push(Step::ChoosePath {
-            path,
-            current,
-            min,
-            max,
-        });
         let mut statuses = None;
         let want = match path {
             Path::Disabled => {
@@ -290,6 +285,18 @@ impl<'s> Reconciliation<'s> {
             return;
         }
         self.set_status(current, want.replicas, statuses, rescale);
+    }
+
+    /// Chooses the path for some replicas.
+    fn choose_path(&mut self, current: i32) -> Path {
+        let path = choose_path(self.rules, &self.snapshot.hpa, current);
+        self.trace.push(Step::ChoosePath {
+            path,
+            current,
+            min: self.min,
+            max: self.max,
+        });
+        path
     }
 
     /// Reads the target's scale. Without it the pass ends: only the condition AbleToScale changes.

@@ -96,12 +96,13 @@ impl Outlook {
     }
 }
 
-/// The steps from the proposal to the replicas, at a bound of the unknowns.
+/// The steps from the proposal to the replicas, at a bound of the unknowns or of the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtBound {
     /// The replicas after the pass.
     pub replicas: i32,
-    /// Stabilization and limits, as in the trace of a decision; none if the pass does not read the metrics.
+    /// Stabilization and limits, as in the trace of a decision, or the path of a pass that does not read the
+    /// metrics; none if only the replicas are known.
     pub steps: Vec<Step>,
 }
 

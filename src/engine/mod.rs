@@ -89,6 +89,19 @@ pub(crate) fn without_metrics(rules: Rules, hpa: &Hpa, current: i32) -> Option<i
     }
 }
 
+/// Returns the replicas after a pass for which the metrics ask for nothing.
+pub(crate) fn without_proposal(rules: Rules, hpa: &Hpa, current: i32) -> i32 {
+    without_metrics(rules, hpa, current).unwrap_or(current)
+}
+
+/// Returns the snapshot of a pass that finds that the controller itself scaled the workload to zero.
+pub(crate) fn zeroed(snapshot: &Snapshot) -> Snapshot {
+    let mut zeroed = snapshot.clone();
+    let conditions = &mut zeroed.hpa.status.conditions;
+    conditions::set(conditions, SCALED_TO_ZERO, "True", snapshot.now);
+    zeroed
+}
+
 /// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
 /// the metrics.
 pub(crate) fn stored_hpas(

@@ -141,6 +141,12 @@ fn was_zeroed(rules: Rules, hpa: &Hpa) -> bool {
         && conditions::is_true(&hpa.status.conditions, SCALED_TO_ZERO)
 }
 
+/// Whether the minimum is applied after the limits, to a workload that starts again from zero.
+pub(crate) fn is_raised(rules: Rules, hpa: &Hpa, current: i32, limited: i32) -> bool {
+    let min = hpa.spec.min();
+    current == 0 && min != 0 && was_zeroed(rules, hpa) && limited < min
+}
+
 fn has_object_or_external(hpa: &Hpa) -> bool {
     hpa.spec.metrics.iter().any(MetricSpec::is_total)
 }
@@ -432,10 +438,7 @@ impl<'s> Reconciliation<'s> {
         self.trace
             .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised = current == 0
-            && self.min != 0
-            && was_zeroed(self.rules, &self.snapshot.hpa)
-            && replicas < self.min;
+        let raised = is_raised(self.rules, &self.snapshot.hpa, current, replicas);
         if !raised {
             return Allowed { replicas, raised };
         }

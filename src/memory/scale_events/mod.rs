@@ -15,8 +15,8 @@ use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
-/// The maximum number of observed changes of which all forms are considered: one for each pass in the longest
-/// period of a policy.
+/// The maximum number of observed changes of which all forms are considered. At the usual sync period, the longest
+/// period of a policy has this many passes.
 const MOST_CHANGES: usize = 120;
 
 /// The scale changes that the rate limits may count.
@@ -75,6 +75,10 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         return nothing;
     }
     let (mut alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
+        if seen.len() > MOST_CHANGES {
+            rests_on(CountedRescales::Any(UnknownRescales::TooMany));
+            return None;
+        }
         (vec![seen], CountedRescales::Seen)
     } else {
         match told_by_events(known, last, longest) {
@@ -180,7 +184,7 @@ fn sums(
         .collect()
 }
 
-/// Returns the rescales since a time, if each left a state that was observed and they are not too many.
+/// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let seen = known.rescales_seen.filter(|seen| {
         // No older change is remembered.
@@ -194,8 +198,7 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
         .changes
         .iter()
         .filter(|change| change.time.plus(SECOND) > oldest);
-    let counted: Vec<ScaleEvent> = counted.copied().collect();
-    (counted.len() <= MOST_CHANGES).then_some(counted)
+    Some(counted.copied().collect())
 }
 
 /// Returns the rescales that a period may still contain, according to events, as lists that bound them, the

@@ -302,10 +302,7 @@ fn of_too_many_rescales_that_were_seen_any_may_count() {
     };
     let changes = [(1, 90); 120].iter().map(change).collect();
     assert_eq!(why(120), [CountedRescales::Seen(changes)]);
-    assert_eq!(
-        why(121),
-        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
-    );
+    assert_eq!(why(121), [CountedRescales::Any(UnknownRescales::TooMany)]);
 }
 
 /// A controller that restarted after a rescale has forgotten that and all before, but none after.

@@ -136,8 +136,9 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
         }
         return format!("{}{}", without_zeros(&format!("{scaled:.1}")), UNITS[unit]);
     }
-    if exact.ends_with('m') && quantity.milli_value().unsigned_abs() >= 1000 {
-        return decimal(quantity.milli_value(), 3);
+    let milli = thousandths(quantity).filter(|milli| milli.unsigned_abs() >= 1000);
+    if let Some(milli) = milli.filter(|_| exact.ends_with('m')) {
+        return decimal(milli, 3);
     }
     let is_decimal = exact.contains('.') && !exact.contains(['e', 'E']);
     if is_decimal && exact.ends_with('0') {
@@ -149,12 +150,19 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
 /// Formats an amount without thousandths: anything but a resource is counted in ones, so half a message is
 /// `0.5` and not `500m`.
 pub(crate) fn plain_quantity(amount: &Quantity) -> String {
-    let milli = amount.milli_value();
-    if milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
-        decimal(milli, 3)
-    } else {
-        quantity(amount)
+    match thousandths(amount) {
+        Some(milli) if milli.unsigned_abs() < 1000 && milli != 0 => decimal(milli, 3),
+        _ => quantity(amount),
     }
+}
+
+/// Returns an amount in thousandths if they fit: the controller's own conversion overflows.
+fn thousandths(amount: &Quantity) -> Option<i64> {
+    // Above what a float may lose, and far below what an overflow changes.
+    const NEAR: f64 = 16.0;
+    let milli = amount.milli_value();
+    let is_near = (milli as f64 / 1000.0 - amount.approximate_f64()).abs() < NEAR;
+    is_near.then_some(milli)
 }
 
 /// A border between amounts, which is seldom round: millions in the largest decimal unit that they reach, with
@@ -163,7 +171,7 @@ pub(crate) fn border(border: &Quantity) -> String {
     const UNITS: [&str; 5] = ["M", "G", "T", "P", "E"];
     const LONG: usize = 7;
     let text = quantity(border);
-    let mut scaled = border.milli_value() as f64 / 1e9;
+    let mut scaled = border.approximate_f64() / 1e6;
     if border.format() == Format::BinarySI || scaled.abs() < 1.0 || text.len() <= LONG {
         return text;
     }
@@ -239,7 +247,7 @@ pub(crate) fn list(parts: &[String]) -> String {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, border, duration, long, number, part, percent, quantity};
+    use super::{age, border, duration, long, number, part, percent, plain_quantity, quantity};
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
 
@@ -270,12 +278,16 @@ mod tests {
             ("150", "150"),
             ("1.0e10", "1.0e10"),
             ("1.50E+20", "1.50E+20"),
+            // More than fits in thousandths.
+            ("10000000000000000001m", "10000000000000000001m"),
+            ("18446744073709552", "18446744073709552"),
         ] {
-            assert_eq!(
-                quantity(&Quantity::parse(written).expect("a quantity")),
-                shown
-            );
+            let amount = Quantity::parse(written).expect("a quantity");
+            assert_eq!(quantity(&amount), shown);
+            assert_eq!(plain_quantity(&amount), shown);
         }
+        let amount = Quantity::parse("20P").expect("a quantity");
+        assert_eq!(border(&amount), "20P");
     }
 
     /// More than fits in thousandths.
@@ -292,6 +304,9 @@ mod tests {
             let amount = Quantity::parse(written).expect("a quantity");
             assert_eq!(quantity(&amount), shown);
         }
+        // As a status may have it.
+        let amount = Quantity::parse("18014398509481984").expect("a quantity");
+        assert_eq!(quantity(&amount.in_format(Format::BinarySI)), "16Pi");
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> 
 }
 
 /// Computes the replicas after a pass, from the metrics' proposal and a memory; also returns the steps of
-/// stabilization and limits, which a pass that does not read the metrics lacks.
+/// stabilization and limits, or the path of a pass that does not read the metrics.
 pub(crate) fn normalize(
     snapshot: &Snapshot,
     rules: Rules,
@@ -57,10 +57,11 @@ pub(crate) fn normalize(
     current: i32,
     desired: i32,
 ) -> (i32, Vec<Step>) {
-    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
-        return (replicas, Vec::new());
-    }
     let mut pass = Reconciliation::new(snapshot, rules, memory);
+    if let Some(replicas) = without_metrics(rules, &snapshot.hpa, current) {
+        pass.choose_path(current);
+        return (replicas, pass.trace);
+    }
     let replicas = pass.normalize(current, desired).replicas;
     (replicas, pass.trace)
 }
@@ -86,6 +87,19 @@ pub(crate) fn without_metrics(rules: Rules, hpa: &Hpa, current: i32) -> Option<i
         Path::BelowMin => Some(hpa.spec.min()),
         Path::Metrics => None,
     }
+}
+
+/// Returns the replicas after a pass for which the metrics ask for nothing.
+pub(crate) fn without_proposal(rules: Rules, hpa: &Hpa, current: i32) -> i32 {
+    without_metrics(rules, hpa, current).unwrap_or(current)
+}
+
+/// Returns the snapshot of a pass that finds that the controller itself scaled the workload to zero.
+pub(crate) fn zeroed(snapshot: &Snapshot) -> Snapshot {
+    let mut zeroed = snapshot.clone();
+    let conditions = &mut zeroed.hpa.status.conditions;
+    conditions::set(conditions, SCALED_TO_ZERO, "True", snapshot.now);
+    zeroed
 }
 
 /// Returns the other HPAs whose selectors the controller stores for the ambiguity check: their own passes read
@@ -125,6 +139,12 @@ fn was_zeroed(rules: Rules, hpa: &Hpa) -> bool {
     rules.zero_by_condition
         && rules.scale_to_zero
         && conditions::is_true(&hpa.status.conditions, SCALED_TO_ZERO)
+}
+
+/// Whether the minimum is applied after the limits, to a workload that starts again from zero.
+pub(crate) fn is_raised(rules: Rules, hpa: &Hpa, current: i32, limited: i32) -> bool {
+    let min = hpa.spec.min();
+    current == 0 && min != 0 && was_zeroed(rules, hpa) && limited < min
 }
 
 fn has_object_or_external(hpa: &Hpa) -> bool {
@@ -241,14 +261,8 @@ impl<'s> Reconciliation<'s> {
                 .push(Step::SeedRecommendations { replicas: current });
         }
 
-        let path = choose_path(self.rules, &self.snapshot.hpa, current);
+        let path = self.choose_path(current);
         let (min, max) = (self.min, self.max);
-        self.trace.push(Step::ChoosePath {
-            path,
-            current,
-            min,
-            max,
-        });
         let mut statuses = None;
         let want = match path {
             Path::Disabled => {
@@ -290,6 +304,18 @@ impl<'s> Reconciliation<'s> {
             return;
         }
         self.set_status(current, want.replicas, statuses, rescale);
+    }
+
+    /// Chooses the path for some replicas.
+    fn choose_path(&mut self, current: i32) -> Path {
+        let path = choose_path(self.rules, &self.snapshot.hpa, current);
+        self.trace.push(Step::ChoosePath {
+            path,
+            current,
+            min: self.min,
+            max: self.max,
+        });
+        path
     }
 
     /// Reads the target's scale. Without it the pass ends: only the condition AbleToScale changes.
@@ -412,10 +438,7 @@ impl<'s> Reconciliation<'s> {
         self.trace
             .extend([Step::Stabilize(stabilized), Step::Limit(limit)]);
 
-        let raised = current == 0
-            && self.min != 0
-            && was_zeroed(self.rules, &self.snapshot.hpa)
-            && replicas < self.min;
+        let raised = is_raised(self.rules, &self.snapshot.hpa, current, replicas);
         if !raised {
             return Allowed { replicas, raised };
         }

@@ -129,6 +129,9 @@ pub enum UnknownRescales {
     /// The events are incomplete.
     #[error("the events are incomplete")]
     EventsIncomplete,
+    /// More rescales were observed than are considered.
+    #[error("more rescales were observed than are considered")]
+    TooMany,
     /// A history of samples has no replicas.
     #[error("the replicas were not recorded")]
     ReplicasNotRecorded,

@@ -100,7 +100,8 @@ pub(super) fn read(
             metrics.push(vec![UNKNOWN]);
             continue;
         };
-        let total = replicas.and_then(|counted| of_total(spec, current, counted, tolerances));
+        let total =
+            replicas.and_then(|counted| of_total(spec, current, counted, tolerances, version));
         likely = likely.max(match &total {
             Some(total) => Some(total.likely),
             None => terms.of_pods(spec, current, pods),
@@ -231,6 +232,7 @@ fn of_total(
     current: &MetricValueStatus,
     counted: i32,
     tolerances: Tolerances,
+    version: &Version,
 ) -> Option<OfTotal> {
     let target = wanted_average(spec)?;
     let mean = i128::from(current.average_value.as_ref()?.milli_value());
@@ -245,16 +247,21 @@ fn of_total(
     // Most totals are whole numbers, such as the lengths of queues.
     let whole = most / 1000 * 1000;
     let usual = if whole >= least { whole } else { most };
-    let [[low, _], [_, likely], [_, high]] = [least, usual, most].map(|total| {
+    let [(low, _, _), (_, likely, _), (_, _, high)] = [least, usual, most].map(|total| {
         let ratio = total as f64 / (target * counted);
         let multiplied = (total as f64 / target).ceil().max(0.0);
         let within = |edge: f64| {
             (1.0 - tolerances.down - edge..=1.0 + tolerances.up + edge).contains(&ratio)
         };
+        let likely = if tolerances.contain(ratio, version.has_tolerance_interval()) {
+            counted
+        } else {
+            multiplied
+        };
         match (within(-edge), within(edge)) {
-            (true, _) => [counted; 2],
-            (false, true) => [counted.min(multiplied), counted.max(multiplied)],
-            (false, false) => [multiplied; 2],
+            (true, _) => (counted, likely, counted),
+            (false, true) => (counted.min(multiplied), likely, counted.max(multiplied)),
+            (false, false) => (multiplied, likely, multiplied),
         }
     });
     let found = OfTotal {
@@ -336,7 +343,7 @@ mod tests {
             (vec![external("10", "9500m")], Some(10), 10..=10, Some(10)),
             (vec![external("10", "10500m")], Some(3), 3..=3, Some(3)),
             // On its edge versions differ: 109.991 to 110 in total.
-            (vec![external("10", "11")], Some(10), 10..=11, Some(11)),
+            (vec![external("10", "11")], Some(10), 10..=11, Some(10)),
             // 40 to 40.002 in total: most likely 40, as of a queue.
             (vec![external("10", "13334m")], Some(3), 4..=5, Some(4)),
             // 1.999 to 2.004 in total.
@@ -402,6 +409,17 @@ mod tests {
                 (Some(range.into_inner()), likely),
                 "{metrics:?}"
             );
+        }
+    }
+
+    /// As a distance from 1, a ratio of 1.1 is more than 0.1 in floats.
+    #[test]
+    fn a_mean_at_the_edge_of_the_tolerance_follows_the_version() {
+        for (version, likely) in [("v1.33", 10), ("v1.32", 11)] {
+            let controller = Controller::new(version.parse().unwrap());
+            let hpa = hpa(&[external("10", "11")]);
+            let asked = read(&hpa, &controller, Some(&of(10)), None);
+            assert_eq!(asked.likely, Some(likely), "{version}");
         }
     }
 

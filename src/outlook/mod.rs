@@ -4,6 +4,8 @@
 mod ahead;
 mod bounds;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -96,12 +98,13 @@ impl Outlook {
     }
 }
 
-/// The steps from the proposal to the replicas, at a bound of the unknowns.
+/// The steps from the proposal to the replicas, at a bound of the unknowns or of the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtBound {
     /// The replicas after the pass.
     pub replicas: i32,
-    /// Stabilization and limits, as in the trace of a decision; none if the pass does not read the metrics.
+    /// Stabilization and limits, as in the trace of a decision, or the path of a pass that does not read the
+    /// metrics; none if only the replicas are known.
     pub steps: Vec<Step>,
 }
 
@@ -190,18 +193,29 @@ pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
 
 /// Returns the pass at the bounds of the uncertainty in the samples of its past.
 fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<AtBound> {
-    let Some(proposal) = past.proposal.filter(|_| snapshot.scale.is_ok()) else {
+    if snapshot.scale.is_err() {
         return Vec::new();
-    };
-    let mut counts = vec![past.replicas.at_least, past.replicas.at_most];
-    counts.dedup();
-    counts
-        .into_iter()
-        .flat_map(|current| {
-            let proposals = vec![proposal.at_least, proposal.at_most];
-            normalized(snapshot, remembered, current, proposals)
-        })
-        .collect()
+    }
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let mut extremes = Vec::new();
+    for current in BTreeSet::from([past.replicas.at_least, past.replicas.at_most]) {
+        let Some(proposal) = past.proposal else {
+            extremes.push(AtBound {
+                replicas: engine::without_proposal(rules, &snapshot.hpa, current),
+                steps: Vec::new(),
+            });
+            continue;
+        };
+        let proposals = || vec![proposal.at_least, proposal.at_most];
+        extremes.extend(normalized(snapshot, remembered, current, proposals()));
+        // Nothing records whether the controller itself scaled to 0.
+        if current == 0 {
+            let zeroed = engine::zeroed(snapshot);
+            extremes.extend(normalized(&zeroed, remembered, current, proposals()));
+        }
+    }
+    extremes
 }
 
 /// Returns the results of the proposals of a pass over `current` replicas, at each bound of the memory.
@@ -250,27 +264,35 @@ mod tests {
         let unknown = Outlook::new(&snapshot, &Remembered::unknown(snapshot.now), &decision);
         assert_eq!(unknown.range(&decision), Some(Range { min: 5, max: 20 }));
     }
-    /// Replicas beyond the bounds are corrected, and at 0 the pass does nothing, whatever the metrics ask for.
+
+    /// Replicas beyond the bounds are corrected, and at 0 the pass does nothing, whatever the metrics ask for; unless
+    /// the controller itself may have scaled to 0.
     #[test]
     fn a_past_pass_takes_the_path_of_its_replicas() {
         // Four more at once, or twice as many.
         let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
-        for (bounds, replicas, current, want) in [
-            ([1, 100], [1, 3], 3, (5, 7)),
-            ([1, 100], [0, 3], 3, (0, 7)),
-            ([0, 100], [0, 3], 3, (0, 7)),
-            ([1, 100], [100, 110], 100, (50, 100)),
-            ([10, 100], [1, 10], 10, (10, 20)),
+        let asked = Some(50);
+        for (bounds, replicas, current, asked, gate, want) in [
+            ([1, 100], [1, 3], 3, asked, false, (5, 7)),
+            ([1, 100], [0, 3], 3, asked, false, (0, 7)),
+            ([0, 100], [0, 3], 3, asked, false, (0, 7)),
+            ([1, 100], [100, 110], 100, asked, false, (50, 100)),
+            ([10, 100], [1, 10], 10, asked, false, (10, 20)),
+            ([0, 100], [0, 0], 0, asked, false, (0, 0)),
+            ([0, 100], [0, 0], 0, asked, true, (0, 4)),
+            ([5, 100], [0, 0], 0, asked, true, (0, 5)),
+            ([5, 100], [0, 3], 3, None, true, (0, 5)),
         ] {
             let spec =
                 json!({"minReplicas": bounds[0], "maxReplicas": bounds[1], "behavior": at_once});
-            let snapshot = ahead::tests::snapshot(current, 50, &spec);
+            let mut snapshot = ahead::tests::snapshot(current, 50, &spec);
+            snapshot.controller.gates.scale_to_zero = gate;
             let past: Past = serde_json::from_value(json!({
                 "source": "http://p",
                 "queries": [],
                 "read": snapshot.now,
                 "replicas": {"atLeast": replicas[0], "atMost": replicas[1]},
-                "proposal": {"atLeast": 50, "atMost": 50},
+                "proposal": asked.map(|asked| json!({"atLeast": asked, "atMost": asked})),
                 "passes": [],
                 "rescales": [],
             }))

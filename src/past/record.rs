@@ -162,7 +162,7 @@ impl ViewedAsks<'_> {
     fn outcome(&mut self, view: View, memory: &Memory, replayer: &mut Replayer) -> Option<i32> {
         let ViewedAsk { current, desired } = self.over(view)?;
         let Some(desired) = desired else {
-            return Some(current);
+            return Some(replayer.unasked(current));
         };
         Some(replayer.replicas(self.base.now, memory, current, desired))
     }

@@ -73,6 +73,11 @@ impl Replayer {
         engine::normalize(&self.bare, self.rules, memory, current, desired).0
     }
 
+    /// Returns the replicas after a pass that asks for nothing.
+    pub(super) fn unasked(&self, current: i32) -> i32 {
+        engine::without_proposal(self.rules, &self.bare.hpa, current)
+    }
+
     /// Returns the course with the fewest misfits; of several, the one that follows the likeliest samples longest.
     /// `passes` are in order.
     pub(super) fn best(
@@ -161,12 +166,9 @@ impl Replayer {
         current: i32,
         likely: Option<i32>,
     ) -> i32 {
-        if likely.is_none() {
-            return current;
-        }
         let mut recommendations = path.recommended.clone();
-        let Some(own) = recommendations.pop() else {
-            return current;
+        let Some(own) = recommendations.pop().filter(|_| likely.is_some()) else {
+            return self.unasked(current);
         };
         let (scale_up_events, scale_down_events) = split(Some(&path.rescales));
         let memory = Memory {

@@ -191,6 +191,13 @@ impl Event {
             _ => None,
         }
     }
+
+    /// Returns the replica set that a Deployment has scaled; `None` also for an event that stands for others, too.
+    pub(crate) fn replica_set(&self) -> Option<&str> {
+        let (start, change) = self.message.split_once(" replica set ")?;
+        let is_one = !start.starts_with("(combined");
+        change.split_whitespace().next().filter(|_| is_one)
+    }
 }
 
 impl Evidence {

@@ -24,9 +24,7 @@ pub(crate) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> Strin
         .filter(|metric| metric.is_resource())
         .map(|metric| format_of(metric.name()))
     {
-        Some(format @ Format::BinarySI) => {
-            quantity(&Quantity::from_milli(amount.milli_value(), format))
-        }
+        Some(format @ Format::BinarySI) => quantity(&amount.in_format(format)),
         Some(_) => quantity(amount),
         None if metric.is_some() => plain_quantity(amount),
         None => quantity(amount),

@@ -81,6 +81,26 @@ fn expect(expressions: &[&str], fail_on: &[ExpectShorthand]) -> ExpectArgs {
     }
 }
 
+/// The record of the replicas that a past pass left bounds these, but does not show what its steps changed.
+#[test]
+fn the_record_of_a_past_pass_leaves_its_steps_certain() {
+    let mut input = growing();
+    let past = json!({
+        "source": "http://p",
+        "queries": [],
+        "read": input.snapshot.now,
+        "replicas": {"atLeast": 2, "atMost": 2},
+        "proposal": {"atLeast": 200, "atMost": 260},
+        "outcome": {"atLeast": 4, "atMost": 4},
+        "passes": [],
+        "rescales": [],
+    });
+    input.evidence.past = Some(serde_json::from_value(past).expect("a past"));
+    let (found, _) = judge(&input, &expect(&["limited", "not stabilized"], &[]));
+    let truths: Vec<Truth> = found.iter().map(|it| it.truth).collect();
+    assert_eq!(truths, [Truth::True; 2]);
+}
+
 #[test]
 fn facts_are_those_of_the_controller() {
     let (mut limited, mut stabilized, mut failed, mut values) = (0, 0, 0, 0);

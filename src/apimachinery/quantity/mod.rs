@@ -82,6 +82,15 @@ impl Quantity {
         }
     }
 
+    /// Returns the same number in another format.
+    pub(crate) fn in_format(&self, format: Format) -> Self {
+        Self {
+            amount: self.amount.clone(),
+            format,
+            text: None,
+        }
+    }
+
     /// Returns the number.
     pub fn amount(&self) -> &Amount {
         &self.amount

@@ -2,6 +2,8 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::prelude::*;
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::shared::Shared;
 
 /// The selectors of several HPAs match the same pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,9 +37,10 @@ impl Kind for SharedPods {
         if !is_refused && case.decision().path() != Some(Path::Metrics) {
             return None;
         }
-        let shared: Vec<&Pod> = case.pods().filter(|pod| is_shared(case, pod)).collect();
+        let stored: Vec<&Shared<OtherHpa>> = case.stored_hpas().collect();
+        let shared: Vec<&Pod> = case.pods().filter(|pod| is_shared(&stored, pod)).collect();
         let mut others = Vec::new();
-        for other in case.stored_hpas() {
+        for other in &stored {
             if shared
                 .iter()
                 .any(|pod| other.scale.selector.matches(&pod.labels))
@@ -55,7 +58,7 @@ impl Kind for SharedPods {
         // Two HPAs of one target set its replicas in turn.
         let target = case.snapshot().hpa.reference();
         let decides = others.iter().any(|other| other.target == target);
-        let stored = case.stored_hpas().map(|other| &other.hpa);
+        let stored = stored.iter().map(|other| &other.hpa);
         let of_keda = std::iter::once(&case.snapshot().hpa)
             .chain(stored.filter(|hpa| hpa.reference() == target))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
@@ -141,9 +144,9 @@ impl Kind for SharedPods {
 }
 
 /// Whether the selector of another HPA's target matches a pod.
-fn is_shared(case: &Case<'_>, pod: &Pod) -> bool {
-    let mut others = case.stored_hpas();
-    others.any(|other| other.scale.selector.matches(&pod.labels))
+fn is_shared(others: &[&Shared<OtherHpa>], pod: &Pod) -> bool {
+    let mut selectors = others.iter().map(|other| &other.scale.selector);
+    selectors.any(|selector| selector.matches(&pod.labels))
 }
 
 impl SharedPods {

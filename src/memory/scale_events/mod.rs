@@ -15,8 +15,8 @@ use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
-/// The maximum number of observed changes of which all forms are considered: one for each pass in the longest
-/// period of a policy.
+/// The maximum number of observed changes of which all forms are considered. At the usual sync period, the longest
+/// period of a policy has this many passes.
 const MOST_CHANGES: usize = 120;
 
 /// The scale changes that the rate limits may count.
@@ -75,6 +75,10 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         return nothing;
     }
     let (mut alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
+        if seen.len() > MOST_CHANGES {
+            rests_on(CountedRescales::Any(UnknownRescales::TooMany));
+            return None;
+        }
         (vec![seen], CountedRescales::Seen)
     } else {
         match told_by_events(known, last, longest) {
@@ -180,7 +184,7 @@ fn sums(
         .collect()
 }
 
-/// Returns the rescales since a time, if each left a state that was observed and they are not too many.
+/// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
     let seen = known.rescales_seen.filter(|seen| {
         // No older change is remembered.
@@ -194,8 +198,7 @@ fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
         .changes
         .iter()
         .filter(|change| change.time.plus(SECOND) > oldest);
-    let counted: Vec<ScaleEvent> = counted.copied().collect();
-    (counted.len() <= MOST_CHANGES).then_some(counted)
+    Some(counted.copied().collect())
 }
 
 /// Returns the rescales that a period may still contain, according to events, as lists that bound them, the
@@ -216,10 +219,7 @@ fn told_by_events(
         .position(|rescale| rescale.time.plus(SECOND) > oldest)
         .filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap))
         .ok_or_else(incomplete)?;
-    let start = match count_before(known, first) {
-        Some(start) => start..=start,
-        None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
-    };
+    let start = count_before_first(known, first)?;
     let told = &known.rescales[first..];
     let since = told.first().map_or(oldest, |rescale| rescale.time);
     for event in known.scaled {
@@ -231,10 +231,8 @@ fn told_by_events(
             .into_iter()
             .chain(told.iter().map(|it| it.size))
             .collect();
-        if is_by_another(event, since, &counts) || spoils_count_before(known, first, event) {
-            return Err(UnknownRescales::OtherChange {
-                message: event.message.clone(),
-            });
+        if is_by_another(event, since, &counts) {
+            return Err(other_change(event));
         }
     }
     // Limits rise with the start, so the ends of its range lead to the lowest and the highest.
@@ -259,16 +257,72 @@ fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
     count_in_status(known, place).or_else(|| Some(known.rescales[place.checked_sub(1)?].size))
 }
 
-/// Whether a Deployment may have followed a change by another before a rescale, so that the rescale before it did not
-/// leave the count that this one found.
-fn spoils_count_before(known: &Known<'_>, place: usize, event: &Event) -> bool {
-    let is_shown = count_in_status(known, place).is_some();
-    let Some(before) = place.checked_sub(1).filter(|_| !is_shown) else {
-        return false;
+/// Returns the bounds of the count before the first rescale that may count, or the reason why any rescale may.
+fn count_before_first(
+    known: &Known<'_>,
+    first: usize,
+) -> Result<RangeInclusive<i32>, UnknownRescales> {
+    let rescale = &known.rescales[first];
+    let shown = count_in_status(known, first).or_else(|| count_left(known, first));
+    if let Some(count) = shown {
+        return Ok(count..=count);
+    }
+    let Some(place) = first.checked_sub(1) else {
+        return starts(known, rescale).ok_or(UnknownRescales::EventsIncomplete);
     };
-    let (before, rescale) = (&known.rescales[before], &known.rescales[place]);
-    let to = event.followed().map(|(_, to)| to);
-    to != Some(before.size) && may_be_within(event, &(before.time..rescale.time))
+    let before = &known.rescales[place];
+    let span = before.time..rescale.time;
+    let between = known.scaled.iter().filter(|it| may_be_within(it, &span));
+    let between: Vec<&Event> = between.collect();
+    let mut others = between
+        .iter()
+        .filter(|it| it.followed().is_none_or(|(_, to)| to != before.size));
+    let Some(other) = others.next() else {
+        return Ok(before.size..=before.size);
+    };
+    last_followed(&between, &span)
+        .filter(|count| scale_event(rescale, *count).is_some())
+        .map(|count| count..=count)
+        .ok_or_else(|| other_change(other))
+}
+
+/// Returns the count from which a Deployment went when it followed a rescale, if its event tells.
+fn count_left(known: &Known<'_>, place: usize) -> Option<i32> {
+    let rescale = &known.rescales[place];
+    let next = known.rescales.get(place + 1);
+    // The controller reports a rescale only after it, so its event may be a second later.
+    let since = rescale.time.minus(SECOND);
+    let until = next.map_or(Timestamp::MAX, |next| next.time);
+    let of_it = |event: &&Event| {
+        event
+            .last
+            .is_some_and(|last| (since..until).contains(&last))
+    };
+    let mut followed = known
+        .scaled
+        .iter()
+        .filter(of_it)
+        .filter_map(Event::followed);
+    followed.find_map(|(from, to)| from.filter(|_| to == rescale.size))
+}
+
+/// Returns the count to which the last of these events leads, unless a rollout, repetitions or the same time leave
+/// that open.
+fn last_followed(events: &[&Event], span: &Range<Timestamp>) -> Option<i32> {
+    let last = events.iter().max_by_key(|it| it.last)?;
+    let (set, (_, to)) = (last.replica_set()?, last.followed()?);
+    let is_open = events.iter().any(|it| {
+        let is_last = it.last == last.last && it.followed() != last.followed();
+        let is_within = it.last.is_some_and(|time| span.contains(&time));
+        is_last || !is_within || it.replica_set() != Some(set)
+    });
+    (!is_open).then_some(to)
+}
+
+fn other_change(event: &Event) -> UnknownRescales {
+    UnknownRescales::OtherChange {
+        message: event.message.clone(),
+    }
 }
 
 /// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.

@@ -302,10 +302,7 @@ fn of_too_many_rescales_that_were_seen_any_may_count() {
     };
     let changes = [(1, 90); 120].iter().map(change).collect();
     assert_eq!(why(120), [CountedRescales::Seen(changes)]);
-    assert_eq!(
-        why(121),
-        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
-    );
+    assert_eq!(why(121), [CountedRescales::Any(UnknownRescales::TooMany)]);
 }
 
 /// A controller that restarted after a rescale has forgotten that and all before, but none after.
@@ -551,20 +548,20 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         let message = message.to_owned();
         Err(UnknownRescales::OtherChange { message })
     };
-    // Before the rescale, it spoils the count that the rescale before it left.
+    // Before the rescale, it leads to the count that this one found.
     assert_eq!(scaled(other, 39), Ok(vec![(2, 85)]));
-    for (message, kept) in [
-        (other, false),
-        ("Scaled up replica set web-1 to 5", false),
-        ("Scaled up replica set web-1 to 4", true),
-        ("Scaled up replica set web-1 from 2 to 4", true),
-        ("of another form", false),
+    for (message, found) in [
+        (other, Ok(5)),
+        ("Scaled up replica set web-1 to 5", Ok(5)),
+        ("Scaled up replica set web-1 to 4", Ok(4)),
+        ("Scaled up replica set web-1 from 2 to 4", Ok(4)),
+        (
+            "Scaled up replica set web-1 to 6",
+            spoiled("Scaled up replica set web-1 to 6").map(|_| 0),
+        ),
+        ("of another form", spoiled("of another form").map(|_| 0)),
     ] {
-        let want = if kept {
-            Ok(vec![(2, 85)])
-        } else {
-            spoiled(message)
-        };
+        let want = found.map(|found| vec![(6 - found, 85)]);
         assert_eq!(scaled(message, 40), want, "{message}");
         assert_eq!(scaled(message, 84), want, "{message}");
     }
@@ -590,6 +587,72 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         assert_eq!(scaled_by(repeated), want, "{count} {first} {last}");
     }
     assert_eq!(scaled(other, 85), spoiled(other));
+}
+
+/// The Deployment's own event of a rescale tells the count before, whatever happened since the rescale before it; without
+/// it, the last change does if it was no rollout.
+#[test]
+fn the_target_tells_the_count_before_the_first_rescale() {
+    let up = |set: i32, change: &str, time| {
+        let message = format!("Scaled up replica set web-{set} {change}");
+        event("u", "ScalingReplicaSet", &message, time)
+    };
+    let rollout = || {
+        let change = |set, change, time| up(set, change, time);
+        vec![
+            change(2, "from 0 to 2", 50),
+            change(1, "from 4 to 2", 51),
+            change(2, "from 2 to 4", 52),
+            change(1, "from 2 to 0", 53),
+        ]
+    };
+    let undone = || vec![up(1, "to 7", 50), up(1, "to 4", 60)];
+    let combined = || {
+        let message = "(combined from similar events): Scaled up replica set web-1 to 5";
+        let own = event("u", "ScalingReplicaSet", message, 60);
+        vec![Event { count: 4, ..own }]
+    };
+    let to_six = |from: &str, time| vec![up(2, &format!("{from}to 6"), time)];
+    // Each with the replicas that the rescale to 6 added.
+    for (scaled, first, want) in [
+        (
+            [rollout(), to_six("from 4 ", 85)].concat(),
+            Some(4),
+            Some(2),
+        ),
+        ([rollout(), to_six("", 85)].concat(), Some(4), None),
+        ([undone(), to_six("from 4 ", 84)].concat(), Some(4), Some(2)),
+        ([undone(), to_six("", 85)].concat(), Some(4), Some(2)),
+        (
+            [vec![up(1, "to 5", 70)], to_six("", 85)].concat(),
+            Some(4),
+            Some(1),
+        ),
+        (
+            [vec![up(2, "from 4 to 5", 70)], to_six("from 5 ", 86)].concat(),
+            Some(4),
+            Some(1),
+        ),
+        (
+            [combined(), to_six("from 5 ", 85)].concat(),
+            Some(4),
+            Some(1),
+        ),
+        ([combined(), to_six("", 85)].concat(), Some(4), None),
+        (vec![up(1, "to 5", 70), up(1, "to 4", 70)], Some(4), None),
+        // Of another rescale.
+        (to_six("from 5 ", 83), Some(4), None),
+        (to_six("from 4 ", 85), None, Some(2)),
+    ] {
+        let before = first.map(|size| above(size, 40));
+        let events = before.into_iter().chain([above(6, 85)]).collect();
+        let evidence = Evidence {
+            scaled: scaled.clone(),
+            ..told(events)
+        };
+        let found = counted(&hpa(85, &[60], &[]), &evidence).ok();
+        assert_eq!(found, want.map(|it| vec![(it, 85)]), "{scaled:?}");
+    }
 }
 
 /// The recorder accepts 25 events at once, and one more per 5 minutes. An API server keeps them for an hour.

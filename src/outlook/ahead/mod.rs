@@ -264,7 +264,7 @@ impl Lookahead<'_> {
             .plus(longest.plus(period));
         for pass in 0..PASSES {
             let time = now.plus(period.saturating_mul(pass));
-            if time > until || current == 0 || steps.len() == STEPS {
+            if time > until || steps.len() == STEPS {
                 break;
             }
             let wanted = BehaviorInput {
@@ -282,7 +282,12 @@ impl Lookahead<'_> {
                         behavior::with_behavior(wanted, behavior, &self.rules, &mut memory)
                     }
                 };
-                normalized.limit.result
+                let limited = normalized.limit.result;
+                if engine::is_raised(self.rules, hpa, current, limited) {
+                    min
+                } else {
+                    limited
+                }
             });
             // A recommendation of the desired count holds back nothing, and need not accumulate.
             memory

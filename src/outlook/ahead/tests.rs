@@ -194,6 +194,17 @@ fn a_course_has_a_maximum_of_steps() {
     );
 }
 
+/// A workload that the controller itself scaled to zero gets the minimum at once, and passes follow.
+#[test]
+fn a_course_begins_at_zero() {
+    let spec = json!({"minReplicas": 3, "behavior": {"scaleUp": limited(1, 15)}});
+    let mut asleep = snapshot(0, 5, &spec);
+    asleep.controller.gates.scale_to_zero = true;
+    assert_eq!(rows(&asleep, &memory(&[], None)), []);
+    let found = rows(&engine::zeroed(&asleep), &memory(&[], None));
+    assert_eq!(found, [(15, 4, 4, 4), (30, 5, 5, 5)]);
+}
+
 /// A hold that ends at 30, 105 or 210.
 #[test]
 fn a_hold_may_end_sooner_or_later() {

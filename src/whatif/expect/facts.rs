@@ -527,8 +527,9 @@ impl<'a> PassFacts<'a> {
         }
         let extremes = &self.outlook.extremes;
         let open = self.remembered.possible.is_some() && extremes.is_empty();
-        // A pass that does not read the metrics changes nothing here.
-        let mut others = extremes.iter().map(|extreme| {
+        // A pass that does not read the metrics changes nothing here, and the record tells nothing about it.
+        let stepped = extremes.iter().filter(|extreme| !extreme.steps.is_empty());
+        let mut others = stepped.map(|extreme| {
             let found = extreme.steps.iter().find_map(&of);
             found.unwrap_or(Ordering::Equal)
         });

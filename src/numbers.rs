@@ -58,14 +58,18 @@ pub(crate) fn long(length: SignedDuration) -> String {
 /// unit.
 pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
     let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-    let duration = if is_number {
-        go::parse_duration(&format!("{text}s"))
-    } else {
-        duration_with_days(text)
-    };
-    match duration {
+    let typed = format!("{text}{}", if is_number { "s" } else { "" });
+    let zeros = || typed.replace(|c: char| c.is_ascii_digit(), "0");
+    match duration_with_days(&typed) {
         Some(duration) if duration.is_negative() => Err(NoDuration::Negative),
-        duration => duration.ok_or(NoDuration::Form),
+        Some(duration) => Ok(duration),
+        // Only its digits are wrong. Of a single zero, Go expects no unit.
+        None if !typed.ends_with(|c: char| c.is_ascii_digit())
+            && duration_with_days(&zeros()).is_some() =>
+        {
+            Err(NoDuration::Long)
+        }
+        None => Err(NoDuration::Form),
     }
 }
 
@@ -78,6 +82,8 @@ pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
     let count: i64 = days.parse().ok().filter(|_| is_number)?;
     let is_whole = rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit());
     let hours = count.checked_mul(24).filter(|_| is_whole)?;
+    // Alone, Go reads a zero without a unit.
+    let rest = if rest == "0" { "" } else { rest };
     // Go's limit of 292 years holds for the sum.
     go::parse_duration(&format!("{hours}h{rest}"))
 }
@@ -87,6 +93,8 @@ pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
 pub(crate) enum NoDuration {
     #[error("must not be negative")]
     Negative,
+    #[error("must not be longer than 292 years")]
+    Long,
     #[error("not a duration such as 5m, 1m30s, or 90 for seconds")]
     Form,
 }
@@ -349,6 +357,7 @@ mod tests {
             ("1.5", 1500),
             ("7d", 604_800_000),
             ("1d10h24m", 123_840_000),
+            ("1d0", 86_400_000),
             ("106751d23h47m16s", 9_223_372_036_000),
         ] {
             assert_eq!(
@@ -367,12 +376,20 @@ mod tests {
             "1.5d",
             "1d-1h",
             "1h1d",
+            "1d5",
+            "-5",
+            "99999999999999999999d1",
+        ] {
+            assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
+        }
+        for text in [
             "9999999999999999d",
-            // More than Go's 292 years.
+            "99999999999999999999",
+            "99999999h",
             "106751d23h47m17s",
             "106751991167300d15h30m7s",
         ] {
-            assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
+            assert_eq!(parse_duration(text), Err(NoDuration::Long), "{text}");
         }
     }
 

@@ -67,8 +67,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
         let fit = candidates
             .iter()
             .filter(|(name, _)| name.starts_with(&typing.stem));
-        // bash expands what is offered, so a name that must be quoted could run a command.
-        for (name, about) in fit.filter(|(name, _)| shell_word(name) == *name) {
+        for (name, about) in fit.filter(|(name, _)| is_as_typed(name)) {
             if name.ends_with(['=', ':', '.']) {
                 directive |= NO_SPACE;
             }
@@ -83,6 +82,14 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
         text,
         ..Answer::default()
     }
+}
+
+/// Whether a shell reads a name as it is typed. bash expands what is offered, so another could run a command.
+/// Braces, as of `queue{app=a}`, stay as they are unless they hold a list or a range.
+fn is_as_typed(name: &str) -> bool {
+    let unbraced = name.replace(['{', '}'], "");
+    let expands = unbraced != name && (name.contains(',') || name.contains(".."));
+    !expands && shell_word(&unbraced) == unbraced
 }
 
 fn candidates(typing: &Typing) -> Vec<Candidate> {

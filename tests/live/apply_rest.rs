@@ -1215,6 +1215,19 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             "all 4 replicas are ready",
         ),
         (
+            "a proxy's 404",
+            vec![
+                (
+                    target().nth(6),
+                    Fault::Answer(Answer::text(404, "404 page not found")),
+                ),
+                (target().nth(7), Fault::Before(ready)),
+            ],
+            "--wait=30s",
+            0,
+            "all 4 replicas are ready",
+        ),
+        (
             "fails for long",
             vec![(target().from(6), Fault::InternalError)],
             "--wait=300ms",

@@ -551,6 +551,54 @@ fn an_unread_target_is_a_note_of_its_own_hpa() {
     }
 }
 
+/// Only pods of Deployments belong to ReplicaSets, and KEDA's HPAs ask for no VerticalPodAutoscalers.
+#[test]
+fn an_unread_list_is_a_note_of_the_hpas_that_it_concerns() {
+    let sets = "findings such as foreign-pods";
+    let vpas = "unknown whether a VerticalPodAutoscaler sets requests: ";
+    let mut cluster = shop();
+    cluster.unscalable_kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects");
+    cluster.put(json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "cart", "namespace": "shop"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "cart"}}},
+        "status": {"replicas": 3},
+    }));
+    cluster.edit_hpa(["shop", "cart"], |hpa| {
+        hpa["spec"]["scaleTargetRef"]["kind"] = json!("StatefulSet");
+    });
+    cluster.edit_hpa(["shop", "pay"], |hpa| {
+        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+            "kind": "ScaledObject", "name": "pay", "uid": "1", "controller": true}]);
+    });
+    cluster.edit_hpa(["shop", "api"], |hpa| {
+        hpa["spec"]["scaleTargetRef"]["name"] = json!("none");
+    });
+    let group = "/apis/autoscaling.k8s.io/v1";
+    for path in [
+        "/apis/apps/v1/namespaces/shop/replicasets",
+        &format!("{group}/verticalpodautoscalers"),
+        &format!("{group}/namespaces/shop/verticalpodautoscalers"),
+    ] {
+        cluster.fault(When::on(path), Fault::Hang);
+    }
+    let server = Server::start(cluster);
+    for all in [&["-A"][..], &["-n", "shop"]] {
+        let answer = list(&server, &[all, &["-o", "json"]].concat()).answer();
+        for item in answer["items"].as_array().expect("items") {
+            let want = match item["hpa"]["name"].as_str().expect("a name") {
+                _ if item["hpa"]["namespace"] != json!("shop") => continue,
+                "cart" => [false, true],
+                "pay" => [true, false],
+                "api" => [false, false],
+                _ => [true, true],
+            };
+            let notes = notes(item);
+            assert_eq!([sets, vpas].map(|it| notes.contains(it)), want, "{notes}");
+        }
+    }
+}
+
 /// The HPAs of a namespace wait together, and namespaces do not wait once others have waited in vain.
 #[test]
 fn an_api_that_hangs_costs_a_list_its_time_once() {

@@ -227,16 +227,25 @@ fn names_run_nothing_in_a_shell() {
         "metadata": {"name": "web", "namespace": "NAME"},
         "spec": {"maxReplicas": 4, "scaleTargetRef": {"kind": "Deployment", "name": "web"}, "metrics": [
             {"type": "External", "external": {"metric": {"name": "NAME"}, "target": {"value": "1"}}},
-            {"type": "External", "external": {"metric": {"name": "a.b/c:d"}, "target": {"value": "1"}}}]}}"#;
+            {"type": "External", "external": {"metric": {"name": "a.b/c:d"}, "target": {"value": "1"}}},
+            {"type": "External", "external": {"metric": {"name": "q{}"}, "target": {"value": "1"}}}]}}"#;
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("completions");
     // It exists if the test has run before.
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir(&directory).unwrap();
-    for name in ["a$(touch${IFS}run)", "a`touch${IFS}run`", "a;b", "a*", "~"] {
+    for name in [
+        "a$(touch${IFS}run)",
+        "a`touch${IFS}run`",
+        "a;b",
+        "a*",
+        "~",
+        "a{b,c}",
+        "a{1..3}",
+    ] {
         fs::write(directory.join("hpa"), HPA.replace("NAME", name)).unwrap();
         for (line, replies) in [
             ("explain -f hpa -n ", ":4"),
-            ("predict -f hpa --metric ", "a.b/c:d= :6"),
+            ("predict -f hpa --metric ", "a.b/c:d= q{}= :6"),
             (
                 "predict -f hpa --expect metric.a",
                 "metric.a.b/c:d.desired metric.a.b/c:d.utilization metric.a.b/c:d.averageValue \

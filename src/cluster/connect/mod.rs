@@ -46,7 +46,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
 
-/// The minimum length of a word of a header that is removed from what a server repeats.
+/// The minimum length of a part of a header that is removed from what a server repeats.
 const SECRET: usize = 8;
 
 /// The minimum length of such a password: shorter ones are parts of words.
@@ -332,13 +332,9 @@ impl ClientConfig {
                 .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
-            // A word as short as most schemes, or as a tenant's number, is not secret.
-            for word in secret.expose().split_whitespace() {
-                let credential = word.trim_end_matches([';', ',']);
-                if credential.len() >= SECRET {
-                    sent.push(Secret::new(credential));
-                }
-            }
+            parts_of_header(name, secret.expose())
+                .into_iter()
+                .for_each(|part| sent.push(part));
         }
         let source = ClientSource::new(&config, connector).map_err(|_| {
             Error::failed("the impersonated user cannot be sent in a header").hint(USER)
@@ -421,6 +417,35 @@ impl ClientConfig {
         };
         sendable(found.0, &found.1).map(Some)
     }
+}
+
+/// Returns the parts of a header's value that a server may repeat: all of it without a scheme, its words, and
+/// what they say behind a `=`. One as short as a tenant's number is not secret.
+fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
+    let value = value.trim();
+    let (scheme, whole) = value
+        .split_once(char::is_whitespace)
+        .filter(|_| *name == AUTHORIZATION)
+        .unwrap_or(("", value));
+    let words = whole.split(|c: char| c.is_whitespace() || ";,".contains(c));
+    let parts = words.flat_map(|word| {
+        let stated = word.split_once('=').map(|(_, it)| it.trim_matches('"'));
+        [Some(word), stated].into_iter().flatten()
+    });
+    let long = [whole]
+        .into_iter()
+        .chain(parts)
+        .filter(|it| it.len() >= SECRET);
+    let mut secrets: Vec<Secret> = long.map(Secret::new).collect();
+    let pair = STANDARD.decode(whole.trim()).unwrap_or_default();
+    // The server reads the password from it.
+    if scheme.eq_ignore_ascii_case("Basic")
+        && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')
+        && password.len() >= PASSWORD
+    {
+        secrets.push(Secret::new(password));
+    }
+    secrets
 }
 
 /// Returns `kubectl-hpa/1.2.3 (linux/amd64)`, with Go's names.

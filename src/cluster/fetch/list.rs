@@ -166,16 +166,15 @@ impl AboutAll {
     }
 
     /// Returns notes about what has not arrived for an HPA with these wishes; `answers` are its namespace's own.
-    fn unlearnt(
-        &self,
-        hpa: &Hpa,
-        wishes: impl Iterator<Item = Wish>,
-        answers: &SurroundingAnswers,
-    ) -> Vec<Note> {
-        let mut notes = self.surroundings.unlearnt();
-        notes.extend(answers.unlearnt_of(wishes.chain(Wish::listed_with(hpa))));
+    fn unlearnt(&self, hpa: &Hpa, wishes: &[Wish], answers: &SurroundingAnswers) -> Vec<Note> {
         let vpas = Wish::vertical_pod_autoscalers(Some(&hpa.namespace));
-        if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
+        let is_resized = wishes.contains(&vpas);
+        let mut notes = Vec::new();
+        if is_resized {
+            notes = self.surroundings.unlearnt();
+        }
+        notes.extend(answers.unlearnt_of(wishes));
+        if is_resized && self.refuses_vpas.get() && !answers.has_asked(&vpas) {
             // Their refusal for all namespaces came too late.
             notes.push(Note::not_known(
                 UnknownFact::VerticalPodAutoscalers,
@@ -469,7 +468,9 @@ impl Fetch<'_> {
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
                 let behind = Wish::behind(hpa, scale, discovery, &common.custom);
-                let unlearnt = about.unlearnt(hpa, Wish::of(hpa).chain(behind), &answers);
+                let listed = Wish::listed_with(hpa, scale);
+                let wishes: Vec<Wish> = Wish::of(hpa).chain(behind).chain(listed).collect();
+                let unlearnt = about.unlearnt(hpa, &wishes, &answers);
                 let mut all = observed.notes;
                 all.extend(notes.iter().cloned());
                 all.extend(unlearnt);

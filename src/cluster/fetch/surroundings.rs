@@ -104,12 +104,15 @@ impl Wish {
         other_targets.into_iter().chain(of_pods)
     }
 
-    /// Returns the lists that may be requested for a whole namespace, as far as they concern an HPA.
-    pub(super) fn listed_with(hpa: &Hpa) -> impl Iterator<Item = Self> {
-        let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
+    /// Returns the lists that are requested for a whole namespace in place of wishes of an HPA.
+    pub(super) fn listed_with(hpa: &Hpa, scale: Option<&Scale>) -> impl Iterator<Item = Self> {
+        let has_sets = scale.is_some() && has_replica_sets(&hpa.spec.scale_target_ref);
         let owned = hpa.scaled_object();
         let scaled_objects = owned.map(|_| Self::scaled_objects(&hpa.namespace));
-        [OF_PODS, vpas].into_iter().chain(scaled_objects)
+        has_sets
+            .then_some(OF_PODS)
+            .into_iter()
+            .chain(scaled_objects)
     }
 
     /// Returns the requests for the APIServices of the metrics APIs that fail, and for the list of the external
@@ -296,10 +299,10 @@ impl SurroundingAnswers {
     }
 
     /// Returns those notes that are about some wishes.
-    pub(super) fn unlearnt_of(&self, wishes: impl Iterator<Item = Wish>) -> Vec<Note> {
-        let paths: BTreeSet<String> = wishes.map(|wish| wish.path).collect();
+    pub(super) fn unlearnt_of(&self, wishes: &[Wish]) -> Vec<Note> {
+        let paths: BTreeSet<&str> = wishes.iter().map(|wish| &*wish.path).collect();
         let asked = self.asked.borrow();
-        notes(paths.iter().filter_map(|path| asked.get(path)?.as_ref()))
+        notes(paths.iter().filter_map(|path| asked.get(*path)?.as_ref()))
     }
 
     /// Whether a wish was sent.

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::body::{self, HeldMemory, Packed};
 use super::failure::{Failure, FailureKind, Method, WaitingFor, classify, resolves};
 use super::retry::{self, Ending, Patience, Unwaited};
-use super::status::{self, ApiStatus};
+use super::status::ApiStatus;
 use super::{REQUESTS, Response, Session, lock};
 use crate::apimachinery::json;
 use crate::cluster::connect::Clients;
@@ -517,7 +517,7 @@ impl<'t> Try<'t> {
         let text = body
             .unpack()
             .map_or_else(|_| String::new(), |body| body.read(whole));
-        let mut status = ApiStatus::read(
+        let status = ApiStatus::read(
             parts.status.as_u16(),
             self.ask.method.as_str(),
             self.ask.path,
@@ -525,7 +525,6 @@ impl<'t> Try<'t> {
             text.as_bytes(),
             self.credential,
         );
-        status.each_text(&|text| *text = status::kept(std::mem::take(text), self.credential));
         let (failure, _) = self.fail(FailureKind::Api(Box::new(status)));
         let seconds =
             header_text(&parts.headers, header::RETRY_AFTER).and_then(|text| text.parse().ok());

@@ -29,7 +29,7 @@ pub struct ApiStatus {
 const LONGEST_QUOTED: usize = 2 << 10;
 
 /// The maximum length of a Status text that is kept: more than any condition of an object shows.
-pub(super) const LONGEST_TEXT: usize = 8 << 10;
+const LONGEST_TEXT: usize = 8 << 10;
 
 #[derive(Deserialize)]
 #[serde(default)]
@@ -56,8 +56,8 @@ impl ApiStatus {
         if status.kind == "Status" && status.status == "Failure" {
             return Self {
                 code,
-                reason: status.reason,
-                message: status.message,
+                reason: kept(status.reason, sent),
+                message: kept(status.message, sent),
                 from_server: true,
                 ..Self::default()
             };
@@ -75,27 +75,21 @@ impl ApiStatus {
         Self {
             code,
             reason: reason.to_owned(),
-            message: format!("{message}{}", asked(method, path)),
+            message: sent.struck_from(format!("{message}{}", asked(method, path))),
             from_server: false,
-            body: text.to_owned(),
+            body: cut(text.to_owned()),
             html: media == "text/html" || text.starts_with('<'),
         }
     }
 }
 
-impl ApiStatus {
-    /// Changes each of its texts that the server wrote.
-    pub(crate) fn each_text(&mut self, change: &dyn Fn(&mut String)) {
-        [&mut self.reason, &mut self.message, &mut self.body]
-            .into_iter()
-            .for_each(change);
-    }
-}
-
 /// Returns the part of a server's text that is kept: first the secrets that were sent are removed, and then
 /// it is cut to a limit, because a cut could leave a part of a secret.
-pub(super) fn kept(text: String, sent: &Secrets) -> String {
-    let mut text = sent.struck_from(text);
+fn kept(text: String, sent: &Secrets) -> String {
+    cut(sent.struck_from(text))
+}
+
+fn cut(mut text: String) -> String {
     if text.len() > LONGEST_TEXT {
         text.truncate(json::boundary(&text, LONGEST_TEXT));
         text.push_str(" ...");
@@ -270,6 +264,15 @@ mod tests {
             assert!(message.ends_with(&format!("{want}{end}")), "{message}");
             assert!(!status.body.contains("hun"));
         }
+    }
+
+    /// Escaped, they are four times as long.
+    #[test]
+    fn a_body_of_control_characters_ends_as_by_client_go() {
+        let body = [1; 3_000];
+        let status = ApiStatus::read(502, "GET", "/x", "text/plain", &body, &Secrets::default());
+        let end = "\\x01\") has prevented the request from succeeding";
+        assert!(status.message.ends_with(end), "{}", status.message);
     }
 
     #[test]

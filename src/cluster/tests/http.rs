@@ -5,7 +5,7 @@ use std::net::{Shutdown, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use http::header::COOKIE;
+use http::header::{AUTHORIZATION, COOKIE, HeaderName};
 
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
@@ -181,20 +181,48 @@ fn a_failed_connection_in_client_gos_words() {
 }
 
 #[test]
-fn each_long_word_of_a_header_is_secret() {
-    let cookie = "session=s3cr3t; theme=dark-mode; id=7";
+fn each_long_part_of_a_header_is_secret() {
+    const TENANT: HeaderName = HeaderName::from_static("x-tenants");
+    const COOKIES: &str = "session=abcdefgh1234; theme=dark; id=7";
+    const DIGEST: &str = r#"Digest username="admin", response="0123456789abcd""#;
     let directory = Directory::new();
-    let struck = wait(async {
-        let other = Elsewhere {
-            url: "http://127.0.0.1:1",
-            headers: vec![(COOKIE, Secret::new(cookie))],
-            authority: None,
-        };
-        let flags = ConnectionFlags::default();
-        let prepared = prepare_elsewhere(other, &flags, &directory.env(&[])).unwrap();
-        prepared.clients.sent.struck_from(cookie.to_owned())
-    });
-    assert_eq!(struck, "***; ***; id=7");
+    for (name, value, repeated, shown) in [
+        (COOKIE, COOKIES, COOKIES, "***"),
+        (COOKIE, COOKIES, "session is abcdefgh1234", "session is ***"),
+        (COOKIE, COOKIES, "session=abcdefgh1234, id=7", "***, id=7"),
+        (COOKIE, COOKIES, "theme dark", "theme dark"),
+        (AUTHORIZATION, DIGEST, DIGEST, "Digest ***"),
+        (AUTHORIZATION, DIGEST, "0123456789abcd", "***"),
+        (
+            AUTHORIZATION,
+            "Negotiate abcdefgh",
+            "no Negotiate abcdefgh",
+            "no Negotiate ***",
+        ),
+        (AUTHORIZATION, "abcdefgh", "no abcdefgh", "no ***"),
+        (
+            AUTHORIZATION,
+            "basic YWRtaW46czNjcjN0",
+            "s3cr3t of YWRtaW46czNjcjN0",
+            "*** of ***",
+        ),
+        // It is part of words.
+        (AUTHORIZATION, "Basic YWRtaW46YWJj", "abc", "abc"),
+        (TENANT, "12,tenant-13", "tenant-13 of 12", "*** of 12"),
+        (TENANT, "1234567", "1234567", "1234567"),
+    ] {
+        let struck = wait(async {
+            let other = Elsewhere {
+                url: "http://127.0.0.1:1",
+                headers: vec![(name, Secret::new(value))],
+                authority: None,
+            };
+            let flags = ConnectionFlags::default();
+            let prepared = prepare_elsewhere(other, &flags, &directory.env(&[])).unwrap();
+            prepared.clients.sent.struck_from(repeated.to_owned())
+        });
+        assert_eq!(struck, shown, "{value}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::scale::read_again;
+use super::settle::is_gone;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Failure, FailureKind, Session, WaitingFor};
@@ -84,7 +85,7 @@ async fn look(
     let target = match target(session, at).await {
         Ok(target) if target.uid() == at.state.uid => target,
         Ok(_) => return Ok(Some(End::Gone)),
-        Err(e) if e.is_not_found() => return Ok(Some(End::Gone)),
+        Err(e) if is_gone(&e) => return Ok(Some(End::Gone)),
         Err(e) => return Err(e),
     };
     ready.set(target.ready());

@@ -715,10 +715,11 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
         (Ok(duration), _) if is_number(text) && duration >= EPOCH => Ok((duration, true)),
         (Ok(duration), _) => Ok((duration, false)),
         (Err(why @ NoDuration::Negative), _) => Err(format!("the time {why}")),
-        (Err(NoDuration::Form), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
-        (Err(NoDuration::Form), Err(_)) if is_number(text) && text.len() > 10 => {
+        (Err(_), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
+        (Err(_), Err(_)) if is_number(text) && text.len() > 10 => {
             Err("not a time: seconds since 1970 have ten digits, not milliseconds".to_owned())
         }
+        (Err(why @ NoDuration::Long), Err(_)) => Err(format!("the time {why}")),
         (Err(NoDuration::Form), Err(_)) => Err("not a time".to_owned()),
     }
 }

@@ -293,15 +293,10 @@ fn count_left(known: &Known<'_>, place: usize) -> Option<i32> {
     // The controller reports a rescale only after it, so its event may be a second later.
     let since = rescale.time.minus(SECOND);
     let until = next.map_or(Timestamp::MAX, |next| next.time);
-    let of_it = |event: &&Event| {
-        event
-            .last
-            .is_some_and(|last| (since..until).contains(&last))
-    };
     let mut followed = known
         .scaled
         .iter()
-        .filter(of_it)
+        .filter(|it| it.last.is_some_and(|last| (since..until).contains(&last)))
         .filter_map(Event::followed);
     followed.find_map(|(from, to)| from.filter(|_| to == rescale.size))
 }

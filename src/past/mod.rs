@@ -241,10 +241,10 @@ fn period(snapshot: &Snapshot) -> i64 {
 pub fn record(
     input: &Input,
     history: &History,
-    check_count(input)?;
     next: Timestamp,
     origin: HistoryOrigin,
 ) -> Result<Past, Error> {
+    check_count(input)?;
     let snapshot = &input.snapshot;
     let lacks = lacks(history, &snapshot.hpa.spec);
     let course = |start, changes: &[RecordedChange]| {

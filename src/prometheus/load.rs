@@ -82,7 +82,7 @@ pub fn assemble(
     let ready = recording.column(Purpose::Ready)?;
     pods_only("replicas", &replicas, grid)?;
     pods_only("ready", &ready, grid)?;
-    // Without pods there is no load to share.
+    // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
     let zero = |row: usize| replicas.get(row).copied().flatten() == Some(0.0);
     let awake = (0..replicas.len())
         .find(|row| !zero(*row) && replicas[*row].is_some())
@@ -209,17 +209,26 @@ impl Recording<'_> {
                 count => format!("{count} restarts"),
             },
         );
-        // With a minimum of 0, the controller itself goes there and back.
-        if self.min_replicas != Some(0) {
-            let zeros: Column = replicas
-                .iter()
-                .map(|it| it.map(|it| f64::from(u8::from(it == 0.0))))
-                .collect();
-            marks.last(&zeros, false, |_| "0 replicas".to_owned());
-        }
+        let desired = self.column(Purpose::Desired)?;
+        let zeros = self.zeros(replicas, &desired);
+        marks.last(&zeros, false, |_| "0 replicas".to_owned());
         marks.rises(&self.column(Purpose::Template)?, "rollout");
-        marks.by_hand(replicas, &self.column(Purpose::Desired)?);
+        marks.by_hand(replicas, &desired);
         Ok(marks)
+    }
+
+    /// Returns 1 where something other than the HPA keeps the target at 0 replicas, else 0. With a minimum of 0, the
+    /// HPA itself goes there and back, unless it desired more when the target was already there.
+    fn zeros(&self, replicas: &Column, desired: &Column) -> Column {
+        let mut is_kept = false;
+        let kept = replicas.iter().enumerate().map(|(row, count)| {
+            let count = (*count)?;
+            let is_own =
+                self.min_replicas == Some(0) && differing_at(row, replicas, desired).is_none();
+            is_kept = count == 0.0 && (is_kept || !is_own);
+            Some(f64::from(u8::from(is_kept)))
+        });
+        kept.collect()
     }
 
     /// Returns fields of the HPA's spec, with their values at each time.
@@ -954,13 +963,11 @@ mod tests {
             "1000m,0,0,0 replicas",
             "1000m,4,4,",
         ];
-        // The controller itself may go to 0 and back.
-        let plain = ["1000m,4,4", "1000m,4,4", "1000m,0,0", "1000m,4,4"];
-        for (min, want) in [(None, marked), (Some(1), marked), (Some(0), plain)] {
+        for min in [None, Some(0), Some(1)] {
             let mut hpa = cpu();
             hpa.spec.min_replicas = min;
             let load = load(&hpa, 6, answers).unwrap();
-            assert_eq!(rows(&load), want, "{min:?}");
+            assert_eq!(rows(&load), marked, "{min:?}");
             assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
         }
         let half: &[f64] = &[4.5; 6];
@@ -973,6 +980,35 @@ mod tests {
             e.contains("gives 4.5 at") && e.contains("not a number of pods"),
             "{e}"
         );
+    }
+
+    #[test]
+    fn zeros_that_the_hpa_itself_may_have_written_are_no_marks() {
+        let mut at_zero = [0.0; 14];
+        (at_zero[0], at_zero[13]) = (4.0, 4.0);
+        // A switched-off HPA desires 0, too, from its next pass on.
+        let mut late = at_zero;
+        late[1] = 4.0;
+        let (replicas, by_other): (&[f64], &[f64]) = (&at_zero, &late);
+        let (cpu_values, unknown): (&[f64], &[f64]) = (&[1.0; 14], &[NAN; 14]);
+        for (min, desired, want) in [
+            (Some(0), replicas, &[][..]),
+            (Some(0), unknown, &[]),
+            (Some(0), by_other, &[1, 11]),
+            (Some(1), replicas, &[1, 11]),
+            (None, unknown, &[1, 11]),
+        ] {
+            let mut hpa = cpu();
+            hpa.spec.min_replicas = min;
+            let answers: &[(Purpose, &[&[f64]])] = &[
+                (Purpose::Metric(0), &[cpu_values]),
+                (Purpose::Replicas, &[replicas]),
+                (Purpose::Desired, &[desired]),
+            ];
+            let rows = rows(&load(&hpa, 14, answers).unwrap());
+            let marked = (0..14).filter(|row| rows[*row].ends_with("0 replicas"));
+            assert_eq!(marked.collect::<Vec<_>>(), want, "{min:?} {desired:?}");
+        }
     }
 
     #[test]

@@ -1498,6 +1498,11 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             .map(|it| [&it["hpa"]["name"], &it["outcome"]])
             .collect();
         assert_eq!(listed, [[&json!("web"), &first]], "{state}");
+        let shown = run(&["explain", "-f", path], "", &[]);
+        assert_eq!(
+            text(&shown.stderr),
+            "Note: left out 1 HPA that the ControllerState has no answers for\n"
+        );
         let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
         assert_eq!(predicted["replicas"], first["replicas"], "{state}");
         let no_answers = "the ControllerState has no answers for shop/api: it is that of shop/web";

@@ -75,8 +75,13 @@ impl Quantity {
 
     /// Returns a quantity of this many thousandths, `resource.NewMilliQuantity`.
     pub fn from_milli(value: i64, format: Format) -> Self {
+        Self::new(Amount::int(value, -3), format)
+    }
+
+    /// Returns a quantity of this number.
+    pub(crate) fn new(amount: Amount, format: Format) -> Self {
         Self {
-            amount: Amount::int(value, -3),
+            amount,
             format,
             text: None,
         }

@@ -13,9 +13,8 @@ use super::cause::{Cause, FaultPath, Shown};
 use super::metadata;
 use super::metrics::container_resource;
 use crate::apimachinery::names;
-use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
-use crate::numbers::format_of;
 use crate::snapshot::pod::{Pod, Requests};
 use crate::snapshot::requests::aggregate_request;
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
@@ -299,7 +298,8 @@ fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
     let own = whole(template, spec);
     for (resource, request) in &own.requests.0 {
         if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
-            let sum = Quantity::from_milli(sum.milli_value(), format_of(resource));
+            let format = format_of_sum(spec, resource, &sum);
+            let sum = Quantity::new(sum, format);
             let detail =
                 format!("must be greater than or equal to aggregate container requests of {sum}");
             let at = path.child("requests").key(resource);
@@ -324,6 +324,22 @@ fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
         }
     }
     causes
+}
+
+/// Returns the format of the sum of requests: that of the first that is not zero, to which upstream adds the others,
+/// unless a single request is the sum.
+fn format_of_sum(spec: &Json, resource: &str, sum: &Amount) -> Format {
+    let lists = ["containers", "initContainers"].map(|list| spec[list].as_array());
+    let stated: Vec<Quantity> = lists
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|it| Quantity::deserialize(&it["resources"]["requests"][resource]).ok())
+        .filter(|it| it.signum() != 0)
+        .collect();
+    let single = stated.iter().find(|it| it.amount() == sum);
+    let first = single.or(stated.first());
+    first.map(Quantity::format).unwrap_or_default()
 }
 
 /// Returns the resources of a pod as a whole.
@@ -711,6 +727,21 @@ mod tests {
                 format!(
                     "{at}.requests[cpu]: Invalid value: \"50m\": {least} aggregate container requests of 300m; \
                      {at}.requests[memory]: Invalid value: \"1Gi\": {least} aggregate container requests of 2Gi"
+                ),
+            ),
+            (
+                json!({"requests": {"cpu": "100u", "memory": "1Pi"}}),
+                json!({"requests": {"cpu": "200u", "memory": "20Pi"}}),
+                format!(
+                    "{at}.requests[cpu]: Invalid value: \"100u\": {least} aggregate container requests of 200u; \
+                     {at}.requests[memory]: Invalid value: \"1Pi\": {least} aggregate container requests of 20Pi"
+                ),
+            ),
+            (
+                json!({"requests": {"memory": "1G"}}),
+                json!({"requests": {"memory": "3G"}}),
+                format!(
+                    "{at}.requests[memory]: Invalid value: \"1G\": {least} aggregate container requests of 3G"
                 ),
             ),
             (

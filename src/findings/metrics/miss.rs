@@ -1,6 +1,7 @@
 //! The reason why an API returns no value for a metric.
 
 use super::{is_served, service, unavailable};
+use crate::apimachinery::go;
 use crate::engine::decision::{Group, MetricStep};
 use crate::findings::Case;
 use crate::snapshot::MetricAnswer;
@@ -110,7 +111,7 @@ impl<'t> Miss<'t> {
         let name = spec.name();
         let is_unknown = says(&[UNKNOWN])
             || text.contains(&format!("{name} not found"))
-            || text.contains(&format!("{name:?} not found"));
+            || text.contains(&format!("{} not found", go::quote(name)));
         let is_nothing = says(&[NOTHING]);
         if says(&[STALE]) {
             Self::Unavailable(Unavailable::Stale, text)

@@ -14,7 +14,7 @@ use crate::cluster::prometheus::{Prometheus, QueryProgress};
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
-use crate::past::{HistoryOrigin, check, read, record, rewind, span};
+use crate::past::{HistoryOrigin, check, check_count, read, record, rewind, span};
 use crate::prometheus::answer::QueryAnswer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
@@ -46,6 +46,7 @@ pub(super) async fn past(
         .hint("without --at, the next pass is explained"));
     }
     check(&input)?;
+    check_count(&input)?;
     let way = query.connect(session, "--prometheus-match selects fewer series")?;
     let asked = ask(&way, query.typed(), at, &input, terminal).await;
     let rewound = match asked {

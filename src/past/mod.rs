@@ -34,7 +34,7 @@ use lacks::{check_created, check_pods, lacks};
 use moment::{GAP, Moments, Samples, View};
 
 /// The maximum number of passes before a past pass. Each is run several times.
-const MOST: i32 = 5000;
+const MOST: i32 = 50_000;
 
 /// The origin of a history.
 #[derive(Debug, Clone, Default)]
@@ -65,8 +65,17 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
 ///
 /// # Errors
 ///
-/// The pods of the target cannot be determined, or too many passes were before it.
+/// The pods of the target cannot be determined.
 pub fn check(input: &Input) -> Result<(), Error> {
+    moment::selected(input).map(drop)
+}
+
+/// Checks that the passes before a past pass are not too many.
+///
+/// # Errors
+///
+/// They are.
+pub fn check_count(input: &Input) -> Result<(), Error> {
     let Snapshot {
         hpa, controller, ..
     } = &input.snapshot;
@@ -82,7 +91,7 @@ pub fn check(input: &Input) -> Result<(), Error> {
         ))
         .hint("use a longer --sync-period"));
     }
-    moment::selected(input).map(drop)
+    Ok(())
 }
 
 /// Returns when the HPA of an input was read; if that is itself a past pass, its time is earlier.
@@ -231,13 +240,14 @@ fn period(snapshot: &Snapshot) -> i64 {
 ///
 /// # Errors
 ///
-/// The target's pods cannot be determined, or the history is that of another HPA.
+/// The target's pods cannot be determined, the passes are too many, or the history is that of another HPA.
 pub fn record(
     input: &Input,
     history: &History,
     next: Timestamp,
     origin: HistoryOrigin,
 ) -> Result<Past, Error> {
+    check_count(input)?;
     let snapshot = &input.snapshot;
     let lacks = lacks(history, &snapshot.hpa.spec);
     let course = |start, changes: &[RecordedChange]| {

@@ -117,10 +117,7 @@ pub fn rewind(
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let lacks = lacks(history, &input.snapshot.hpa.spec);
-    let created = history
-        .created
-        .and_then(|second| Timestamp::from_second(second).ok())
-        .or(input.snapshot.hpa.written.created);
+    let created = history.created(at).or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     // Another HPA of the name was there before one that was created later.
     let begin = created.filter(|created| *created <= at);
@@ -255,9 +252,7 @@ pub fn record(
     };
     let moments = Moments::new(input, history, &lacks, course)?;
     let created = snapshot.hpa.written.created;
-    let recorded = history
-        .created
-        .and_then(|second| Timestamp::from_second(second).ok());
+    let recorded = history.created(next);
     if let (Some(created), Some(recorded)) = (created, recorded)
         && created.duration_since(recorded).abs() > SignedDuration::from_secs(1)
     {

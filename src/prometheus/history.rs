@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use super::answer::{QueryAnswer, Series};
 use super::queries::{self, CONTROLLER_DESIRED, CPU, HPA_CREATED, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
@@ -115,7 +117,7 @@ pub struct History {
     /// The targets of its metrics, by name and type.
     pub targets: BTreeMap<(String, String), Samples>,
     /// The creation time of the HPA, in seconds since 1970.
-    pub created: Option<i64>,
+    pub creations: Samples,
     /// The series of metrics that are not resources, by place in the spec.
     pub metrics: BTreeMap<usize, Vec<ValueHistory>>,
     /// The known scrapes of kube-state-metrics.
@@ -231,11 +233,9 @@ impl History {
         for series in all(Sampled::Hpa) {
             history.add_hpa(series);
         }
-        let created = all(Sampled::Hpa).filter(|own| name(own) == HPA_CREATED);
-        history.created = created
-            .filter_map(|own| own.points.last())
-            .max_by_key(|(time, _)| *time)
-            .and_then(|(_, value)| second(*value));
+        for series in all(Sampled::Hpa).filter(|own| name(own) == HPA_CREATED) {
+            history.creations.add(&series.points);
+        }
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
             let hpa_namespace = if exported.is_empty() {
@@ -255,6 +255,14 @@ impl History {
         gaps.sort_unstable();
         history.scrape = gaps.get(gaps.len() / 2).copied();
         history
+    }
+
+    /// Returns when the HPA of a time was created: its latest creation up to then, or else the next one.
+    pub fn created(&self, at: Timestamp) -> Option<Timestamp> {
+        let seconds = self.creations.all().iter();
+        let times = seconds.filter_map(|(_, value)| Timestamp::from_second(second(*value)?).ok());
+        let (before, after): (Vec<_>, Vec<_>) = times.partition(|time| *time <= at);
+        before.into_iter().max().or_else(|| after.into_iter().min())
     }
 
     fn add_hpa(&mut self, series: &Series) {
@@ -480,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_creations_of_an_hpa_the_latest_sample_counts() {
+    fn of_several_creations_of_an_hpa_the_latest_up_to_a_time_counts() {
         let series = |instance: &str, points: &[(i64, f64)]| Series {
             labels: [("__name__", HPA_CREATED), ("instance", instance)]
                 .into_iter()
@@ -497,7 +505,13 @@ mod tests {
         };
         let hpa = Hpa::of(&json!({"maxReplicas": 9}), json!({}));
         let history = History::read(&hpa, &[], &[(Sampled::Hpa, answer)]);
-        assert_eq!(history.created, Some(40));
+        let created = |at| {
+            let created = history.created(Timestamp::from_second(at).unwrap());
+            created.map(Timestamp::as_second)
+        };
+        // The HPA of 40 ran its first passes before it was scraped.
+        let found = [4, 39, 40, 44, 99].map(created);
+        assert_eq!(found, [5, 5, 40, 40, 40].map(Some));
     }
 
     #[test]

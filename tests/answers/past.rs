@@ -181,14 +181,14 @@ fn a_history_without_the_pods_is_an_error() {
 #[test]
 fn a_pass_before_the_hpa_was_created_is_an_error() {
     let mut history = history();
-    history.created = Some(at().as_second() + 60);
+    history.creations = samples(|_| (at().as_second() + 60) as f64);
     // An earlier HPA of the name was recorded.
     let passes = |history: &History| {
         let input = past(&[cpu()], history).unwrap().input;
         input.evidence.past.unwrap().passes
     };
     let of_one = History {
-        created: None,
+        creations: Samples::default(),
         ..history.clone()
     };
     assert_eq!(passes(&history), passes(&of_one));

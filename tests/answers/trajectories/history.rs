@@ -193,7 +193,9 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
         add(&mut history.replicas, scale.spec_replicas.into());
         add(&mut history.status_replicas, scale.status_replicas.into());
         let hpa = &snapshot.hpa;
-        history.created = hpa.written.created.map(Timestamp::as_second);
+        if let Some(created) = hpa.written.created {
+            add(&mut history.creations, created.as_second() as f64);
+        }
         add(&mut history.min, hpa.spec.min_replicas.unwrap_or(1).into());
         add(&mut history.max, hpa.spec.max_replicas.into());
         add(&mut history.desired, hpa.status.desired_replicas.into());

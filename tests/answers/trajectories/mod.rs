@@ -508,7 +508,10 @@ fn a_history_of_another_hpa_is_not_used() {
     let input = moments.last().unwrap();
     let error = |seconds: i64| {
         let mut history = history::history(moments, Scrapes::PLAIN);
-        *history.created.as_mut().unwrap() -= seconds;
+        let creations = std::mem::take(&mut history.creations);
+        for (time, second) in creations.all() {
+            history.creations.add(&[(*time, second - seconds as f64)]);
+        }
         record(
             input,
             &history,

@@ -431,7 +431,10 @@ impl<'h> Moments<'h> {
                 let known: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
                 let of_pods = values.into_iter().filter_map(|(name, value)| {
                     Some(PodValue {
-                        pod: name.clone().filter(|name| known.contains(&**name))?,
+                        pod: name
+                            .as_ref()
+                            .filter(|name| known.contains(&***name))?
+                            .clone(),
                         value,
                         timestamp,
                         window,

@@ -244,10 +244,9 @@ impl About<'_> {
         let Replacement::AllBut(first) = self.replacement() else {
             return None;
         };
-        let ordinals = pods
-            .iter()
-            .filter_map(|pod| pod.rsplit_once('-')?.1.parse().ok());
-        Some((first, ordinals.min().filter(|lowest| *lowest < first)?))
+        let ordinals = pods.iter().filter_map(|pod| Pod::ordinal(pod));
+        let lowest = i32::try_from(ordinals.min()?).ok()?;
+        (lowest < first).then_some((first, lowest))
     }
 
     /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something

@@ -324,12 +324,15 @@ impl<'p> Case<'p> {
         let Some(maker) = maker_of(owner, pod) else {
             return Top::Unknown;
         };
-        let makes = |kind: &str| matches!(kind, "Deployment" | "Rollout");
-        if makes(&self.target().kind) && maker == self.target().name {
+        const MAKERS: [&str; 2] = ["Deployment", "Rollout"];
+        let may_make = MAKERS.iter().any(|kind| self.is_kind(kind));
+        if may_make && maker == self.target().name {
             return Top::Target;
         }
         let mut workloads = self.surroundings().workloads.iter();
-        if let Some(known) = workloads.find(|it| makes(&it.kind) && it.metadata.name == maker) {
+        if let Some(known) =
+            workloads.find(|it| MAKERS.contains(&&*it.kind) && it.metadata.name == maker)
+        {
             return Top::Other {
                 kind: &known.kind,
                 name: &known.metadata.name,
@@ -340,7 +343,7 @@ impl<'p> Case<'p> {
             let mut owned = self
                 .pods()
                 .filter_map(|pod| maker_of(pod.owner.as_deref()?, pod));
-            makes(&self.target().kind) && owned.any(|maker| maker == self.target().name)
+            may_make && owned.any(|maker| maker == self.target().name)
         };
         if *self.has_own_by_name.get_or_init(has_own) {
             other
@@ -351,7 +354,7 @@ impl<'p> Case<'p> {
 
     /// Whether the target is of a kind.
     pub(crate) fn is_kind(&self, kind: &str) -> bool {
-        self.target().kind.eq_ignore_ascii_case(kind)
+        self.target().is_kind(kind)
     }
 
     /// Whether a pod certainly does not belong to the target.

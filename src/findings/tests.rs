@@ -4,8 +4,31 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::findings::remedy::Remedy;
-use crate::findings::testing::{conditions, cpu, of_keda, pass, said, set_by, state, with};
-use crate::findings::{Code, FindingView, find, views};
+use crate::findings::testing::{
+    conditions, cpu, of_keda, pass, said, set_by, state, with, with_spec,
+};
+use crate::findings::{Code, Finding, FindingView, find, views};
+
+/// Discovery also knows each kind in lower case.
+#[test]
+fn a_target_whose_kind_is_in_lower_case_has_the_same_findings() {
+    let owned_by = |kind: &str, name: &str| json!({"apiVersion": "apps/v1", "kind": kind, "name": name, "controller": true});
+    // Only its name tells that this ReplicaSet is the Deployment's.
+    let of_pods = json!({"metadata": {"labels": {"pod-template-hash": "5d9c"},
+        "ownerReferences": [owned_by("ReplicaSet", "web-5d9c")]}});
+    let of_scale = json!({"metadata": {"ownerReferences": [owned_by("Deployment", "web")]}});
+    let mut items = with(&state(&[cpu()], &["80m"; 4]), "Pod", &of_pods);
+    items = with(&items, "Scale", &of_scale);
+    items.push(json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 4, "paused": true, "selector": {"matchLabels": {"app": "web"}}}}));
+    let codes = |kind: &str| -> Vec<Code> {
+        let target = json!({"scaleTargetRef": {"kind": kind}});
+        let found = find(&pass(&with_spec(&items, &target)));
+        found.iter().map(Finding::code).collect()
+    };
+    assert_eq!(codes("deployment"), codes("Deployment"));
+}
 
 /// What a chart, a repository or a controller writes again is changed there, and no command patches it.
 #[test]

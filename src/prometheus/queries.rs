@@ -652,13 +652,12 @@ pub fn owns(
     }
 }
 
-/// The controller also takes a kind in lower case.
 fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
-    match (target.group(), &*target.kind.to_lowercase()) {
-        ("apps" | "extensions", "deployment") => WorkloadKind::Deployment,
-        ("apps", "statefulset") => WorkloadKind::StatefulSet,
-        ("apps" | "extensions", "replicaset") => WorkloadKind::ReplicaSet,
-        ("", "replicationcontroller") => WorkloadKind::ReplicationController,
+    match target.group() {
+        "apps" | "extensions" if target.is_kind("Deployment") => WorkloadKind::Deployment,
+        "apps" if target.is_kind("StatefulSet") => WorkloadKind::StatefulSet,
+        "apps" | "extensions" if target.is_kind("ReplicaSet") => WorkloadKind::ReplicaSet,
+        "" if target.is_kind("ReplicationController") => WorkloadKind::ReplicationController,
         _ => WorkloadKind::Other,
     }
 }

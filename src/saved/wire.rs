@@ -101,7 +101,7 @@ impl ScaleObject {
     pub(super) fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
         let owners = &self.metadata.owner_references;
         let is_target = |owner: &OwnerReference| {
-            owner.kind == target.kind && names::group(&owner.api_version) == target.group()
+            target.is_kind(&owner.kind) && names::group(&owner.api_version) == target.group()
         };
         owners.is_empty() || owners.iter().any(is_target)
     }

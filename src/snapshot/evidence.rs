@@ -198,7 +198,7 @@ impl Evidence {
         let of_its_name =
             |event: &&Event| event.name == hpa.name && event.namespace == hpa.namespace;
         let target = &hpa.spec.scale_target_ref;
-        let is_followed = target.kind == DEPLOYMENT;
+        let is_followed = target.is_kind(DEPLOYMENT);
         let of_its_target = |event: &&Event| {
             is_followed && event.name == target.name && event.namespace == hpa.namespace
         };

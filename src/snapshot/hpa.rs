@@ -168,6 +168,12 @@ impl CrossVersionObjectReference {
         names::group(&self.api_version)
     }
 
+    /// Whether the object is of a kind. Discovery also knows each kind in lower case.
+    pub(crate) fn is_kind(&self, kind: &str) -> bool {
+        let lower = kind.bytes().map(|byte| byte.to_ascii_lowercase());
+        self.kind == kind || self.kind.bytes().eq(lower)
+    }
+
     /// Returns the reference with its group: `Ingress.networking.k8s.io/web`.
     pub(crate) fn with_group(&self) -> String {
         match self.group() {

@@ -170,7 +170,8 @@ impl Lists {
                 let reference = &it.spec.target_ref;
                 owner.is_none()
                     && scale.is_some()
-                    && (&reference.kind, &reference.name) == (&target.kind, &target.name)
+                    && target.is_kind(&reference.kind)
+                    && reference.name == target.name
                     && here(&it.metadata)
             });
         let services = apis.filter_map(|name| {

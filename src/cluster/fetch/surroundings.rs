@@ -239,7 +239,9 @@ const OF_KEDA: Wish = Wish {
 /// Returns the resource of a target, if its kind is supported.
 pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
     match (target.group(), &*target.kind) {
-        ("argoproj.io", "Rollout") => Some(Resource::new("argoproj.io", "v1alpha1", "rollouts")),
+        ("argoproj.io", _) if target.is_kind("Rollout") => {
+            Some(Resource::new("argoproj.io", "v1alpha1", "rollouts"))
+        }
         (group, kind) if is_built_in(group, kind) => built_in(group, kind),
         _ => None,
     }
@@ -248,8 +250,8 @@ pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource>
 /// Whether the pods of a target belong to its ReplicaSets.
 pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
     match target.group() {
-        "apps" => target.kind.eq_ignore_ascii_case("Deployment"),
-        group => group == "argoproj.io" && target.kind == "Rollout",
+        "apps" => target.is_kind("Deployment"),
+        group => group == "argoproj.io" && target.is_kind("Rollout"),
     }
 }
 

@@ -54,7 +54,7 @@ impl Kind for TargetNotFound {
             _ => return None,
         };
         let known = || workloads.iter().filter(|it| it.is_scalable());
-        let is_own = |it: &Workload| it.kind == target.kind && it.group == target.group();
+        let is_own = |it: &Workload| target.is_kind(&it.kind) && it.group == target.group();
         let same_name = known().find(|it| {
             it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
         });

@@ -92,7 +92,7 @@ impl Kind for ReplicasWithoutPods {
             .controlled_by(&target.name)
             .find(|it| {
                 let owner = it.metadata.controller();
-                owner.is_some_and(|it| it.kind == target.kind)
+                owner.is_some_and(|it| target.is_kind(&it.kind))
                     && it.is_scalable()
                     && it.wanted() < replicas
             })

@@ -228,7 +228,8 @@ impl About<'_> {
 
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
-        let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
+        let target = &self.hpa().spec.scale_target_ref;
+        let is_known = target.is_kind("Deployment");
         is_known.then(|| self.kubectl_quoted("rollout resume", &self.target(), ""))
     }
 
@@ -275,7 +276,7 @@ impl About<'_> {
         if self.replacement() == Replacement::OnDelete {
             return self.list_pods("-L controller-revision-hash");
         }
-        let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
+        let is_known = target.is_kind("Deployment") || target.is_kind("StatefulSet");
         if let Some((_, lowest)) = self.partition_above(pods) {
             // A target with a partition has its own template, so that this patches its update strategy.
             let patch =

@@ -272,7 +272,7 @@ fn vpas<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p VerticalPodAutoscaler> 
     let all = case.surroundings().vertical_pod_autoscalers.iter();
     all.filter(|vpa| {
         let reference = &vpa.spec.target_ref;
-        (&reference.kind, &reference.name) == (&target.kind, &target.name)
+        target.is_kind(&reference.kind) && reference.name == target.name
     })
 }
 

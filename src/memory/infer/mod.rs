@@ -240,7 +240,7 @@ pub fn trusts_events(input: &Input) -> bool {
     let Some(possible) = Remembered::of(input).possible else {
         return false;
     };
-    snapshot.hpa.spec.scale_target_ref.kind == DEPLOYMENT
+    snapshot.hpa.spec.scale_target_ref.is_kind(DEPLOYMENT)
         && is_seen.is_none_or(|(seen, since)| seen.since > since)
         && possible
             .changes

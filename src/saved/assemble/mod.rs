@@ -531,7 +531,7 @@ fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
     };
     let target = &hpa.spec.scale_target_ref;
     let why = match names::group(version) {
-        group if kind == target.kind && group == target.group() => {
+        group if target.is_kind(kind) && group == target.group() => {
             "a pass uses only the Scale of the target"
         }
         "http.keda.sh" => "a pass uses only the HPA that KEDA creates",
@@ -563,7 +563,7 @@ fn alike(
     const FEW: usize = 3;
     let near = similar::nearest(&target.name, unscaled.iter().map(|own| &*own.name));
     let of_name = unscaled.iter().filter(|own| Some(&*own.name) == near);
-    let of_kind = unscaled.iter().filter(|own| own.kind == target.kind);
+    let of_kind = unscaled.iter().filter(|own| target.is_kind(&own.kind));
     [
         of_name.collect(),
         of_kind.collect(),

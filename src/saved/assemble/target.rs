@@ -236,12 +236,12 @@ impl ScaleLookup<'_> {
     }
 }
 
-/// Whether a workload is of the target's kind. Discovery also knows a kind by its lower-case form.
+/// Whether a workload is of the target's kind.
 fn is_alike(workload: &Workload, hpa: &Hpa) -> bool {
     let target = &hpa.spec.scale_target_ref;
     has_own_scale(&workload.group, &workload.kind)
         && workload.group == target.group()
-        && (workload.kind == target.kind || workload.kind.to_lowercase() == target.kind)
+        && target.is_kind(&workload.kind)
 }
 
 /// Whether a scale can be derived from an object of a kind: a built-in one, or a Rollout of Argo Rollouts, whose

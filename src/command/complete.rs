@@ -20,8 +20,8 @@ use crate::cluster::{self, Environment, Session, connect};
 use crate::findings::Code;
 use crate::findings::watched::Watched;
 use crate::render::style::clean;
-use crate::saved::file;
 use crate::saved::objects::Objects;
+use crate::saved::{assemble, file};
 use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::pod::Pod;
@@ -205,9 +205,10 @@ fn read(typing: &Typing) -> Option<Objects> {
 
 /// Returns the HPAs of files, in the stated namespace.
 fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
-    let wanted = objects.hpas.iter().filter(|hpa| {
-        let own = hpa.namespace.as_deref();
-        namespace.is_none_or(|namespace| own.is_none_or(|own| own == namespace))
+    let own = assemble::own(objects, namespace.unwrap_or("default"));
+    let wanted = own.into_iter().filter(|hpa| {
+        let stated = hpa.namespace.as_deref();
+        namespace.is_none_or(|namespace| stated.is_none_or(|stated| stated == namespace))
     });
     wanted
         .filter_map(|hpa| Some(hpa_from_json(&hpa.json).ok()?.into_hpa()))

@@ -31,7 +31,7 @@ use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::expected::{Judged, expected};
 use crate::report::list::{ExplanationList, Row, SPARE, one_by_one, overview, row};
-use crate::saved::assemble::assemble_all;
+use crate::saved::assemble::{assemble_all, left_out};
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
@@ -140,7 +140,8 @@ impl<'a> ListCommand<'a> {
             interrupted,
             unwritten,
         };
-        self.tell(explained, Vec::new(), terminal)
+        let note = left_out(objects, options).filter(|_| matches!(selection, Selection::Labels(_)));
+        self.tell(explained, note.into_iter().collect(), terminal)
     }
 
     /// Begins to write lines as they arrive, if that is requested.

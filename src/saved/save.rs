@@ -225,7 +225,13 @@ impl Saved<'_> {
             ..
         } = first;
         let inputs = self.inputs;
-        let (errors, answers) = self.requests();
+        let keys = inputs.iter().map(|input| input.snapshot.hpa.key());
+        // A failure of one HPA is none of the others.
+        let is_among_others = self.hpas.len() > 1;
+        let failed = |input: &&Input| {
+            let key = is_among_others.then(|| input.snapshot.hpa.key());
+            errors_of(input, self.also, key.as_deref())
+        };
         let controller = &snapshot.controller;
         let mut state = ControllerState {
             now: Some(snapshot.now),
@@ -234,8 +240,12 @@ impl Saved<'_> {
             // Unknown flags should be assumed again rather than stated.
             flags: known.flags,
             feature_gates: gates(controller, &known.gates),
-            errors,
-            answers,
+            hpas: keys.filter(|_| is_among_others).collect(),
+            errors: inputs.iter().flat_map(failed).collect(),
+            answers: inputs
+                .iter()
+                .flat_map(|input| answers_to(&input.snapshot, self.also))
+                .collect(),
             ..ControllerState::default()
         };
         match stated_memory.clone() {
@@ -261,25 +271,6 @@ impl Saved<'_> {
             }
         }
         state
-    }
-
-    /// Returns the failed requests, and the answers. Beside other HPAs, they name each of these inputs: it would count
-    /// as one of the others.
-    fn requests(&self) -> (Vec<ApiError>, Vec<ApiAnswer<'_>>) {
-        let is_among_others = self.hpas.len() > 1;
-        let (mut errors, mut answers) = (Vec::new(), Vec::new());
-        for input in self.inputs {
-            let snapshot = &input.snapshot;
-            let key = is_among_others.then(|| snapshot.hpa.key());
-            let failed = errors_of(input, self.also, key.as_deref());
-            let answered = answers_to(snapshot, self.also);
-            if is_among_others && failed.is_empty() && answered.is_empty() {
-                answers.push(bare_answer(snapshot, Api::Custom));
-            }
-            errors.extend(failed);
-            answers.extend(answered);
-        }
-        (errors, answers)
     }
 
     /// Writes the objects around the passes, each once.

@@ -44,7 +44,7 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let mut found: Vec<(&str, &UndecodedHpa)> = own(objects, options)
+    let mut found: Vec<(&str, &UndecodedHpa)> = own(objects, default_namespace)
         .into_iter()
         .filter(|object| in_namespace(object.namespace.as_deref()))
         .filter(|object| selection.wants(labels(&object.json).as_ref(), |named| object.is(named)))

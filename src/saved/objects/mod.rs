@@ -405,6 +405,12 @@ pub struct ControllerState<'a> {
     /// The passes before the state was read, from a history of samples; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Past>,
+    /// The HPAs whose state it is, as `namespace/name`, if others were captured with them.
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub hpas: Vec<String>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,
@@ -490,12 +496,15 @@ impl ControllerState<'_> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
-    /// Returns the HPAs whose state it is, as `namespace/name`: those that its answers and errors name. `None` without
-    /// answers: then it is written by hand, or of whatever else the input has.
+    /// Returns the HPAs whose state it is, as `namespace/name`: those that it states, and those that its answers and
+    /// errors name. `None` if it neither states them nor has answers: then it is written by hand, or of whatever else
+    /// the input has.
     pub(super) fn owners(&self) -> Option<BTreeSet<&str>> {
+        let stated = self.hpas.iter().map(String::as_str);
         let answered = self.answers.iter().map(|answer| &*answer.hpa);
         let failed = self.errors.iter().filter_map(|error| error.hpa.as_deref());
-        (!self.answers.is_empty()).then(|| answered.chain(failed).collect())
+        let is_limited = !self.hpas.is_empty() || !self.answers.is_empty();
+        is_limited.then(|| stated.chain(answered).chain(failed).collect())
     }
 
     /// Returns the stated settings.

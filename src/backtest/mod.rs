@@ -21,7 +21,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
-use crate::whatif::overrides::{Assumptions, Override, WITHOUT_USAGE, drop_known};
+use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
     Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
     Totals, begin_with_load,
@@ -228,8 +228,7 @@ impl Plan {
             }
         }
         .map_err(|e| match self.replicas {
-            // The hint about a flag does not lead on.
-            Some(0) if e.hint.as_deref().is_none_or(|own| own == WITHOUT_USAGE) => {
+            Some(0) if e.hint.is_none() => {
                 e.hint("the trace starts with 0 replicas: start it at a row with more")
             }
             _ => e,

@@ -19,10 +19,6 @@ use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// The hint for a value of a metric of pods, if there are none.
-pub const WITHOUT_USAGE: &str =
-    "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3";
-
 /// Sets a metric to another value than the observed one. `index` is its place in the spec, and `decision` is
 /// the decision for the unchanged snapshot.
 ///
@@ -602,7 +598,9 @@ impl Metric {
                 if has_pods {
                     error
                 } else {
-                    error.hint(WITHOUT_USAGE)
+                    error.hint(
+                        "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
+                    )
                 }
             }
         }

@@ -97,6 +97,12 @@ impl ScaleObject {
         }
     }
 
+    /// Whether the scale names a kind in this form.
+    pub(super) fn names_kind(&self, kind: &str) -> bool {
+        let mut owners = self.metadata.owner_references.iter();
+        owners.any(|owner| owner.kind == kind)
+    }
+
     /// Whether the scale may belong to a target of this kind: always, unless it names another kind.
     pub(super) fn may_belong_to(&self, target: &CrossVersionObjectReference) -> bool {
         let owners = &self.metadata.owner_references;

@@ -298,9 +298,12 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
         without_notes(first)
     );
     // It is of one HPA.
-    let text = fs::read_to_string(&saved)
-        .expect("a state")
-        .replace("shop/web", "shop/api");
+    let own = r#""hpa":"shop/web""#;
+    let text = fs::read_to_string(&saved).expect("a state");
+    let (before, load) = text.split_once(r#""kind":"Load""#).expect("a load");
+    assert!(load.contains(own), "{load}");
+    let load = load.replacen(own, r#""hpa":"shop/api""#, 1);
+    let text = format!(r#"{before}"kind":"Load"{load}"#);
     let mut of_another = program();
     run(of_another.args([
         "predict",

@@ -218,12 +218,20 @@ impl ScaleLookup<'_> {
         named.filter(move |workload| is_alike(workload, hpa))
     }
 
-    /// Returns the Scales that may belong to the target.
+    /// Returns the Scales that may belong to the target. `--save` writes one for each form of its kind that an HPA has,
+    /// so those of the same form come before others.
     fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
-        let named = self.scales.get(&*hpa.spec.scale_target_ref.name);
-        named.into_iter().flatten().copied().filter(|scale| {
-            self.is_target(&scale.metadata, hpa) && scale.may_belong_to(&hpa.spec.scale_target_ref)
-        })
+        let target = &hpa.spec.scale_target_ref;
+        let named = self
+            .scales
+            .get(&*target.name)
+            .into_iter()
+            .flatten()
+            .copied();
+        let own = named
+            .filter(|scale| self.is_target(&scale.metadata, hpa) && scale.may_belong_to(target));
+        let (same, other): (Vec<_>, Vec<_>) = own.partition(|scale| scale.names_kind(&target.kind));
+        if same.is_empty() { other } else { same }.into_iter()
     }
 
     fn is_target(&self, meta: &Metadata, hpa: &Hpa) -> bool {

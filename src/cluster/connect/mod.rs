@@ -430,7 +430,7 @@ fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
     let words = whole.split(|c: char| c.is_whitespace() || ";,".contains(c));
     let parts = words.flat_map(|word| {
         let stated = word.split_once('=').map(|(_, it)| it.trim_matches('"'));
-        [Some(word), stated].into_iter().flatten()
+        [Some(word.trim_matches('"')), stated].into_iter().flatten()
     });
     let long = [whole]
         .into_iter()

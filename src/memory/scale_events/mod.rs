@@ -263,24 +263,40 @@ fn count_before_first(
     first: usize,
 ) -> Result<RangeInclusive<i32>, UnknownRescales> {
     let rescale = &known.rescales[first];
-    let shown = count_in_status(known, first).or_else(|| count_left(known, first));
-    if let Some(count) = shown {
+    if let Some(count) = count_in_status(known, first) {
         return Ok(count..=count);
     }
+    let left = count_left(known, first);
     let Some(place) = first.checked_sub(1) else {
-        return starts(known, rescale).ok_or(UnknownRescales::EventsIncomplete);
+        let start = left.map(|count| count..=count);
+        return start
+            .or_else(|| starts(known, rescale))
+            .ok_or(UnknownRescales::EventsIncomplete);
     };
     let before = &known.rescales[place];
     let span = before.time..rescale.time;
-    let between = known.scaled.iter().filter(|it| may_be_within(it, &span));
-    let between: Vec<&Event> = between.collect();
+    let between: Vec<&Event> = known
+        .scaled
+        .iter()
+        .filter(|it| may_be_within(it, &span))
+        .collect();
+    // A Deployment that is slow to follow comes from an older count, to which nothing in between leads.
+    let leads_to = |count: &i32| {
+        between
+            .iter()
+            .filter_map(|it| it.followed())
+            .any(|(_, to)| to == *count)
+    };
+    if let Some(count) = left.filter(|count| *count == before.size || leads_to(count)) {
+        return Ok(count..=count);
+    }
     let mut others = between
         .iter()
         .filter(|it| it.followed().is_none_or(|(_, to)| to != before.size));
     let Some(other) = others.next() else {
         return Ok(before.size..=before.size);
     };
-    last_followed(&between, &span)
+    last_followed(&between, before.size, &span)
         .filter(|count| scale_event(rescale, *count).is_some())
         .map(|count| count..=count)
         .ok_or_else(|| other_change(other))
@@ -301,9 +317,11 @@ fn count_left(known: &Known<'_>, place: usize) -> Option<i32> {
     followed.find_map(|(from, to)| from.filter(|_| to == rescale.size))
 }
 
-/// Returns the count to which the last of these events leads, unless a rollout, repetitions or the same time leave
-/// that open.
-fn last_followed(events: &[&Event], span: &Range<Timestamp>) -> Option<i32> {
+/// Returns the count to which the last of these events leads, unless they do not begin at the count before them, or a
+/// rollout, repetitions or the same time leave that open.
+fn last_followed(events: &[&Event], before: i32, span: &Range<Timestamp>) -> Option<i32> {
+    let first = events.iter().min_by_key(|it| it.last)?;
+    first.followed().filter(|(from, _)| *from == Some(before))?;
     let last = events.iter().max_by_key(|it| it.last)?;
     let (set, (_, to)) = (last.replica_set()?, last.followed()?);
     let is_open = events.iter().any(|it| {

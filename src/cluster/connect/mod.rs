@@ -332,9 +332,9 @@ impl ClientConfig {
                 .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
-            parts_of_header(name, secret.expose())
-                .into_iter()
-                .for_each(|part| sent.push(part));
+            for part in parts_of_header(name, secret.expose()) {
+                sent.push(part);
+            }
         }
         let source = ClientSource::new(&config, connector).map_err(|_| {
             Error::failed("the impersonated user cannot be sent in a header").hint(USER)
@@ -437,7 +437,7 @@ fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
         .chain(parts)
         .filter(|it| it.len() >= SECRET);
     let mut secrets: Vec<Secret> = long.map(Secret::new).collect();
-    let pair = STANDARD.decode(whole.trim()).unwrap_or_default();
+    let pair = STANDARD.decode(whole.trim_start()).unwrap_or_default();
     // The server reads the password from it.
     if scheme.eq_ignore_ascii_case("Basic")
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')

@@ -8,7 +8,7 @@ use tokio::pin;
 use tokio::time::sleep;
 
 use super::Terminal;
-use crate::cluster::fetch::list::Progress;
+use crate::cluster::fetch::common::Progress;
 use crate::render::style::clean;
 
 /// The time during which nothing is shown.
@@ -88,7 +88,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::{reading, shown};
-    use crate::cluster::fetch::list::Progress;
+    use crate::cluster::fetch::common::Progress;
     use crate::command::Terminal;
 
     thread_local! {

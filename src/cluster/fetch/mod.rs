@@ -3,6 +3,7 @@
 //! target's selector. Whatever the controller treats as an outcome is an outcome here, too; only what
 //! leaves the question unanswered is an error. Optional evidence is not waited for.
 
+pub mod common;
 pub mod complete;
 pub mod control_plane;
 pub(crate) mod discovery;
@@ -10,6 +11,7 @@ mod items;
 pub mod list;
 mod lists;
 mod metrics;
+mod namespace;
 pub mod old_versions;
 mod optional;
 mod pages;
@@ -56,6 +58,9 @@ use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
+
+/// The number of namespaces of a list that are processed concurrently, and of HPAs in each.
+const AT_ONCE: usize = 4;
 
 /// The time to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);

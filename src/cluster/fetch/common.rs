@@ -1,0 +1,159 @@
+//! What the namespaces of a list share: how it was requested, and the answers that concern all of them.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::time::Instant;
+
+use jiff::Timestamp;
+
+use super::super::Failure;
+use super::control_plane::ControllerAnswers;
+use super::metrics::NoAnswer;
+use super::optional::ServerVersion;
+use super::surroundings::{SurroundingAnswers, Wish};
+use super::{More, Needs, clock};
+use crate::cluster::fetch::discovery::Discovery;
+use crate::cluster::observed::{Now, Observed};
+use crate::snapshot::Listed;
+use crate::snapshot::evidence::Event;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::{UnknownFact, UnknownFactCause};
+
+/// The progress of a list.
+#[derive(Debug, Default)]
+pub struct Progress {
+    pub(super) hpas: Cell<usize>,
+    done: Cell<usize>,
+}
+
+impl Progress {
+    /// Returns the number of HPAs that have their answers, and the total; `None` until their list arrives.
+    pub fn hpas(&self) -> Option<(usize, usize)> {
+        Some((self.done.get(), self.hpas.get())).filter(|(_, hpas)| *hpas > 0)
+    }
+
+    pub(super) fn step(&self) {
+        self.done.set(self.done.get() + 1);
+    }
+}
+
+/// Receives the answers as they arrive, each with its place in the list.
+pub type Answers<'s> = dyn Fn(usize, Listed<Observed>) + 's;
+pub(super) type EventsByNamespace = HashMap<String, Vec<Event>>;
+
+/// The optional answers that concern all HPAs.
+#[derive(Default)]
+pub(super) struct AboutAll {
+    pub(super) version: RefCell<Option<Result<ServerVersion, Failure>>>,
+    pub(super) events: RefCell<Option<Result<EventsByNamespace, Failure>>>,
+    pub(super) controller: ControllerAnswers,
+    pub(super) surroundings: SurroundingAnswers,
+    /// Whether the VerticalPodAutoscalers of all namespaces are refused.
+    pub(super) refuses_vpas: Cell<bool>,
+    pub(super) refuses_events: Cell<bool>,
+    /// Whether the wait for them has already happened; it is not repeated.
+    pub(super) waited: Cell<bool>,
+}
+
+impl AboutAll {
+    /// Returns the events of a namespace that have arrived with those of all namespaces.
+    pub(super) fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
+        let answer = self.events.borrow();
+        Some(match answer.as_ref()? {
+            Ok(all) => Ok(all.get(namespace).cloned().unwrap_or_default()),
+            Err(failure) => Err(failure.clone()),
+        })
+    }
+
+    /// Returns notes about what has not arrived for an HPA with these wishes; `answers` are its namespace's own.
+    pub(super) fn unlearnt(
+        &self,
+        hpa: &Hpa,
+        wishes: &[Wish],
+        answers: &SurroundingAnswers,
+    ) -> Vec<Note> {
+        let vpas = Wish::vertical_pod_autoscalers(Some(&hpa.namespace));
+        let is_resized = wishes.contains(&vpas);
+        let mut notes = Vec::new();
+        if is_resized {
+            notes = self.surroundings.unlearnt();
+        }
+        notes.extend(answers.unlearnt_of(wishes));
+        if is_resized && self.refuses_vpas.get() && !answers.has_asked(&vpas) {
+            // Their refusal for all namespaces came too late.
+            notes.push(Note::not_known(
+                UnknownFact::VerticalPodAutoscalers,
+                &UnknownFactCause::Late,
+            ));
+        }
+        notes
+    }
+
+    /// Waits for one of them, unless an earlier wait was in vain.
+    pub(super) async fn wait(&self, for_one: &More<'_>) {
+        if !self.waited.get() {
+            for_one.clone().await;
+        }
+    }
+}
+
+pub(super) fn by_namespace(all: Vec<Event>) -> HashMap<String, Vec<Event>> {
+    let mut events: HashMap<String, Vec<Event>> = HashMap::new();
+    for event in all {
+        events
+            .entry(event.namespace.clone())
+            .or_default()
+            .push(event);
+    }
+    events
+}
+
+/// A list as it was requested.
+pub(super) struct Whole<'s> {
+    /// The namespace; `None` for all namespaces.
+    pub(super) namespace: Option<&'s str>,
+    pub(super) about: &'s AboutAll,
+    /// The fetches of all optional answers, of the VerticalPodAutoscalers, and of the events.
+    pub(super) all: [More<'s>; 3],
+    pub(super) progress: &'s Progress,
+    pub(super) answers: &'s Answers<'s>,
+}
+/// The time at which HPAs were listed.
+pub(super) struct ListingTime {
+    pub(super) at: Instant,
+    pub(super) now: Now,
+    pub(super) note: Option<Note>,
+}
+
+impl ListingTime {
+    /// By the server's clock.
+    pub(super) fn now(date: Option<Timestamp>) -> Self {
+        let (now, note) = clock(date);
+        Self {
+            at: Instant::now(),
+            now,
+            note,
+        }
+    }
+}
+
+/// The state that all passes share.
+pub(super) struct Common {
+    pub(super) read: ListingTime,
+    pub(super) discovery: Result<Discovery, Failure>,
+    /// The discovery for HPAs that do not need it.
+    pub(super) none: Result<Discovery, Failure>,
+    pub(super) custom: Result<String, NoAnswer>,
+}
+
+impl Common {
+    /// Returns the discovery that an HPA would have had alone.
+    pub(super) fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
+        if Needs::of(hpa).discovery {
+            &self.discovery
+        } else {
+            &self.none
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! The answers for the HPAs of one namespace. What their passes have in common is fetched once.
+
+use std::collections::{BTreeSet, HashSet};
+
+use futures_util::{FutureExt, StreamExt, stream};
+use tokio::sync::OnceCell;
+use tokio::task::yield_now;
+use tokio::time::timeout;
+use tokio::{join, pin};
+
+use super::super::{Failure, Session};
+use super::common::{Common, ListingTime, Whole};
+use super::control_plane::come;
+use super::items::HpaItem;
+use super::lists::Lists;
+use super::optional::{other, version_of};
+use super::right::denied;
+use super::scale::FetchedScale;
+use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
+use super::{AT_ONCE, Fetch, GRACE, LONG, More, beside, without_pods};
+use crate::apimachinery::selector::Selectors;
+use crate::cluster::observed::Observed;
+use crate::error::Error;
+use crate::snapshot::control_plane::ControlPlane;
+use crate::snapshot::evidence::{Event, Evidence};
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
+use crate::snapshot::note::Note;
+use crate::snapshot::right::{MissingRight, UnknownFact};
+use crate::snapshot::selection::Selection;
+use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::{Listed, Scale};
+
+/// A namespace of a list, with what is fetched once for all of its HPAs.
+struct Namespace<'s, 'w> {
+    fetch: Fetch<'s>,
+    common: &'s Common,
+    whole: &'s Whole<'w>,
+    lists: &'s Lists,
+    answers: SurroundingAnswers,
+    /// The events, if those of all namespaces are refused.
+    events: OnceCell<Result<Vec<Event>, Failure>>,
+}
+
+/// The optional answers that the HPAs of a namespace share.
+struct Optional {
+    version: Option<String>,
+    evidence: Evidence,
+    control_plane: ControlPlane,
+    /// What has not arrived.
+    notes: Vec<Note>,
+}
+
+/// The HPAs of a namespace with the scales of their targets.
+type Scaled<'s> = [(&'s HpaItem, Result<FetchedScale, Failure>)];
+
+/// Returns the requested HPAs whose targets have a scale.
+fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
+    let wanted = scaled.iter().filter(|(item, _)| item.wanted);
+    wanted.filter_map(|(item, found)| {
+        Some((
+            item.hpa.as_ref().ok()?,
+            found.as_ref().ok()?.scale.as_ref().ok()?,
+        ))
+    })
+}
+/// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
+/// lists lacked.
+pub(super) async fn answer(
+    session: &Session,
+    items: &[HpaItem],
+    first: usize,
+    common: &Common,
+    whole: &Whole<'_>,
+) -> Vec<MissingRight> {
+    let name = items.first().map_or("", |item| &item.namespace);
+    let lists = Lists::default();
+    let namespace = Namespace {
+        fetch: Fetch {
+            lists: Some(&lists),
+            ..Fetch::new(session, name)
+        },
+        common,
+        whole,
+        lists: &lists,
+        answers: SurroundingAnswers::default(),
+        events: OnceCell::new(),
+    };
+    let newer = namespace.newer(items).await;
+    let (items, read) = newer
+        .as_ref()
+        .map_or((items, &common.read), |(items, read)| (&items[..], read));
+    let scales = namespace.scales(items).await;
+    let more = namespace.more(&scales).boxed_local().shared();
+    let pods = namespace.fetch.list_pods(scaled(&scales), &lists);
+    beside(pods, &more).await;
+
+    let neighbours = Neighbours::of(&scales);
+    let wanted = scales.iter().filter(|(item, _)| item.wanted);
+    let observed = (first..).zip(wanted).map(async |(place, (item, scale))| {
+        let observed = namespace.observed(item, scale, read).await;
+        let observed = observed.map(|mut observed| {
+            neighbours.beside(item, &mut observed);
+            observed
+        });
+        (place, item, observed)
+    });
+    let observed = stream::iter(observed.collect::<Vec<_>>()).buffered(AT_ONCE);
+    pin!(observed);
+    let optional = OnceCell::new();
+    while let Some((place, item, observed)) = beside(observed.next(), &more).await {
+        let optional = optional
+            .get_or_init(|| namespace.wait_for_optional(&more))
+            .await;
+        let listed = Listed {
+            namespace: item.namespace.clone(),
+            name: item.name.clone(),
+            reference: item
+                .hpa
+                .as_ref()
+                .map_or_else(|_| String::new(), Hpa::reference),
+            result: observed.map(|observed| namespace.complete(observed, optional)),
+        };
+        whole.progress.step();
+        (whole.answers)(place, listed);
+        // This lets other namespaces receive their answers, however many HPAs this one has.
+        yield_now().await;
+    }
+    lists.refused()
+}
+
+impl Namespace<'_, '_> {
+    /// Lists the HPAs of a namespace again if its turn has come late: their status and the clock should be of
+    /// the same time as the rest. HPAs that have appeared since are not explained.
+    async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ListingTime)> {
+        let whole = self.whole;
+        if whole.namespace.is_some() || self.common.read.at.elapsed() < LONG {
+            return None;
+        }
+        let (mut newer, date) = self
+            .fetch
+            .items(Some(self.fetch.namespace), &Selection::default())
+            .await
+            .ok()?;
+        let wanted: HashSet<&str> = items
+            .iter()
+            .filter(|item| item.wanted)
+            .map(|item| &*item.name)
+            .collect();
+        newer
+            .iter_mut()
+            .for_each(|item| item.wanted = wanted.contains(&*item.name));
+        // HPAs that are gone have no answer.
+        let left = newer.iter().filter(|item| item.wanted).count();
+        (left..wanted.len()).for_each(|_| whole.progress.step());
+        Some((newer, ListingTime::now(date)))
+    }
+
+    /// Fetches the scales of the HPAs' targets.
+    async fn scales<'i>(
+        &self,
+        items: &'i [HpaItem],
+    ) -> Vec<(&'i HpaItem, Result<FetchedScale, Failure>)> {
+        let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
+        self.fetch.list_targets(hpas, self.lists).await;
+        let scales = items.iter().map(async |item| {
+            let scale = self.scale(item).await;
+            (item, scale)
+        });
+        stream::iter(scales).buffered(AT_ONCE).collect().await
+    }
+
+    async fn scale(&self, item: &HpaItem) -> Result<FetchedScale, Failure> {
+        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
+        match self.fetch.built_in_scale(hpa).await {
+            Some(scale) => scale,
+            None => self.fetch.custom_scale(hpa, &self.common.discovery).await,
+        }
+    }
+
+    /// Fetches what only explains the passes.
+    async fn more(&self, scales: &Scaled<'_>) {
+        let replica_sets = async {
+            let list = self.fetch.list_replica_sets(scaled(scales), self.lists);
+            if self.answers.awaiting(OF_REPLICA_SETS, list).await {
+                let wishes = scaled(scales)
+                    .filter_map(|(hpa, scale)| Wish::replica_sets(hpa, scale.selector.as_str()));
+                self.fetch.surround(wishes, &self.answers).await;
+            }
+        };
+        join!(
+            self.own_surroundings(scales),
+            replica_sets,
+            self.refused_everywhere(),
+            self.whole.about.wait(&self.whole.all[0])
+        );
+    }
+
+    /// Fetches those objects around the passes that were not listed for all of them.
+    async fn own_surroundings(&self, scales: &Scaled<'_>) {
+        let hpas = || scales.iter().filter(|(item, _)| item.wanted);
+        let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
+        let targets = hpas()
+            .filter(|(hpa, _)| !self.lists.has_targets(hpa))
+            .flat_map(|(hpa, found)| {
+                let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
+                let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
+                Wish::target(hpa).into_iter().chain(other)
+            });
+        let apis = scaled(scales).flat_map(|(hpa, _)| {
+            Wish::failing_apis(hpa, self.common.discovery(hpa), &self.common.custom)
+        });
+        let scaled_objects = async {
+            let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
+            let all = Wish::scaled_objects(self.fetch.namespace);
+            if owned().nth(1).is_none() || !self.fetch.surrounding(all, &self.answers).await {
+                self.fetch.surround(owned(), &self.answers).await;
+            }
+        };
+        join!(
+            self.fetch.surround(targets.chain(apis), &self.answers),
+            scaled_objects
+        );
+    }
+
+    /// Fetches for this namespace the objects that are refused for all namespaces.
+    async fn refused_everywhere(&self) {
+        let about = self.whole.about;
+        let [_, all_vpas, all_events] = &self.whole.all;
+        let vpas = async {
+            about.wait(all_vpas).await;
+            if about.refuses_vpas.get() {
+                let wish = Wish::vertical_pod_autoscalers(Some(self.fetch.namespace));
+                self.fetch.surrounding(wish, &self.answers).await;
+            }
+        };
+        let own_events = async {
+            about.wait(all_events).await;
+            if about.refuses_events.get() {
+                self.events
+                    .get_or_init(|| self.fetch.events(Some(self.fetch.namespace), None))
+                    .await;
+            }
+        };
+        join!(vpas, own_events);
+    }
+
+    async fn observed(
+        &self,
+        item: &HpaItem,
+        scale: &Result<FetchedScale, Failure>,
+        read: &ListingTime,
+    ) -> Result<Observed, Error> {
+        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
+        let notes = item.notes.iter().chain(&read.note).cloned().collect();
+        let scale = scale.as_ref().map_err(denied)?;
+        let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
+        self.fetch
+            .with_pods(
+                needed,
+                self.common.discovery(hpa),
+                &self.common.custom,
+                read.at,
+            )
+            .await
+    }
+
+    /// Waits for the optional answers, longer while a list still grows, and returns those that have arrived.
+    async fn wait_for_optional(&self, more: &More<'_>) -> Optional {
+        let about = self.whole.about;
+        let mut pages = self.lists.pages();
+        while timeout(GRACE, more.clone()).await.is_err() && self.lists.pages() > pages {
+            pages = self.lists.pages();
+        }
+        about.waited.set(true);
+        // Requests that have only now been refused for all namespaces are repeated for this one.
+        let _ = timeout(GRACE, self.refused_everywhere()).await;
+
+        let mut notes = Vec::new();
+        let version = version_of(about.version.borrow().clone(), &mut notes);
+        let events = if about.refuses_events.get() {
+            self.events.get().cloned()
+        } else {
+            about.events(self.fetch.namespace)
+        };
+        let events = come(events, UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
+        let (lease, control_plane) = about.controller.come(self.fetch.session);
+        Optional {
+            version,
+            evidence: Evidence {
+                events,
+                lease,
+                ..Evidence::default()
+            },
+            control_plane,
+            notes,
+        }
+    }
+
+    /// Adds to the observations of an HPA what has arrived for all HPAs.
+    fn complete(&self, observed: Observed, optional: &Optional) -> Observed {
+        let (hpa, scale) = (&observed.hpa, observed.scale.as_ref().ok());
+        let (common, about) = (self.common, self.whole.about);
+        let discovery = common.discovery(hpa);
+        let apis = failing_apis(hpa, discovery, &common.custom);
+        let objects = (self.answers.objects(), about.surroundings.objects());
+        let mut surroundings = Surroundings {
+            served_metrics: observed.surroundings.served_metrics.clone(),
+            custom_version: observed.surroundings.custom_version.clone(),
+            serves_scale: observed.surroundings.serves_scale,
+            ..self
+                .lists
+                .around(hpa, scale, [&objects.0, &objects.1], apis)
+        };
+        keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
+        let behind = Wish::behind(hpa, scale, discovery, &common.custom);
+        let listed = Wish::listed_with(hpa, scale);
+        let wishes: Vec<Wish> = Wish::of(hpa).chain(behind).chain(listed).collect();
+        let unlearnt = about.unlearnt(hpa, &wishes, &self.answers);
+        let mut notes = observed.notes;
+        notes.extend(optional.notes.iter().cloned());
+        notes.extend(unlearnt);
+        Observed {
+            version: optional.version.clone(),
+            evidence: optional.evidence.of(&observed.hpa),
+            surroundings,
+            control_plane: optional.control_plane.clone(),
+            notes,
+            ..observed
+        }
+    }
+}
+
+/// The HPAs of a namespace, any of which may select the pods of another.
+struct Neighbours<'s> {
+    /// The HPAs whose selectors the controller knows, in the order of their names.
+    known: Vec<(&'s HpaItem, Shared<OtherHpa>)>,
+    /// The selectors of those.
+    selectors: Selectors,
+    /// The HPAs for which the controller may have stored a selector that is not known.
+    unknown: Vec<(&'s HpaItem, UnknownSelector)>,
+}
+
+impl<'s> Neighbours<'s> {
+    fn of(scales: &'s Scaled<'_>) -> Self {
+        let (mut known, mut selectors, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        for (item, scale) in scales {
+            let neighbor = match &item.hpa {
+                Ok(hpa) => other(hpa, scale),
+                Err(failure) => Err(item.unreadable(failure)),
+            };
+            match neighbor {
+                Ok(Some(neighbor)) => {
+                    if let Ok(selector) = neighbor.scale.selector.parsed() {
+                        selectors.push(selector.clone());
+                        known.push((*item, neighbor));
+                    }
+                }
+                Err(it) if it.may_be_stored() => unknown.push((*item, it)),
+                Ok(None) | Err(_) => {}
+            }
+        }
+        Self {
+            known,
+            selectors: Selectors::new(selectors),
+            unknown,
+        }
+    }
+
+    /// Adds the other HPAs to the observations of an HPA. HPAs with other pods are irrelevant and may be
+    /// numerous, so they are left out.
+    fn beside(&self, item: &HpaItem, needed: &mut Observed) {
+        let Observed {
+            hpa,
+            pods,
+            others,
+            notes,
+            ..
+        } = needed;
+        let sharing: BTreeSet<usize> = pods
+            .iter()
+            .flat_map(|pod| self.selectors.matching(&pod.labels))
+            .collect();
+        let is_other = |other: &HpaItem| other.name != item.name;
+        let known = sharing
+            .into_iter()
+            .map(|place| &self.known[place])
+            .filter(|(other, _)| is_other(other));
+        others.extend(known.map(|(_, known)| known.clone()));
+        let unknown = self.unknown.iter().filter(|(other, _)| is_other(other));
+        UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, notes);
+    }
+}

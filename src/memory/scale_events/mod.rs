@@ -2,7 +2,7 @@
 //! remembers, in every form that they may have by then. Without trustworthy events, the only claim is that
 //! nothing counts if the last rescale is too long ago.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
 
 use jiff::{SignedDuration, Timestamp};
@@ -266,30 +266,33 @@ fn count_before_first(
     if let Some(count) = count_in_status(known, first) {
         return Ok(count..=count);
     }
-    let left = count_left(known, first);
+    let left = count_left(known, rescale, known.rescales.get(first + 1));
     let Some(place) = first.checked_sub(1) else {
-        let start = left.map(|count| count..=count);
-        return start
-            .or_else(|| starts(known, rescale))
+        let starts = starts(known, rescale);
+        let is_possible = |count: &i32| starts.as_ref().is_none_or(|it| it.contains(count));
+        return left
+            .filter(|left| is_possible(&left.count))
+            .map(|left| left.count..=left.count)
+            .or_else(|| starts.clone())
             .ok_or(UnknownRescales::EventsIncomplete);
     };
     let before = &known.rescales[place];
     let span = before.time..rescale.time;
+    // A Deployment that is slow to follow comes from an older count, to which nothing in between leads.
+    let is_recent = |left: &CountLeft<'_>| {
+        left.count == before.size || left.led.is_some_and(|it| may_be_within(it, &span))
+    };
+    // From 0, no metric leads to a rescale, so a ReplicaSet with none is one of a rollout.
+    let may_be_left = |count: &i32| *count > 0 || before.size == 0;
+    let recent = left.filter(is_recent).map(|left| left.count);
+    if let Some(count) = recent.filter(may_be_left) {
+        return Ok(count..=count);
+    }
     let between: Vec<&Event> = known
         .scaled
         .iter()
         .filter(|it| may_be_within(it, &span))
         .collect();
-    // A Deployment that is slow to follow comes from an older count, to which nothing in between leads.
-    let leads_to = |count: &i32| {
-        between
-            .iter()
-            .filter_map(|it| it.followed())
-            .any(|(_, to)| to == *count)
-    };
-    if let Some(count) = left.filter(|count| *count == before.size || leads_to(count)) {
-        return Ok(count..=count);
-    }
     let mut others = between
         .iter()
         .filter(|it| it.followed().is_none_or(|(_, to)| to != before.size));
@@ -297,24 +300,62 @@ fn count_before_first(
         return Ok(before.size..=before.size);
     };
     last_followed(&between, before.size, &span)
-        .filter(|count| scale_event(rescale, *count).is_some())
+        .filter(|count| may_be_left(count) && scale_event(rescale, *count).is_some())
         .map(|count| count..=count)
         .ok_or_else(|| other_change(other))
 }
 
-/// Returns the count from which a Deployment went when it followed a rescale, if its event tells.
-fn count_left(known: &Known<'_>, place: usize) -> Option<i32> {
-    let rescale = &known.rescales[place];
-    let next = known.rescales.get(place + 1);
+/// The count from which a Deployment went when it followed a rescale.
+#[derive(Clone, Copy)]
+struct CountLeft<'k> {
+    count: i32,
+    /// The event that led to the count.
+    led: Option<&'k Event>,
+}
+
+/// Returns the count from which a Deployment went when it followed a rescale, if its event tells. Its ReplicaSet must
+/// have had all replicas: no other was left with some, and it was not new.
+fn count_left<'k>(
+    known: &Known<'k>,
+    rescale: &Rescale,
+    next: Option<&Rescale>,
+) -> Option<CountLeft<'k>> {
     // The controller reports a rescale only after it, so its event may be a second later.
     let since = rescale.time.minus(SECOND);
     let until = next.map_or(Timestamp::MAX, |next| next.time);
-    let mut followed = known
+    let (own, count) = known
         .scaled
         .iter()
         .filter(|it| it.last.is_some_and(|last| (since..until).contains(&last)))
-        .filter_map(Event::followed);
-    followed.find_map(|(from, to)| from.filter(|_| to == rescale.size))
+        .find_map(|it| match it.followed()? {
+            (Some(from), to) if to == rescale.size => Some((it, from)),
+            _ => None,
+        })?;
+    let set = own.replica_set()?;
+    let (mut led, mut is_new, mut others) = (None, false, BTreeMap::new());
+    let mut earlier: Vec<&Event> = known
+        .scaled
+        .iter()
+        .filter(|it| it.last <= own.last && *it != own)
+        .collect();
+    earlier.sort_by_key(|it| it.last);
+    for event in earlier {
+        let (scaled, (from, to)) = (event.replica_set()?, event.followed()?);
+        if scaled == set {
+            led = Some((event, to));
+            is_new |= from == Some(0);
+        } else {
+            others.insert(scaled, to);
+        }
+    }
+    // Of the ReplicaSet that a new one replaces, something is known once it has been scaled down.
+    let is_replacing = is_new && others.is_empty();
+    let is_alone = !is_replacing && others.values().all(|left| *left == 0);
+    let is_led = led.is_none_or(|(_, to)| to == count);
+    (is_alone && is_led).then_some(CountLeft {
+        count,
+        led: led.map(|(event, _)| event),
+    })
 }
 
 /// Returns the count to which the last of these events leads, unless they do not begin at the count before them, or a

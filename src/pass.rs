@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::engine;
-use crate::engine::decision::{Block, Decision, Step};
+use crate::engine::decision::{Decision, Step};
 use crate::memory::{Knowledge, Remembered};
 use crate::numbers::count;
 use crate::outlook::{AtBound, Outlook};
@@ -86,10 +86,10 @@ impl Pass {
         self.outlook.is_unanswered(&self.decision)
     }
 
-    /// Returns the unknowns that the following passes may depend on.
-    pub fn doubts(&self) -> Doubts {
+    /// Returns the unknowns that the passes of a run may depend on, with its highest replicas.
+    pub fn doubts(&self, highest: i32) -> Doubts {
         // At 0 the replicas stay, whatever is remembered or read.
-        if self.decision.block() == Some(Block::AtZero) {
+        if highest == 0 {
             return Doubts::default();
         }
         Doubts {

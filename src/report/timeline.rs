@@ -44,7 +44,7 @@ impl<'a> Played<'a> {
         let spec = &snapshot.hpa.spec;
         Self {
             timeline,
-            doubts: pass.doubts(),
+            doubts: pass.doubts(timeline.totals.highest.replicas),
             first: pass.outlook.range(&pass.decision),
             metrics: spec
                 .metrics

@@ -10,6 +10,7 @@ use crate::common::ran::{PROGRAM, program, run};
 use crate::common::{self, build, schema as published, trajectories};
 
 use std::fmt::Write;
+use std::io::Write as _;
 use std::sync::Arc;
 
 use assert_cmd::Command;
@@ -1060,4 +1061,34 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
         assert!(ran.shown().contains(said), "{flags}: {}", ran.shown());
         assert_eq!(ran.code, Some(code), "{flags}");
     }
+}
+
+/// A record may wake a target that has 0 replicas at first.
+#[test]
+fn a_target_that_is_woken_is_not_switched_off() {
+    let external = build::external("queue", &build::average("10"));
+    let base = json!({"minReplicas": 1, "maxReplicas": 12, "metrics": [external]});
+    let value = json!({"metricName": "queue", "value": "0", "timestamp": START});
+    let items = vec![
+        build::hpa(&base),
+        build::scale(0),
+        build::state(&json!({})),
+        build::external_values([value]),
+    ];
+    let mut state = tempfile::NamedTempFile::with_suffix(".json").unwrap();
+    state.write_all(build::list(items).as_bytes()).unwrap();
+    let text = |replicas: i32| {
+        let trace = format!(
+            "time,queue,replicas\n{START},0,0\n2026-11-21T06:01:00Z,50,{replicas}\n\
+             2026-11-21T06:05:00Z,50,{replicas}\n"
+        );
+        let ran = run(program()
+            .args(["predict", "web", "--trace=-", "-f"])
+            .arg(state.path())
+            .write_stdin(trace));
+        ran.parts().1
+    };
+    let off = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
+    assert!(text(0).contains(off));
+    assert!(text(3).contains("REPLAY: ") && !text(3).contains(off));
 }

@@ -16,7 +16,6 @@ use super::totals::hours;
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, CandidateRun, Check, Parting, Run};
 use crate::calendar::Calendar;
-use crate::engine::decision::Block;
 use crate::findings::FindingView;
 use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
@@ -119,7 +118,7 @@ impl<'a> Compared<'a> {
         let mut is_off = true;
         let mut played = |run: &'a Run| {
             let pass = Pass::run(run.input.clone());
-            is_off &= pass.decision.block() == Some(Block::AtZero);
+            is_off &= run.timeline.totals.highest.replicas == 0;
             Played::new(&run.timeline, &pass)
         };
         let replay = played(&backtest.replay);

@@ -27,7 +27,7 @@ pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub use requests::{NewRequest, RequestChange};
-pub(super) use samples::{failure, samples};
+pub(super) use samples::failure;
 pub use spec::MANIFEST;
 pub use supposed::{KnownValues, suppose_pods};
 pub use template::TEMPLATE;

@@ -35,7 +35,7 @@ pub(in crate::whatif) fn failure(hpa: &Hpa, spec: &MetricSpec) -> String {
 }
 
 /// The pods that have a value of a metric, with it.
-pub(in crate::whatif) fn samples(
+pub(super) fn samples(
     snapshot: &Snapshot,
     index: usize,
     spec: &MetricSpec,

@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 
 use super::player::Player;
-use super::world::World;
+use super::world::{LoadSetting, World};
 use super::{MAX_PASSES, PassChange, Point, Timeline, swing};
 use crate::calendar::Calendar;
 use crate::engine;
@@ -76,6 +76,13 @@ impl<'p> Course<'p> {
         };
         if let Some(rollout) = &player.rollout {
             course.world.expect(rollout);
+        }
+        let has_begun = |own: &&LoadSetting| !own.after.is_positive();
+        for setting in player.settings.iter().take_while(has_begun) {
+            course
+                .world
+                .take_over(setting, &player.places[setting.column]);
+            course.next_setting += 1;
         }
         course.note_change();
         Some(course)

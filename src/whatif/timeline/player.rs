@@ -160,16 +160,9 @@ impl Player {
             .map(|own| World::of(own, &self.held, self.plan.times));
         let mut requests = HashMap::new();
         for stated in &stated {
-            let meant = &self.places[stated.column];
-            let world = match &later {
-                Some(later) if !world.has(meant) => later,
-                _ => &world,
-            };
-            for place in &meant.places {
+            for place in &self.places[stated.column].places {
                 trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;
             }
-            self.settings
-                .extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // If a metric has had several values by then, the latest applies.
         let mut latest: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
@@ -216,9 +209,18 @@ impl Player {
                 world
                     .set(&setting, meant)
                     .map_err(|e| trace.within(stated, e))?;
+                self.settings.push(setting);
             }
         }
-        self.settings.retain(|setting| setting.after.is_positive());
+        for stated in stated.iter().filter(|own| own.after.is_positive()) {
+            let meant = &self.places[stated.column];
+            let world = match &later {
+                Some(later) if !world.has(meant) => later,
+                _ => &world,
+            };
+            self.settings
+                .extend(world.setting(stated, trace, meant, &mut requests)?);
+        }
         if !begun.is_empty() {
             for (mut world, snapshot) in later.zip(changed).into_iter().chain([(world, snapshot)]) {
                 world.settle();

@@ -22,7 +22,7 @@ use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
-use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
@@ -645,7 +645,7 @@ fn what_cannot_be_played_is_an_error() {
         ),
         (
             "1m",
-            "time,cpu\n0s,1m\n15s,x1000000000000000000\n",
+            "time,cpu\n0s,100m\n15s,x1000000000000000000\n",
             "the trace load.csv:3: column 2: larger than any metric can be",
         ),
     ] {
@@ -1166,4 +1166,98 @@ fn strategies_are_those_of_the_workload() {
     ] {
         assert_eq!(strategy(kind, stated.clone()), result, "{kind} {stated}");
     }
+}
+
+/// Columns whose measurement begins in the same row, in either order: 800m for 4 pods that request 100m are 200 %.
+#[test]
+fn a_metric_that_begins_to_be_measured_leaves_the_others_as_they_are() {
+    let rate = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": {"type": "AverageValue", "averageValue": "100"}}});
+    let metrics = json!([rate, build::resource("cpu", &build::utilization(50))]);
+    let world = World::new(json!({"metrics": metrics}), &[50, 50, 50, 50]);
+    for trace in ["time,cpu,rps\n0s,800m,40\n", "time,rps,cpu\n0s,40,800m\n"] {
+        let timeline = play(&world, "1m", trace);
+        assert_eq!(proposals(&timeline)[0], Some(16), "{trace}");
+    }
+}
+
+/// Pods that are not ready keep their usage, so a total of 500m is shared only once they are, 10 s after their start: at
+/// 15 s, 250 % of two pods propose 10.
+#[test]
+fn a_total_is_kept_until_pods_share_it() {
+    let mut snapshot = World::new(json!({}), &[50, 50]).snapshot();
+    let started = snapshot.now - SignedDuration::from_secs(5);
+    for pod in &mut snapshot.pods {
+        pod.start_time = Some(started);
+        pod.ready = Some(ReadyCondition {
+            status: ConditionStatus::False,
+            last_transition_time: started,
+        });
+    }
+    for trace in ["time,cpu\n0s,500m\n", "time,cpu\n10s,500m\n"] {
+        let plan = plan("5m", trace);
+        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
+        assert_eq!(timeline.totals.last, 10, "{trace}");
+    }
+}
+
+/// Two of four pods have a second container, each with 50m, so 300m are used in all, as much as the pods request half of.
+#[test]
+fn a_total_is_what_the_pods_use_that_have_a_container() {
+    let mut snapshot = World::new(json!({}), &[50, 50, 50, 50]).snapshot();
+    let proxy = |usage: &ContainerUsage| ContainerUsage {
+        name: "proxy".into(),
+        ..usage.clone()
+    };
+    for pod in &mut snapshot.pods[2..] {
+        let mut more = pod.containers[0].clone();
+        more.name = "proxy".into();
+        pod.containers.push(more);
+    }
+    for item in &mut snapshot.pod_metrics[2..] {
+        let more = proxy(&item.containers[0]);
+        item.containers.push(more);
+    }
+    for trace in ["cpu\n0s,300m", "cpu\n0s,x1", "proxy=cpu\n0s,100m"] {
+        let plan = plan("1m", &format!("time,{trace}\n"));
+        let mut begun = snapshot.clone();
+        Player::new(plan, &mut begun, &mut Vec::new()).unwrap();
+        let used = |item: &PodMetrics| item.usage("cpu", None);
+        let shares: Vec<_> = begun.pod_metrics.iter().map(|item| used(item)).collect();
+        let as_before: Vec<_> = snapshot.pod_metrics.iter().map(|item| used(item)).collect();
+        assert_eq!(shares, as_before, "{trace}");
+    }
+    let percent = plan("1m", "time,proxy=cpu\n0s,50%\n");
+    let failed = Player::new(percent, &mut snapshot, &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        failed.message,
+        "the trace load.csv:2: column 2: some pods lack the container, so a percentage has no base"
+    );
+}
+
+/// A change is one of the load at the start, which may be that of a row: 20 % of 200m, doubled.
+#[test]
+fn a_change_is_relative_to_the_load_at_the_start() {
+    let world = World::new(json!({}), &[100, 100]);
+    let last = |trace: &str| *proposals(&play(&world, "10m", trace)).last().unwrap();
+    assert_eq!(
+        last("time,cpu\n0s,20%\n1m,x4\n"),
+        last("time,cpu\n0s,20%\n1m,80%\n")
+    );
+    // 21m are shared as 10m and 11m, as before.
+    let odd = World::new(json!({}), &[10, 11]);
+    let shares = |trace| proposals(&play(&odd, "1m", trace));
+    assert_eq!(shares("time,cpu\n30s,x1\n"), shares(""));
+}
+
+/// Pods that the target lacks come at the next pass, also if the first one would be the last.
+#[test]
+fn a_run_does_not_settle_while_pods_are_missing() {
+    let world = World {
+        replicas: 5,
+        ..World::new(json!({}), &[50, 50, 50])
+    };
+    let [alone, beside] = ["", "time,cpu\n4m,x1\n"].map(|trace| play(&world, "10m", trace));
+    assert_eq!(changes(&alone), changes(&beside));
+    assert_eq!(alone.totals.last, 3);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::load::{TotalUsage, together};
+use super::load::{Total, TotalUsage, together};
 use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
@@ -14,11 +14,11 @@ use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::pod::resource_name;
+use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::{
-    Meant, failure, in_container, is_ready, look, samples, set_metric, set_total,
+    Meant, failure, in_container, is_ready, look, set_metric, set_total,
 };
 use crate::whatif::value::{AssumedValue, Ratio};
 
@@ -42,8 +42,8 @@ pub(super) struct LoadSetting {
     pub(super) after: SignedDuration,
     /// The number of the trace's metric, counted from 0.
     pub(super) column: usize,
-    /// The total, in milli-units; `None` if the metric cannot be read.
-    pub(super) total: Option<i64>,
+    /// The total; `None` if the metric cannot be read.
+    pub(super) total: Option<Total>,
 }
 
 /// The cluster over time.
@@ -114,13 +114,15 @@ impl World {
                     total: None,
                 }));
             }
-            AssumedValue::Amount(amount) => Some((*amount).into()),
+            AssumedValue::Amount(amount) => Some(Total::Stated((*amount).into())),
             AssumedValue::Scale(factor) => {
                 let observed = self.observed(first, container).ok_or_else(|| {
                     within(Error::usage("there is no observed value to change"))
                         .hint("give a value such as 80% or 1500m")
                 })?;
-                factor.of(observed)
+                factor
+                    .of(observed.milli())
+                    .map(|milli| observed.with(milli))
             }
             AssumedValue::Share(ratio) => {
                 let whole = match requests.get(&column) {
@@ -131,36 +133,52 @@ impl World {
                     }
                 };
                 // The same rounding as for a share that is assumed of each pod.
-                if ratio.is_whole_percent() {
+                let total = if ratio.is_whole_percent() {
                     ratio.of(whole)
                 } else {
                     ratio.whole_of(whole)
-                }
+                };
+                total.map(Total::Stated)
             }
         };
-        let milli = total
-            .and_then(|total| total.try_into().ok())
+        let total = total
+            .filter(|total| i64::try_from(total.milli()).is_ok())
             .ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
         Ok(Some(LoadSetting {
             after,
             column,
-            total: Some(milli),
+            total: Some(total),
         }))
     }
 
     /// Returns the total of a metric.
-    fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
+    fn observed(&self, place: usize, container: Option<&str>) -> Option<Total> {
         match &self.snapshot.metrics[place] {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
-            MetricAnswer::External(values) if !values.is_empty() => {
-                Some(values.iter().map(|value| i128::from(value.value)).sum())
+            MetricAnswer::Object(values) if values.len() == 1 => {
+                Some(Total::Observed(values[0].value.into()))
             }
-            _ => self.together(&self.snapshot, place, container),
+            MetricAnswer::External(values) if !values.is_empty() => {
+                let sum = values.iter().map(|value| i128::from(value.value)).sum();
+                Some(Total::Observed(sum))
+            }
+            MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => None,
+            _ => self.total(&self.load, &self.snapshot, place, container),
         }
     }
 
     /// Returns the total requests of the pods, or of one of their containers.
     fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
+        let no_base = |why: &str| {
+            Error::usage(format!("{why}, so a percentage has no base"))
+                .hint("use a total amount, such as 1500m")
+        };
+        // The controller compares nothing with the requests then.
+        let lacks = |pod: &Shared<Pod>| {
+            container.is_some_and(|name| pod.running(false).all(|own| *own.name != *name))
+        };
+        if self.snapshot.pods.iter().any(lacks) {
+            return Err(no_base("some pods lack the container"));
+        }
         let mut full = self.snapshot.clone();
         set_in(
             &mut full,
@@ -168,18 +186,26 @@ impl World {
             container,
             &AssumedValue::Share(Ratio::ONE),
         )?;
-        self.together(&full, place, container).ok_or_else(|| {
-            Error::usage("no pod is ready, so a percentage has no base")
-                .hint("use a total amount, such as 1500m")
-        })
+        let load = TotalUsage::of(&full, &self.workload);
+        self.total(&load, &full, place, container)
+            .map(Total::milli)
+            .ok_or_else(|| no_base("no pod is ready"))
     }
 
-    fn together(&self, snapshot: &Snapshot, place: usize, container: Option<&str>) -> Option<i128> {
-        let values = samples(snapshot, place, &self.metric(place, container));
-        together(
-            values.iter().map(|(pod, value)| (&**pod, *value)),
-            &self.workload,
-        )
+    /// Returns the total of a metric that is per pod.
+    fn total(
+        &self,
+        load: &TotalUsage,
+        snapshot: &Snapshot,
+        place: usize,
+        container: Option<&str>,
+    ) -> Option<Total> {
+        let spec = self.metric(place, container);
+        if spec.is_resource() {
+            load.usage(spec.name(), spec.container(), snapshot, &self.workload)
+        } else {
+            load.value(place)
+        }
     }
 
     /// Sets a metric to another value from now on.
@@ -194,20 +220,10 @@ impl World {
             self.missing.remove(&missing);
             let container = meant.container.as_deref();
             let spec = self.metric(place, container);
-            if let Some(own) = spec.container()
-                && !self.has(meant)
-            {
-                // The pods of a rollout may have it.
-                let resource = &resource_name(spec.name());
-                if !self.load.set_usage(spec.name(), Some(own), total.into()) {
-                    self.load.add(own, resource, Some(total.into()));
-                }
-                self.workload.expect_usage(own, resource);
-                continue;
-            }
             if spec.is_total() {
+                let total = total.milli().try_into().unwrap_or(i64::MAX);
                 set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
-            } else if !self.set_total(place, &spec, total) {
+            } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
                 set_in(
                     &mut self.snapshot,
@@ -217,11 +233,36 @@ impl World {
                 )?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
-                self.load = TotalUsage::of(&self.snapshot, &self.workload);
+                self.load
+                    .begin(TotalUsage::of(&self.snapshot, &self.workload));
                 self.set_total(place, &spec, total);
             }
         }
         Ok(())
+    }
+
+    /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now.
+    pub(super) fn take_over(&mut self, setting: &LoadSetting, meant: &Meant) {
+        for &place in &meant.places {
+            let spec = self.metric(place, meant.container.as_deref());
+            if let Some(total) = setting.total.filter(|_| !spec.is_total()) {
+                self.share(place, &spec, total, meant);
+            }
+        }
+    }
+
+    /// Sets the total of a metric that is per pod; returns false if nothing is measured.
+    fn share(&mut self, place: usize, spec: &MetricSpec, total: Total, meant: &Meant) -> bool {
+        let Some(own) = spec.container().filter(|_| !self.has(meant)) else {
+            return self.set_total(place, spec, total);
+        };
+        // The pods of a rollout may have it.
+        let resource = &resource_name(spec.name());
+        if !self.set_usage(spec, total) {
+            self.load.add(own, resource, Some(total));
+        }
+        self.workload.expect_usage(own, resource);
+        true
     }
 
     /// Whether there are pods with the container of a metric, if the metric has one.
@@ -236,17 +277,21 @@ impl World {
         pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
     }
 
-    fn set_total(&mut self, place: usize, spec: &MetricSpec, total: i64) -> bool {
+    fn set_total(&mut self, place: usize, spec: &MetricSpec, total: Total) -> bool {
         if !spec.is_resource() {
-            return self.load.set_values(place, total.into());
+            return self.load.set_values(place, total);
         }
-        let known = self
-            .load
-            .set_usage(spec.name(), spec.container(), total.into());
+        let known = self.set_usage(spec, total);
         if known {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }
         known
+    }
+
+    fn set_usage(&mut self, spec: &MetricSpec, total: Total) -> bool {
+        let (name, container) = (spec.name(), spec.container());
+        self.load
+            .set_usage(name, container, total, &self.snapshot, &self.workload)
     }
 
     /// Returns how many pods are ready.
@@ -357,6 +402,11 @@ impl World {
             && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
-        !is_held && !leaves && !self.workload.is_joining() && !self.workload.is_rolling()
+        let workload = &self.workload;
+        !is_held
+            && !leaves
+            && !workload.is_joining()
+            && !workload.is_rolling()
+            && !workload.is_short(&self.snapshot, replicas)
     }
 }

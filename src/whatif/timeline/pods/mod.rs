@@ -202,6 +202,12 @@ impl TargetPods {
         self.lives.iter().any(|life| life.joining.is_some())
     }
 
+    /// Whether pods are missing that the target's controller creates for this many replicas.
+    pub(super) fn is_short(&self, snapshot: &Snapshot, count: i32) -> bool {
+        let wanted = usize::try_from(count).unwrap_or(0) + self.surplus;
+        self.model.is_some() && active(snapshot).len() < wanted
+    }
+
     /// Moves the pods to the snapshot's time; returns whether that changed any.
     pub(super) fn advance(&mut self, snapshot: &mut Snapshot) -> bool {
         let now = snapshot.now;

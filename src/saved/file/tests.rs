@@ -113,6 +113,11 @@ fn what_is_read_twice_counts_once_or_is_refused() {
             vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))],
             2,
         ),
+        // Each answer may have all items of the earlier ones again.
+        (
+            vec![answer(a), answer(b), answer(&format!("{b},{a}")), answer(a)],
+            2,
+        ),
     ] {
         let read = read(&answers.concat()).unwrap();
         assert_eq!(read.external_values.len(), count, "{answers:?}");

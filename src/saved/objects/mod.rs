@@ -35,6 +35,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::StatedSettings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
+use reader::Earlier;
 
 /// The group and version of this program's documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -72,8 +73,12 @@ pub struct Objects {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// Items of the custom metrics API.
     pub metric_values: Vec<MetricValue>,
+    /// The places of those in earlier answers.
+    pub earlier_metric_values: Earlier,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
+    /// The places of those in earlier answers.
+    pub earlier_external_values: Earlier,
     /// The lists in the input, even if empty: objects missing in them did not exist. If all items of a list are of one
     /// namespace, it says nothing about others.
     pub lists: BTreeSet<(Documents, Option<String>)>,

@@ -4,7 +4,7 @@
 pub(super) mod reader;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -256,7 +256,7 @@ impl Objects {
     }
 
     /// Returns the metrics that the API of a group serves: those that it lists, and those with values in the
-    /// namespace. Each is named as in its list. `None` if there is no sign that the group is served.
+    /// namespace. Each is named once, as in its list. `None` if there is no sign that the group is served.
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {
         let listed = self.served_metrics.get(group);
         let mut all = listed.cloned().unwrap_or_default();
@@ -270,6 +270,8 @@ impl Objects {
             let kind = |kind: &str| names::plural(kind);
             all.extend(here.map(|it| format!("{}/{}", kind(&it.described_object.kind), it.name)));
         }
+        let mut seen = HashSet::new();
+        all.retain(|metric| seen.insert(metric.clone()));
         (listed.is_some() || !all.is_empty()).then_some(all)
     }
 }

@@ -221,6 +221,10 @@ fn a_fault_is_told_with_its_place_and_field() {
             r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,
             "in:1:101: containers[0].usage.cpu: duplicate field `cpu`",
         ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"resources": {"requests": {"b": 1, "a": 1, "b": 1}}}]}}"#,
+            "in:1:107: spec.containers[0].resources.requests.b: duplicate field `b`",
+        ),
         // Our own documents are never skipped.
         (
             "kind: ControllerState\nnow: 2026-11-21T06:00:00Z\n",

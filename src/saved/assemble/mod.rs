@@ -379,10 +379,9 @@ impl InputHpa<'_> {
     /// Returns the HPA, with the scale that has its selector.
     fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
-        let (hpa, _) = self.admitted.as_ref().map_err(|e| UnknownSelector {
-            key: key.clone(),
-            hpa: None,
-            why: WhyUnknownSelector::HpaUnreadable(e.message.clone()),
+        let (hpa, _) = self.admitted.as_ref().map_err(|e| {
+            let why = WhyUnknownSelector::HpaUnreadable(e.message.clone());
+            UnknownSelector::new(key.clone(), None, why)
         })?;
         let target = || hpa.spec.scale_target_ref.to_string();
         let why = match &self.scale {
@@ -401,11 +400,7 @@ impl InputHpa<'_> {
                 why: UnknownFactCause::Failed(e.message.clone()),
             },
         };
-        Err(UnknownSelector {
-            key,
-            hpa: Some(Box::new(hpa.clone())),
-            why,
-        })
+        Err(UnknownSelector::new(key, Some(hpa), why))
     }
 }
 

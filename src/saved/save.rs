@@ -199,7 +199,10 @@ impl<'a> Saved<'a> {
         // Several HPAs may have the same target or the same pods.
         let mut seen = HashSet::new();
         for (kind, list) in lists {
-            for event in inputs.iter().flat_map(|input| list(&input.evidence)) {
+            let mut all: Vec<&[Event]> = inputs.iter().map(|input| list(&input.evidence)).collect();
+            // Those of a namespace share one list about pods.
+            all.dedup_by(|one, other| std::ptr::eq(*one, *other));
+            for event in all.into_iter().flatten() {
                 if seen.insert((kind, event)) {
                     items.add("v1", "Event", EventObject::of(kind, event))?;
                 }

@@ -153,6 +153,8 @@ impl<'de> Deserialize<'de> for PodMetrics {
 
 /// Reads and writes the usage of a container as a map.
 mod usage_map {
+    use std::collections::BTreeSet;
+
     use super::{
         Deserializer, MapAccess, Milli, ResourceKey, ResourceName, Serializer, Usage, Visitor,
         duplicate,
@@ -178,12 +180,13 @@ mod usage_map {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut usage = Usage::new();
-                while let Some(name) = map.next_key::<ResourceKey>()? {
-                    if usage.iter().any(|(other, _)| *other == name.0) {
-                        return Err(duplicate(&name.0));
+                let mut seen = BTreeSet::new();
+                while let Some(ResourceKey(name)) = map.next_key()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(duplicate(&name));
                     }
                     let Milli(milli) = map.next_value()?;
-                    usage.push((name.0, milli));
+                    usage.push((name, milli));
                 }
                 Ok(usage)
             }

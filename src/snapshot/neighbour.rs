@@ -65,9 +65,20 @@ pub(crate) struct UnknownSelector {
     pub(crate) hpa: Option<Box<Hpa>>,
     /// The reason why the selector is unknown.
     pub(crate) why: WhyUnknownSelector,
+    compared: Option<Compared>,
 }
 
 impl UnknownSelector {
+    /// Creates the unknown selector of an HPA, if that can be read.
+    pub(crate) fn new(key: String, hpa: Option<&Hpa>, why: WhyUnknownSelector) -> Self {
+        Self {
+            key,
+            hpa: hpa.cloned().map(Box::new),
+            why,
+            compared: hpa.map(Compared::of),
+        }
+    }
+
     /// Whether the controller may have stored a selector for the HPA.
     pub(crate) fn may_be_stored(&self) -> bool {
         let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
@@ -84,6 +95,7 @@ impl UnknownSelector {
         notes: &mut Vec<Note>,
     ) {
         const NAMED: usize = 20;
+        let own = Compared::of(own);
         let mut unknown = unknown.into_iter().filter(|it| it.matters_to(own));
         notes.extend(unknown.by_ref().take(NAMED).map(Self::note));
         let more = unknown.count();
@@ -103,9 +115,9 @@ impl UnknownSelector {
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.
-    fn matters_to(&self, own: &Hpa) -> bool {
-        let other = self.hpa.as_deref();
-        self.may_be_stored() && !other.is_some_and(|other| were_apart(own, other))
+    fn matters_to(&self, own: Compared) -> bool {
+        let were_apart = self.compared.is_some_and(|other| own.were_apart(other));
+        self.may_be_stored() && !were_apart
     }
 }
 
@@ -115,18 +127,39 @@ fn has_stored_selector(hpa: &Hpa) -> bool {
     hpa.status.condition("ScalingActive").is_some()
 }
 
-/// Whether the controller has stored the selectors of both HPAs, compared them in a later pass, and found no pod that
-/// matches both. This stays so as long as neither HPA changes: a selector is stored until it is replaced.
-fn were_apart(one: &Hpa, other: &Hpa) -> bool {
-    let hpas = [one, other];
-    let Some(last) = hpas.into_iter().filter_map(last_comparison).max() else {
-        return false;
-    };
-    hpas.into_iter().all(|hpa| {
-        let changed = hpa.written.created.max(hpa.written.spec);
-        changed.is_some_and(|changed| last.duration_since(changed) >= SETTLED)
-            && passed_since(hpa).is_some_and(|since| since <= last)
-    })
+/// What an HPA shows about the passes that compared its selector with those of others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Compared {
+    /// The time at which the HPA was changed.
+    changed: Option<Timestamp>,
+    /// The time since which those passes that read the scale have found no shared pods.
+    since: Option<Timestamp>,
+    /// The time at which such a pass wrote the status.
+    last: Option<Timestamp>,
+}
+
+impl Compared {
+    fn of(hpa: &Hpa) -> Self {
+        Self {
+            changed: hpa.written.created.max(hpa.written.spec),
+            since: passed_since(hpa),
+            last: last_comparison(hpa),
+        }
+    }
+
+    /// Whether the controller has stored the selectors of both HPAs, compared them in a later pass, and found no pod
+    /// that matches both. This stays so as long as neither HPA changes: a selector is stored until it is replaced.
+    fn were_apart(self, other: Self) -> bool {
+        let Some(last) = self.last.max(other.last) else {
+            return false;
+        };
+        [self, other]
+            .into_iter()
+            .all(|Self { changed, since, .. }| {
+                changed.is_some_and(|changed| last.duration_since(changed) >= SETTLED)
+                    && since.is_some_and(|since| since <= last)
+            })
+    }
 }
 
 /// Returns the time since which those passes of an HPA that read the scale have found no shared pods.
@@ -158,7 +191,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{UnknownSelector, WhyUnknownSelector};
+    use super::{Compared, UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
     use crate::snapshot::written::Written;
@@ -297,19 +330,16 @@ mod tests {
                 true,
             ),
         ] {
-            let unknown = UnknownSelector {
-                key: "ops/other".to_owned(),
-                hpa: Some(Box::new(other)),
-                why,
-            };
-            assert_eq!(unknown.matters_to(&own), matters, "{name}");
+            let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), why);
+            let own = Compared::of(&own);
+            assert_eq!(unknown.matters_to(own), matters, "{name}");
         }
     }
 
     #[test]
     fn a_target_that_never_was_has_no_selector() {
         let other = Hpa::of(&json!({}), json!({}));
-        let own = hpa(0, FINE, 1, 10);
+        let own = Compared::of(&hpa(0, FINE, 1, 10));
         for (why, matters) in [
             (
                 WhyUnknownSelector::TargetGone {
@@ -322,20 +352,11 @@ mod tests {
                 true,
             ),
         ] {
-            let hpa = Some(Box::new(other.clone()));
-            let unknown = UnknownSelector {
-                key: "ops/other".to_owned(),
-                hpa,
-                why,
-            };
-            assert_eq!(unknown.matters_to(&own), matters);
+            let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), why);
+            assert_eq!(unknown.matters_to(own), matters);
         }
         let why = WhyUnknownSelector::HpaUnreadable("it has no spec".to_owned());
-        let unknown = UnknownSelector {
-            key: "ops/other".to_owned(),
-            hpa: None,
-            why,
-        };
-        assert!(unknown.matters_to(&own));
+        let unknown = UnknownSelector::new("ops/other".to_owned(), None, why);
+        assert!(unknown.matters_to(own));
     }
 }

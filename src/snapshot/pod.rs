@@ -3,6 +3,7 @@
 //! Nothing here evaluates a pod; the engine groups them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -339,11 +340,12 @@ impl<'de> Deserialize<'de> for Requests {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));
-                while let Some(name) = map.next_key::<ResourceKey>()? {
-                    if list.get(&name.0).is_some() {
-                        return Err(duplicate(&name.0));
+                let mut seen = BTreeSet::new();
+                while let Some(ResourceKey(name)) = map.next_key()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(duplicate(&name));
                     }
-                    list.0.push((name.0, map.next_value()?));
+                    list.0.push((name, map.next_value()?));
                 }
                 Ok(list)
             }

@@ -56,11 +56,9 @@ impl HpaItem {
 
     /// Returns the unknown selector of an HPA that cannot be read.
     pub(super) fn unreadable(&self, failure: &Failure) -> UnknownSelector {
-        UnknownSelector {
-            key: format!("{}/{}", self.namespace, self.name),
-            hpa: None,
-            why: WhyUnknownSelector::HpaUnreadable(failure.to_string()),
-        }
+        let key = format!("{}/{}", self.namespace, self.name);
+        let why = WhyUnknownSelector::HpaUnreadable(failure.to_string());
+        UnknownSelector::new(key, None, why)
     }
 }
 

@@ -148,11 +148,7 @@ pub(super) fn other(hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Known {
             why: cause(failure),
         },
     };
-    Err(UnknownSelector {
-        key: hpa.key(),
-        hpa: Some(Box::new(hpa.clone())),
-        why,
-    })
+    Err(UnknownSelector::new(hpa.key(), Some(hpa), why))
 }
 
 /// Returns the version whose rules apply, if it has arrived.

@@ -3,6 +3,8 @@
 
 mod reasons;
 
+use std::collections::{HashMap, HashSet};
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -263,17 +265,15 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
         .iter()
         .chain(&then.conditions)
         .map(|condition| &*condition.type_);
-    let mut seen: Vec<&str> = Vec::new();
-    for type_ in types {
-        if !seen.contains(&type_) {
-            seen.push(type_);
-            rows.push(ComparisonRow::new(
-                StatusItem::Conditions,
-                type_,
-                condition_value(then, type_),
-                condition_value(status, type_),
-            ));
-        }
+    let [last, now] = [then, status].map(condition_values);
+    let mut seen = HashSet::new();
+    for type_ in types.filter(|type_| seen.insert(*type_)) {
+        rows.push(ComparisonRow::new(
+            StatusItem::Conditions,
+            type_,
+            last.get(type_).cloned(),
+            now.get(type_).cloned(),
+        ));
     }
     rows
 }
@@ -324,12 +324,18 @@ fn metric_value<'a>(
     is_it.then_some(StatusValue::Metric(value))
 }
 
-fn condition_value<'a>(status: &'a HpaStatus, type_: &str) -> Option<StatusValue<'a>> {
-    let found = status.condition(type_)?;
-    Some(StatusValue::Condition {
-        status: &found.status,
-        reason: &found.reason,
-    })
+/// Returns the conditions by type: of several, the first.
+fn condition_values(status: &HpaStatus) -> HashMap<&str, StatusValue<'_>> {
+    let from_last = status.conditions.iter().rev();
+    from_last
+        .map(|found| {
+            let value = StatusValue::Condition {
+                status: &found.status,
+                reason: &found.reason,
+            };
+            (&*found.type_, value)
+        })
+        .collect()
 }
 
 /// Returns when the samples behind a metric were taken, if the API states it.

@@ -4,7 +4,7 @@
 use super::Place;
 use super::target::resource_of;
 use crate::apimachinery::names;
-use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
+use crate::apimachinery::selector::{LabelSelector, Selector};
 use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, Objects};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
@@ -22,15 +22,11 @@ pub(super) struct Answers<'o> {
     pub(super) place: &'o Place<'o, 'o>,
     /// The target's scale, if it could be read.
     pub(super) scale: Option<&'o Scale>,
+    /// The values of the pods that the target selects.
+    pub(super) pod_values: &'o [&'o MetricValue],
 }
 
 impl Answers<'_> {
-    /// Whether the target's selector matches an object with these labels.
-    fn is_selected(&self, labels: &Labels) -> bool {
-        self.scale
-            .is_some_and(|scale| scale.selector.matches(labels))
-    }
-
     /// Returns an answer for each metric. Several saved answers to one request are used once each, in
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
@@ -94,7 +90,7 @@ impl Answers<'_> {
         let (documents, is_there) = match api {
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
-                let mut values = self.here();
+                let mut values = self.place.metric_values.iter();
                 (
                     Documents::MetricValueList,
                     values.any(|value| value.name == name),
@@ -154,34 +150,15 @@ impl Answers<'_> {
             })
     }
 
-    /// Returns the values of the HPA's namespace. The API is asked about one namespace, and the controller ignores the
-    /// namespace in the answer, which may be missing.
-    fn here(&self) -> impl Iterator<Item = &MetricValue> {
-        self.objects.metric_values.iter().filter(|value| {
-            let namespace = &value.described_object.namespace;
-            namespace.is_empty() || *namespace == self.hpa.namespace
-        })
-    }
-
     fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
-        self.here().filter(|value| {
-            value.name == metric.name
-                && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
-        })
+        let all = self.place.metric_values.iter().copied();
+        all.filter(|value| is_of(value, metric))
     }
 
     fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        let labels = &self.place.pod_labels;
-        MetricAnswer::Pods(
-            self.values(metric)
-                .filter(|value| value.described_object.kind == "Pod")
-                .filter(|value| {
-                    let pod = labels.get(value.described_object.name.as_str());
-                    pod.is_some_and(|labels| self.is_selected(labels))
-                })
-                .map(MetricValue::of_pod)
-                .collect(),
-        )
+        let own = self.pod_values.iter().copied();
+        let values = own.filter(|value| is_of(value, metric));
+        MetricAnswer::Pods(values.map(MetricValue::of_pod).collect())
     }
 
     fn object(
@@ -338,6 +315,12 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAns
                 .collect(),
         ),
     }
+}
+
+/// Whether a value is one of a metric.
+fn is_of(value: &MetricValue, metric: &MetricIdentifier) -> bool {
+    value.name == metric.name
+        && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
 }
 
 /// Whether both are the same metric with the same selector.

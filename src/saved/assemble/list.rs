@@ -14,7 +14,7 @@ use crate::args::Named;
 use crate::error::{Error, listed};
 use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
@@ -153,6 +153,7 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
 struct NamespaceSelection<'o> {
     pods: Vec<Vec<&'o Shared<Pod>>>,
     pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
+    pod_values: Vec<Vec<&'o MetricValue>>,
     /// The HPAs that match the pods of each HPA.
     sharing: Vec<BTreeSet<usize>>,
 }
@@ -163,6 +164,7 @@ impl<'o> NamespaceSelection<'o> {
         let mut selected = Self {
             pods: vec![Vec::new(); count],
             pod_metrics: vec![Vec::new(); count],
+            pod_values: vec![Vec::new(); count],
             sharing: vec![BTreeSet::new(); count],
         };
         let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
@@ -196,6 +198,12 @@ impl<'o> NamespaceSelection<'o> {
                 selected.pod_metrics[own].push(item);
             }
         }
+        for value in &place.metric_values {
+            let labels = place.labels_of_pod(value);
+            for own in labels.map(matching).into_iter().flatten() {
+                selected.pod_values[own].push(value);
+            }
+        }
         selected
     }
 }
@@ -209,7 +217,14 @@ fn input(
     clock: Timestamp,
 ) -> Result<Input, Error> {
     let may_share = selected.sharing[own].iter().copied();
-    let mut input = without_pods(place, own, options, clock, may_share)?;
+    let mut input = without_pods(
+        place,
+        own,
+        options,
+        clock,
+        may_share,
+        &selected.pod_values[own],
+    )?;
     let snapshot = &mut input.snapshot;
     snapshot.pod_metrics = match place.index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),

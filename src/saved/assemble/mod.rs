@@ -9,7 +9,7 @@ mod requests;
 mod target;
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
@@ -48,7 +48,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec,
 };
 use crate::snapshot::memory::Memory;
-use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::Pod;
@@ -76,7 +76,20 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         .iter()
         .position(|hpa| std::ptr::eq(hpa.object, object))
         .unwrap_or_default();
-    let mut input = without_pods(&place, own, options, clock, 0..place.hpas.len())?;
+    let pod_values: Vec<&MetricValue> = match &place.hpas[own].scale {
+        Ok(Ok(scale)) => place
+            .metric_values
+            .iter()
+            .copied()
+            .filter(|value| {
+                let labels = place.labels_of_pod(value);
+                labels.is_some_and(|labels| scale.selector.matches(labels))
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    let all = 0..place.hpas.len();
+    let mut input = without_pods(&place, own, options, clock, all, &pod_values)?;
     let snapshot = &mut input.snapshot;
     snapshot.pod_metrics = match index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),
@@ -122,6 +135,11 @@ struct Place<'i, 'o> {
     pods: &'i [&'o Shared<Pod>],
     pod_labels: HashMap<&'o str, &'o Labels>,
     pod_metrics: &'i [&'o Shared<PodMetrics>],
+    /// The values of the custom metrics API. The API is asked about one namespace, and the controller ignores the
+    /// namespace in the answer, which may be missing.
+    metric_values: Vec<&'o MetricValue>,
+    /// The metrics that each metrics API serves, once they are needed.
+    served: RefCell<HashMap<&'static str, Option<Vec<String>>>>,
     /// The events about pods.
     pod_events: Shared<Vec<Event>>,
     /// Whether the namespace has every pod and its usage only once.
@@ -174,6 +192,10 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let pods = group(&index.pods, namespace);
         let pod_metrics = group(&index.pod_metrics, namespace);
+        let metric_values = index.objects.metric_values.iter().filter(|value| {
+            let stated = &value.described_object.namespace;
+            stated.is_empty() || stated == namespace
+        });
         let pod_events = index.objects.evidence.pods.iter();
         let pod_events = pod_events.filter(|event| event.namespace == namespace);
         let mut known = HashMap::new();
@@ -216,6 +238,8 @@ impl<'i, 'o> Place<'i, 'o> {
             },
             pods,
             pod_metrics,
+            metric_values: metric_values.collect(),
+            served: RefCell::default(),
             pod_events: pod_events.cloned().collect::<Vec<_>>().into(),
             each_once,
             surroundings: index.around.of(namespace),
@@ -229,6 +253,13 @@ impl<'i, 'o> Place<'i, 'o> {
         } else {
             Some(&item.labels)
         }
+    }
+
+    /// Returns the labels of the pod that a value describes, if they are known.
+    fn labels_of_pod(&self, value: &MetricValue) -> Option<&'o Labels> {
+        let object = &value.described_object;
+        let labels = self.pod_labels.get(&*object.name).copied();
+        labels.filter(|_| object.kind == "Pod")
     }
 
     /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`.
@@ -264,7 +295,9 @@ impl<'i, 'o> Place<'i, 'o> {
         } = snapshot;
         let mut surroundings = self.surroundings.clone();
         surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
-            objects.served_metrics(group, &hpa.namespace)
+            let mut known = self.served.borrow_mut();
+            let served = || objects.served_metrics(group, &hpa.namespace);
+            known.entry(group).or_insert_with(served).clone()
         });
         let error = |api| requests.error(hpa, api, None);
         let is_stated = |api| error(api).is_some_and(ApiError::is_stated);
@@ -348,10 +381,9 @@ impl InputHpa<'_> {
     /// Returns the HPA, with the scale that has its selector.
     fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
-        let (hpa, _) = self.admitted.as_ref().map_err(|e| UnknownSelector {
-            key: key.clone(),
-            hpa: None,
-            why: WhyUnknownSelector::HpaUnreadable(e.message.clone()),
+        let (hpa, _) = self.admitted.as_ref().map_err(|e| {
+            let why = WhyUnknownSelector::HpaUnreadable(e.message.clone());
+            UnknownSelector::new(key.clone(), None, why)
         })?;
         let target = || hpa.spec.scale_target_ref.to_string();
         let why = match &self.scale {
@@ -370,22 +402,19 @@ impl InputHpa<'_> {
                 why: UnknownFactCause::Failed(e.message.clone()),
             },
         };
-        Err(UnknownSelector {
-            key,
-            hpa: Some(Box::new(hpa.clone())),
-            why,
-        })
+        Err(UnknownSelector::new(key, Some(hpa), why))
     }
 }
 
 /// Collects the input of an HPA's pass, except pods and their metrics. Of the other HPAs, only those that
-/// `may_share` its pods matter.
+/// `may_share` its pods matter; `pod_values` are those of the pods that its target selects.
 fn without_pods(
     place: &Place<'_, '_>,
     own: usize,
     options: &Options,
     clock: Timestamp,
     may_share: impl Iterator<Item = usize>,
+    pod_values: &[&MetricValue],
 ) -> Result<Input, Error> {
     let Index {
         objects,
@@ -457,6 +486,7 @@ fn without_pods(
         hpa: &hpa,
         place,
         scale: scale.as_ref().ok(),
+        pod_values,
     };
     let metrics = answers.all(hpa.spec.metrics.iter().chain(&options.also));
     let listed =

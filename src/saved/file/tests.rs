@@ -113,6 +113,11 @@ fn what_is_read_twice_counts_once_or_is_refused() {
             vec![answer(&format!("{a},{a}")), answer(&format!("{a},{a}"))],
             2,
         ),
+        // Each answer may have all items of the earlier ones again.
+        (
+            vec![answer(a), answer(b), answer(&format!("{b},{a}")), answer(a)],
+            2,
+        ),
     ] {
         let read = read(&answers.concat()).unwrap();
         assert_eq!(read.external_values.len(), count, "{answers:?}");
@@ -215,6 +220,10 @@ fn a_fault_is_told_with_its_place_and_field() {
         (
             r#"{"apiVersion": "metrics.k8s.io/v1", "kind": "PodMetrics", "containers": [{"usage": {"cpu": "1", "cpu": "2"}}]}"#,
             "in:1:101: containers[0].usage.cpu: duplicate field `cpu`",
+        ),
+        (
+            r#"{"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"resources": {"requests": {"b": 1, "a": 1, "b": 1}}}]}}"#,
+            "in:1:107: spec.containers[0].resources.requests.b: duplicate field `b`",
         ),
         // Our own documents are never skipped.
         (

@@ -4,7 +4,7 @@
 pub(super) mod reader;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 use jiff::Timestamp;
@@ -35,6 +35,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::StatedSettings;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
+use reader::Earlier;
 
 /// The group and version of this program's documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -72,8 +73,12 @@ pub struct Objects {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// Items of the custom metrics API.
     pub metric_values: Vec<MetricValue>,
+    /// The places of those in earlier answers.
+    pub earlier_metric_values: Earlier,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
+    /// The places of those in earlier answers.
+    pub earlier_external_values: Earlier,
     /// The lists in the input, even if empty: objects missing in them did not exist. If all items of a list are of one
     /// namespace, it says nothing about others.
     pub lists: BTreeSet<(Documents, Option<String>)>,
@@ -251,7 +256,7 @@ impl Objects {
     }
 
     /// Returns the metrics that the API of a group serves: those that it lists, and those with values in the
-    /// namespace. Each is named as in its list. `None` if there is no sign that the group is served.
+    /// namespace. Each is named once, as in its list. `None` if there is no sign that the group is served.
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {
         let listed = self.served_metrics.get(group);
         let mut all = listed.cloned().unwrap_or_default();
@@ -265,6 +270,8 @@ impl Objects {
             let kind = |kind: &str| names::plural(kind);
             all.extend(here.map(|it| format!("{}/{}", kind(&it.described_object.kind), it.name)));
         }
+        let mut seen = HashSet::new();
+        all.retain(|metric| seen.insert(metric.clone()));
         (listed.is_some() || !all.is_empty()).then_some(all)
     }
 }

@@ -316,7 +316,8 @@ impl Objects {
                 let described = list.items.iter().map(|it| &*it.described_object.namespace);
                 let only = only(described.map(|it| Some(it).filter(|it| !it.is_empty())));
                 self.lists.insert((Documents::MetricValueList, only));
-                add_answer(&mut self.metric_values, list, |value, state| {
+                let earlier = &mut self.earlier_metric_values;
+                add_answer(&mut self.metric_values, earlier, list, |value, state| {
                     let object = &value.described_object;
                     (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
                 });
@@ -325,7 +326,8 @@ impl Objects {
                 self.lists
                     .insert((Documents::ExternalMetricValueList, None));
                 let list = PlainItems::deserialize(fields)?;
-                add_answer(&mut self.external_values, list, |value, state| {
+                let earlier = &mut self.earlier_external_values;
+                add_answer(&mut self.external_values, earlier, list, |value, state| {
                     (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
                 });
             }
@@ -646,11 +648,20 @@ fn only<'a>(mut namespaces: impl Iterator<Item = Option<&'a str>>) -> Option<Str
     is_same.then(|| first.to_owned())
 }
 
+/// The places of the items in earlier answers, by hash.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    places: HashMap<u64, Vec<usize>>,
+    /// The number of items that have been entered.
+    count: usize,
+}
+
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
 /// requested with another selector or saved in two files; one answer may contain it several times. `hash` is of the
 /// parts by which most items differ.
 fn add_answer<T: PartialEq>(
     known: &mut Vec<T>,
+    earlier: &mut Earlier,
     answer: PlainItems<T>,
     hash: fn(&T, &mut DefaultHasher),
 ) {
@@ -659,23 +670,27 @@ fn add_answer<T: PartialEq>(
         hash(item, &mut state);
         state.finish()
     };
-    let mut earlier: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (place, item) in known.iter().enumerate() {
-        earlier.entry(hashed(item)).or_default().push(place);
+    let Earlier { places, count } = earlier;
+    for (place, item) in known.iter().enumerate().skip(*count) {
+        places.entry(hashed(item)).or_default().push(place);
     }
+    *count = known.len();
+    if places.is_empty() {
+        known.extend(answer.items);
+        return;
+    }
+    // An item is found once in each answer.
+    let mut found = Vec::new();
     for item in answer.items {
-        let places = if earlier.is_empty() {
-            None
-        } else {
-            earlier.get_mut(&hashed(&item))
-        };
-        let same = places.and_then(|places| {
-            let same = places.iter().position(|&place| known[place] == item)?;
-            Some(places.remove(same))
-        });
-        if same.is_none() {
-            known.push(item);
+        let hash = hashed(&item);
+        let alike = places.entry(hash).or_default();
+        match alike.iter().position(|&place| known[place] == item) {
+            Some(same) => found.push((hash, alike.swap_remove(same))),
+            None => known.push(item),
         }
+    }
+    for (hash, place) in found {
+        places.entry(hash).or_default().push(place);
     }
 }
 

@@ -318,9 +318,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 .filter(|own| {
                     has_own_scale(&own.group, &own.kind)
                         && own.metadata.controller().is_none()
-                        && !targets.iter().any(|target| {
-                            target.name == own.metadata.name && own.is_kind_of(target)
-                        })
+                        && !targets.iter().any(|target| own.is_named_by(target))
                         && !workloads.iter().any(|rollout| own.is_template_of(rollout))
                 })
                 .map(Workload::to_reference)
@@ -805,9 +803,7 @@ fn of_scaled_object(
         Err(e) => return format!("KEDA creates none from ScaledObject/{name}: {}", e.message),
     };
     let target = &made.spec.scale_target_ref;
-    let states_replicas = |own: &Workload| {
-        own.metadata.name == target.name && own.is_kind_of(target) && own.states_replicas()
-    };
+    let states_replicas = |own: &Workload| own.is_named_by(target) && own.states_replicas();
     let replicas = if objects.workloads.iter().any(states_replicas) {
         ""
     } else {

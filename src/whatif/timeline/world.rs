@@ -18,7 +18,7 @@ use crate::snapshot::pod::resource_name;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::{
-    Meant, failure, in_container, is_ready, look, samples, set_metric, set_total,
+    Meant, failure, in_container, is_ready, samples, set_total, set_traced,
 };
 use crate::whatif::value::{AssumedValue, Ratio};
 
@@ -29,7 +29,7 @@ fn set_in(
     container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let set = |own: &mut Snapshot, place| set_metric(own, place, value, &look(own));
+    let set = |own: &mut Snapshot, place| set_traced(own, place, value);
     match container {
         Some(container) => in_container(snapshot, place, container, set),
         None => set(snapshot, place),

@@ -3,10 +3,8 @@
 
 use std::collections::HashSet;
 
-use unicode_width::UnicodeWidthStr;
-
 use super::layout::Layout;
-use super::style::clean;
+use super::style::{clean, filled};
 use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, round_numbers};
 
 /// The chart as lines, each with a newline at its end.
@@ -63,7 +61,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         out.push('\n');
     };
     let indent = " ".repeat(INDENT);
-    for key in filled(legend(chart, signs, layout.ascii), width - INDENT) {
+    for key in filled(legend(chart, signs, layout.ascii), "   ", width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -117,21 +115,6 @@ fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = Str
         .bounds_beyond()
         .map(|beyond| format!("{} {}", signs.beyond, clean(&beyond, ascii)));
     names.chain(mark).chain(events).chain(gaps).chain(beyond)
-}
-
-/// Fills lines with as many words as fit.
-fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            Some(line) if line.as_str().width() + 3 + word.as_str().width() <= width => {
-                line.push_str("   ");
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
 }
 
 const INDENT: usize = 2;

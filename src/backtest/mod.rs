@@ -226,13 +226,7 @@ impl Plan {
                 }
                 player
             }
-        }
-        .map_err(|e| match self.replicas {
-            Some(0) if e.hint.is_none() => {
-                e.hint("the trace starts with 0 replicas: start it at a row with more")
-            }
-            _ => e,
-        })?;
+        }?;
         let Input {
             snapshot, notes, ..
         } = &mut input;

@@ -212,7 +212,7 @@ fn read(typing: &Typing) -> Option<Objects> {
 
 /// Returns the HPAs of files, in the stated namespace.
 fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
-    let own = assemble::own(objects, namespace.unwrap_or("default"));
+    let [own, _] = assemble::own_and_neighbours(objects, namespace.unwrap_or("default"));
     let wanted = own.into_iter().filter(|hpa| {
         let stated = hpa.namespace.as_deref();
         namespace.is_none_or(|namespace| stated.is_none_or(|stated| stated == namespace))

@@ -26,13 +26,14 @@ use crate::cluster::fetch::list::fetch_all;
 use crate::cluster::observed;
 use crate::cluster::signals::{Signals, unheard};
 use crate::error::{Error, ErrorKind, listed};
+use crate::numbers;
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::expected::{Judged, expected};
 use crate::report::list::{ExplanationList, Row, SPARE, one_by_one, overview, row};
-use crate::saved::assemble::{assemble_all, left_out};
+use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
@@ -110,7 +111,7 @@ impl<'a> ListCommand<'a> {
         let mut hpas = Vec::new();
         let (lines, mut end) = self.lines(terminal).unzip();
         let mut closed = None;
-        assemble_all(
+        let left_out = assemble_all(
             objects,
             options,
             namespace.as_deref(),
@@ -141,7 +142,8 @@ impl<'a> ListCommand<'a> {
             interrupted,
             unwritten,
         };
-        let note = left_out(objects, options).filter(|_| matches!(selection, Selection::Labels(_)));
+        // To name one is an error.
+        let note = left_out_note(left_out).filter(|_| matches!(selection, Selection::Labels(_)));
         self.tell(explained, note.into_iter().collect(), terminal)
     }
 
@@ -385,6 +387,13 @@ fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
         kind: ErrorKind::Signal(code),
         ..Error::failed(message)
     }
+}
+
+/// Returns the note about neighbours in a saved state.
+fn left_out_note(count: usize) -> Option<String> {
+    let hpas = numbers::count(count, "HPA");
+    (count > 0)
+        .then(|| format!("Note: left out {hpas} that the ControllerState has no answers for"))
 }
 
 /// Names the HPAs whose targets the input lacks, with what a pass of the first of them needs.

@@ -47,7 +47,11 @@ pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static
 pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), Refused> {
     for (kind, name) in rules(type_) {
         let (names, condition) = name.split_once('@').unwrap_or((name, ""));
-        if !condition.is_empty() && metadata.get(condition).is_none_or(|value| value == "0") {
+        if !condition.is_empty()
+            && metadata
+                .get(condition)
+                .is_none_or(|value| value.parse() == Ok(0.0))
+        {
             continue;
         }
         let (stated, elsewhere) = match names.strip_suffix('!') {

@@ -64,7 +64,10 @@ pub fn seen(
         };
         let since = passed_since(state, until, &rhythm);
         // The known counts are those of the current target.
-        let same_target = state.spec.scale_target_ref == hpa.spec.scale_target_ref;
+        let same_target = state
+            .spec
+            .scale_target_ref
+            .is_same(&hpa.spec.scale_target_ref);
         let counted = if same_target { counted } else { &[] };
         let sighting =
             since.and_then(|since| sighted(state, controller, counted, since..=last, None));
@@ -417,6 +420,9 @@ pub(super) mod tests {
     #[test]
     fn a_target_tells_nothing_of_passes_over_another() {
         let mut states = held_back();
+        assert_eq!(told(&states), (4, 4));
+        let target = &mut states[0].spec.scale_target_ref;
+        target.kind.make_ascii_lowercase();
         assert_eq!(told(&states), (4, 4));
         states[0].spec.scale_target_ref.name = "before".to_owned();
         assert_eq!(told(&states), (0, 7));

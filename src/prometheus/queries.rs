@@ -283,11 +283,12 @@ impl LoadRequest<'_> {
             );
             format!("max({})", fresh(&series, state))
         });
+        // Only kube-state-metrics has it from the scrape that has the replicas, with which it is compared.
         let desired = hpa_series("kube_horizontalpodautoscaler_status_desired_replicas");
         ask(
             Purpose::Desired,
             "replicas by hand",
-            format!("{} or {} or max({desired})", own[0], own[1]),
+            format!("max({desired}) or {} or {}", own[0], own[1]),
         );
         ask(
             Purpose::MinReplicas,
@@ -978,7 +979,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_that_stay_and_the_controllers_own_word_are_asked_for() {
+    fn containers_that_stay_and_the_controllers_own_word_in_the_end_are_asked_for() {
         let own = hpa("apps/v1", "Deployment", "web");
         let all = asked(&own, &[]);
         let requests = query(&all, Purpose::Requests(0)).unwrap();
@@ -990,8 +991,13 @@ mod tests {
             "{requests}"
         );
         let desired = query(&all, Purpose::Desired).unwrap();
-        let own_word = r#"horizontal_pod_autoscaler_controller_desired_replicas{exported_namespace="default",hpa_name="#;
-        assert!(desired.contains(own_word), "{desired}");
+        let own_word = r#" or max((horizontal_pod_autoscaler_controller_desired_replicas{exported_namespace="default",hpa_name="#;
+        let start = desired.split(own_word).next().unwrap();
+        assert!(
+            start.starts_with("max((kube_horizontalpodautoscaler_status_desired_replicas{")
+                && start != desired,
+            "{desired}"
+        );
     }
 
     #[test]

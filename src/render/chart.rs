@@ -1,20 +1,16 @@
 //! A chart on a terminal, in box-drawing or ASCII characters, which need no color. It is drawn by hand
 //! because the available crates plot floats; here each count has its own row, and steps are vertical.
 
-use std::collections::HashSet;
-
-use unicode_width::UnicodeWidthStr;
-
 use super::layout::Layout;
-use super::style::clean;
-use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, round_numbers};
+use super::style::{clean, filled};
+use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, named, round_numbers};
 
 /// The chart as lines, each with a newline at its end.
 pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let width = layout.width.unwrap_or(80).clamp(NARROWEST, WIDEST);
     let signs = if layout.ascii { &ASCII } else { &UNICODE };
-    let named = |(count, name): &(i32, String)| (*count, clean(name, layout.ascii));
-    let bounds: Vec<(i32, String)> = chart.bounds.iter().map(named).collect();
+    let cleaned = |(count, name): &(i32, String)| (*count, clean(name, layout.ascii));
+    let bounds: Vec<(i32, String)> = chart.bounds.iter().map(cleaned).collect();
     let rows = CountRows::of(chart);
     let labels = rows.labels(&bounds);
     let left = labels.iter().map(String::len).max().unwrap_or(0);
@@ -63,7 +59,7 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
         out.push('\n');
     };
     let indent = " ".repeat(INDENT);
-    for key in filled(legend(chart, signs, layout.ascii), width - INDENT) {
+    for key in filled(legend(chart, signs, layout.ascii), "   ", width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -100,18 +96,8 @@ fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = Str
         .current
         .iter()
         .map(move |mark| format!("{} {}", signs.current, clean(&mark.label, ascii)));
-    let mut seen = HashSet::new();
-    let all = chart.events.iter().map(|(_, text)| text.as_str());
-    let texts: Vec<&str> = all.filter(|text| seen.insert(*text)).collect();
-    let more = texts.len().saturating_sub(NAMED);
-    let named: Vec<String> = texts
-        .iter()
-        .take(NAMED)
-        .map(|text| (*text).to_owned())
-        .chain((more > 0).then(|| format!("{more} more")))
-        .collect();
-    let events =
-        (!named.is_empty()).then(|| format!("{} {}", signs.event, clean(&named.join(", "), ascii)));
+    let events = named(chart.events.iter().map(|(_, text)| text.as_str()));
+    let events = (!events.is_empty()).then(|| format!("{} {}", signs.event, clean(&events, ascii)));
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
     let beyond = chart
         .bounds_beyond()
@@ -119,25 +105,7 @@ fn legend(chart: &Chart, signs: &Signs, ascii: bool) -> impl Iterator<Item = Str
     names.chain(mark).chain(events).chain(gaps).chain(beyond)
 }
 
-/// Fills lines with as many words as fit.
-fn filled(words: impl Iterator<Item = String>, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in words {
-        match lines.last_mut() {
-            Some(line) if line.as_str().width() + 3 + word.as_str().width() <= width => {
-                line.push_str("   ");
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
-}
-
 const INDENT: usize = 2;
-
-/// The number of events that the legend names.
-const NAMED: usize = 3;
 
 /// The minimum width of a chart, however narrow the terminal.
 const NARROWEST: usize = 40;

@@ -598,7 +598,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 
 /// Breaks a name that is too long for its room at the end of one of its words.
 fn broken(name: &str, room: usize) -> String {
-    filled(parts(name), room).join("\n")
+    filled(parts(name), "", room).join("\n")
 }
 
 /// The width from which a terminal has room for details that the verdict already contains in short.

@@ -71,6 +71,7 @@ fn is_raw(letter: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{json, yaml};
+    use crate::render::runner::is_obeyed;
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped_and_reads_back() {
@@ -90,6 +91,7 @@ mod tests {
             };
             assert!(json.chars().all(safe), "{json:?}");
             assert!(yaml.chars().all(safe), "{yaml:?}");
+            assert!(!is_obeyed(&json) && !is_obeyed(&yaml), "{json}{yaml}");
             assert_eq!(serde_json::from_str::<[String; 1]>(&json).unwrap(), [text]);
             if !text.contains('\u{e0041}') {
                 assert_eq!(serde_yaml::from_str::<[String; 1]>(&yaml).unwrap(), [text]);

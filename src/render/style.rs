@@ -106,7 +106,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         .flat_map(|line| {
             let is_selector = line.contains('{') && !line.contains('`');
             if is_selector && display_width(&line) > width {
-                filled(line.split_inclusive(['{', ',']), width)
+                filled(line.split_inclusive(['{', ',']), "", width)
             } else {
                 vec![line.into_owned()]
             }
@@ -114,12 +114,21 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// Puts the parts of a word on lines of at most this width, unless a part alone is wider.
-pub(super) fn filled<'t>(parts: impl Iterator<Item = &'t str>, width: usize) -> Vec<String> {
+/// Puts parts on lines of at most this width, with a separator between those of a line, unless a part alone is wider.
+pub(super) fn filled<T: AsRef<str>>(
+    parts: impl Iterator<Item = T>,
+    separator: &str,
+    width: usize,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for part in parts {
+        let part = part.as_ref();
+        let added = display_width(separator) + display_width(part);
         match lines.last_mut() {
-            Some(line) if display_width(line) + display_width(part) <= width => *line += part,
+            Some(line) if display_width(line) + added <= width => {
+                line.push_str(separator);
+                line.push_str(part);
+            }
             _ => lines.push(part.to_owned()),
         }
     }

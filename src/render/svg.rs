@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::xml::escape;
-use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, round_numbers};
+use crate::report::chart::{Chart, ChartSeries, MOST_SERIES, Shape, named, round_numbers};
 
 /// The chart as SVG.
 pub fn svg(chart: &Chart) -> String {
@@ -128,10 +128,16 @@ impl Picture<'_> {
         ));
     }
 
+    /// Draws the gaps, but none of those that the one before covers.
     fn gaps(&mut self) {
+        let mut covered = 0.0;
         for (from, to) in &self.chart.gaps {
-            let (x, end) = (self.x(*from), self.x(*to));
+            let (x, end) = (self.x(*from).max(covered), self.x(*to));
+            if end <= covered {
+                continue;
+            }
             let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
+            covered = x + width;
             self.line(&format!(
                 r#"<rect class="gap" x="{x:.1}" y="{TOP:.1}" width="{width:.1}" height="{height:.1}"><title>without an answer</title></rect>"#
             ));
@@ -157,26 +163,31 @@ impl Picture<'_> {
         self.words("label", middle, BOTTOM + 40.0, "middle", &self.chart.across);
     }
 
+    /// Draws a line for the events of each pixel.
     fn events(&mut self) {
-        let (mut room, mut last) = (0.0, "");
-        for (place, text) in &self.chart.events {
-            if !self.has_place(*place) {
-                continue;
-            }
-            let x = self.x(*place);
+        let all = self.chart.events.iter();
+        let seen: Vec<(f64, &str)> = all
+            .filter(|(place, _)| self.has_place(*place))
+            .map(|(place, text)| (self.x(*place), text.as_str()))
+            .collect();
+        let (mut rooms, mut last) = ([0.0; 2], String::new());
+        for of_pixel in seen.chunk_by(|(one, _), (other, _)| one.floor() == other.floor()) {
+            let x = of_pixel[0].0;
+            let text = named(of_pixel.iter().map(|(_, text)| *text));
             // A label is next to its line if it fits, and written once for several in a row.
-            if x >= room || text != last {
+            let row = rooms.iter().position(|room| x >= *room);
+            if let Some(row) = row.filter(|row| *row == 0 || text != last) {
                 let width = text.chars().count() as f64 * 7.2;
                 let (at, anchor) = if x + 4.0 + width > RIGHT {
                     (x - 4.0, "end")
                 } else {
                     (x + 4.0, "start")
                 };
-                let y = if x >= room { TOP - 4.0 } else { TOP + 10.0 };
-                self.words("label", at, y, anchor, text);
-                (room, last) = (x + 4.0 + width, text);
+                self.words("label", at, [TOP - 4.0, TOP + 10.0][row], anchor, &text);
+                rooms[row] = x + 4.0 + width;
+                last.clone_from(&text);
             }
-            let text = escape(text);
+            let text = escape(&text);
             self.line(&format!(
                 r#"<path class="event" d="M{x:.1} {TOP:.1}V{BOTTOM:.1}"><title>{text}</title></path>"#
             ));
@@ -312,6 +323,30 @@ mod tests {
             .unwrap();
         let of = |name: &str| gap.attribute(name).unwrap().parse::<f64>().unwrap();
         assert_eq!((of("x"), of("width")), (120.6, 56.6));
+    }
+
+    #[test]
+    fn no_more_is_drawn_than_can_be_seen() {
+        let texts = ["rollout", "1 restart", "2 restarts", "3 restarts"];
+        let event = |place: i64| (place, texts[place as usize % 4].to_owned());
+        let text = svg(&Chart {
+            span: (0, 100_000),
+            events: (0..100_000).map(event).collect(),
+            gaps: (0..50_000)
+                .map(|place| (2 * place, 2 * place + 1))
+                .collect(),
+            ..chart()
+        });
+        let pixels = (super::RIGHT - super::LEFT) as usize + 1;
+        for (drawn, most) in [
+            ("class=\"event\"", pixels),
+            ("<rect", pixels),
+            ("text-anchor", 40),
+        ] {
+            let count = text.matches(drawn).count();
+            assert!((1..=most).contains(&count), "{count} of {drawn}");
+        }
+        assert!(text.contains("<title>rollout, 1 restart, 2 restarts, 1 more</title>"));
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! A chart of replicas over something else: a metric's value, or time. Labels are ready to use; the
 //! renderer places them.
 
+use std::collections::HashSet;
+
+/// The number of events that are named.
+const NAMED: usize = 3;
+
 /// A chart of step functions, or of points.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chart {
@@ -81,6 +86,20 @@ impl ChartSeries {
         let after = self.steps.partition_point(|(from, _)| *from <= place);
         after.checked_sub(1).and_then(|last| self.steps[last].1)
     }
+}
+
+/// Returns the first of the texts of events, each once, and how many more there are.
+pub(crate) fn named<'t>(all: impl Iterator<Item = &'t str>) -> String {
+    let mut seen = HashSet::new();
+    let texts: Vec<&str> = all.filter(|text| seen.insert(*text)).collect();
+    let more = texts.len().saturating_sub(NAMED);
+    let named: Vec<String> = texts
+        .iter()
+        .take(NAMED)
+        .map(|text| (*text).to_owned())
+        .chain((more > 0).then(|| format!("{more} more")))
+        .collect();
+    named.join(", ")
 }
 
 /// Returns round numbers from one place to another, at most `most` and otherwise as many as fit: one, two

@@ -260,7 +260,7 @@ impl Surroundings {
         reference: &CrossVersionObjectReference,
     ) -> Option<&mut Workload> {
         let mut workloads = self.workloads.iter_mut();
-        workloads.find(|it| it.metadata.name == reference.name && it.is_kind_of(reference))
+        workloads.find(|it| it.is_named_by(reference))
     }
 
     /// Assumes that this many pods of a target belong to an earlier template than the assumed one, whose
@@ -695,9 +695,7 @@ impl Workload {
     /// Whether a Rollout takes its template from this workload.
     pub(crate) fn is_template_of(&self, rollout: &Self) -> bool {
         rollout.template_of.as_deref().is_some_and(|reference| {
-            self.metadata.name == reference.name
-                && self.metadata.namespace == rollout.metadata.namespace
-                && self.is_kind_of(reference)
+            self.is_named_by(reference) && self.metadata.namespace == rollout.metadata.namespace
         })
     }
 
@@ -766,6 +764,11 @@ impl Workload {
     /// Whether a reference is to an object of its kind.
     pub(crate) fn is_kind_of(&self, reference: &CrossVersionObjectReference) -> bool {
         self.kind.eq_ignore_ascii_case(&reference.kind) && self.group == reference.group()
+    }
+
+    /// Whether a reference is to an object of its kind and name.
+    pub(crate) fn is_named_by(&self, reference: &CrossVersionObjectReference) -> bool {
+        self.metadata.name == reference.name && self.is_kind_of(reference)
     }
 
     /// Returns a reference to the workload.

@@ -665,6 +665,13 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
             "time,cpu,replicas\n0s,1,six\n",
             format!("{bad}:2: replicas: not a number of pods"),
         ),
+        (
+            "time,cpu,queue_depth,replicas\n0s,80%,9,0\n30s,80%,9,2\n",
+            "error: the trace standard input:2: column 2: cpu: no pod of the target is running\n\
+             hint: the run starts with 0 replicas: start the trace at a row with more, or suppose some, such as \
+             --replicas 3\n"
+                .to_owned(),
+        ),
     ] {
         let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
         assert!(stderr.starts_with(&message), "{trace}\n{stderr}");

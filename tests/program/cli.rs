@@ -1490,10 +1490,8 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             &input,
         );
         let list = run(&[&explain[..], &[path]].concat(), "", &[]);
-        assert_eq!(
-            text(&list.stderr),
-            "Note: left out 1 HPA that the ControllerState has no answers for\n"
-        );
+        let note = "Note: left out 1 HPA that the ControllerState has no answers for\n";
+        assert_eq!(text(&list.stderr), note);
         let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
         let listed: Vec<[&Value; 2]> = list["items"]
             .as_array()
@@ -1502,11 +1500,15 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             .map(|it| [&it["hpa"]["name"], &it["outcome"]])
             .collect();
         assert_eq!(listed, [[&json!("web"), &first]], "{state}");
-        let shown = run(&["explain", "-f", path], "", &[]);
-        assert_eq!(
-            text(&shown.stderr),
-            "Note: left out 1 HPA that the ControllerState has no answers for\n"
-        );
+        // Only one that is wanted is left out.
+        for (wanted, said) in [
+            ("", note),
+            ("!team", note),
+            ("team", "No resources found\n"),
+        ] {
+            let shown = run(&["explain", "-f", path, "-l", wanted], "", &[]);
+            assert_eq!(text(&shown.stderr), said, "{wanted}");
+        }
         let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
         assert_eq!(predicted["replicas"], first["replicas"], "{state}");
         let no_answers = "the ControllerState has no answers for shop/api: it is that of shop/web";
@@ -1549,6 +1551,19 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
         items.map(|it| it["outcome"].clone()).collect::<Vec<_>>()
     });
     assert_eq!((first.len(), &first), (2, &again));
+    // One that is written by hand may have what is needed of both, and what it lacks is not known to be empty.
+    let external =
+        "  - {type: External, external: {metric: {name: a}, target: {type: Value, value: 1}}}\n";
+    let own = format!("{STATE}answers: [{{hpa: shop/web, api: resource, podMetrics: []}}]\n");
+    let (more, rest) = (named(HPA, "api") + external, named(REST, "api"));
+    let both = run(
+        &["explain", "-f", "-"],
+        &documents(&[HPA, REST, &own, &more, &rest]),
+        &[],
+    );
+    let both = text(&both.stdout);
+    let unknown = "the input has no ExternalMetricValueList for a\n";
+    assert!(both.contains("\nweb ") && both.ends_with(unknown), "{both}");
 }
 
 /// Returns texts of a size that are invalid input, with their names.

@@ -420,12 +420,12 @@ impl ClientConfig {
 }
 
 /// Returns the parts of a header's value that a server may repeat: all of it without a scheme, its words, and
-/// what they say behind a `=`. One as short as a tenant's number is not secret.
+/// what they say behind a `=`. One as short as a tenant's number is not secret. A scheme is a word without digits.
 fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
     let value = value.trim();
     let (scheme, whole) = value
         .split_once(char::is_whitespace)
-        .filter(|_| *name == AUTHORIZATION)
+        .filter(|(scheme, _)| *name == AUTHORIZATION && !scheme.contains(char::is_numeric))
         .unwrap_or(("", value));
     let words = whole.split(|c: char| c.is_whitespace() || ";,".contains(c));
     let parts = words.flat_map(|word| {

@@ -202,6 +202,12 @@ fn each_long_part_of_a_header_is_secret() {
         (AUTHORIZATION, "abcdefgh", "no abcdefgh", "no ***"),
         (
             AUTHORIZATION,
+            "abcdefgh1234 of team a",
+            "no abcdefgh1234",
+            "no ***",
+        ),
+        (
+            AUTHORIZATION,
             r#"Bearer "abcdefgh1234""#,
             "no abcdefgh1234",
             "no ***",

@@ -151,7 +151,7 @@ impl Referred {
     /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
     fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
         let mut others = case.stored_hpas();
-        let other = others.find(|it| it.hpa.reference() == rollout.reference());
+        let other = others.find(|it| rollout.is_named_by(&it.hpa.spec.scale_target_ref));
         Some(Self {
             rollout: rollout.to_reference(),
             workload: (**rollout.template_of.as_ref()?).clone(),
@@ -536,15 +536,29 @@ mod tests {
             items
         };
         let rollout = ("Rollout", "argoproj.io/v1alpha1");
+        let of_deployment = state(("Deployment", "apps/v1"), json!(null));
+        let in_lower_case =
+            json!({"kind": "rollout", "apiVersion": "argoproj.io/v1alpha1", "name": "web"});
+        let other = build::with(
+            build::hpa(
+                &json!({"maxReplicas": 20, "metrics": [cpu()], "scaleTargetRef": in_lower_case}),
+            ),
+            &json!({"metadata": {"name": "of-rollout", "uid": "v"}}),
+        );
         let states = [
             ("of the Rollout", state(rollout, json!(null))),
             (
                 "of the Rollout, for now",
                 state(rollout, json!("onsuccess")),
             ),
+            ("of the Deployment", of_deployment.clone()),
             (
-                "of the Deployment",
-                state(("Deployment", "apps/v1"), json!(null)),
+                "of the Deployment, beside an HPA of the Rollout, in a version that scales both",
+                with(
+                    &[of_deployment, vec![other]].concat(),
+                    "ControllerState",
+                    &json!({"kubernetesVersion": "v1.25.0"}),
+                ),
             ),
         ];
         insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
@@ -576,6 +590,16 @@ mod tests {
             - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
             - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
             > Point scaleTargetRef at Rollout/web, which takes over these pods.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-2 pod/web-3
+        of the Deployment, beside an HPA of the Rollout, in a version that scales both: warning, explains, without it 4 -> 4
+            2 pods of Rollout/web are counted for Deployment/web
+            - Of Rollout/web: web-2 and web-3.
+            - They use 180m of the 360m that cpu counts (50%).
+            - Without them: 4 replicas.
+            - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
+            - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
+            > Let Rollout/web take over, which the HPA of-rollout scales: Deployment/web runs the same pods beside it.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2 pod/web-3
         ");

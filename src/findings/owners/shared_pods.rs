@@ -2,6 +2,7 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::prelude::*;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
@@ -47,7 +48,7 @@ impl Kind for SharedPods {
             {
                 others.push(SharingHpa {
                     name: other.hpa.name.clone(),
-                    target: other.hpa.reference(),
+                    target: other.hpa.spec.scale_target_ref.clone(),
                     selector: other.scale.selector.as_str().to_owned(),
                 });
             }
@@ -56,11 +57,11 @@ impl Kind for SharedPods {
             return None;
         }
         // Two HPAs of one target set its replicas in turn.
-        let target = case.snapshot().hpa.reference();
-        let decides = others.iter().any(|other| other.target == target);
+        let target = case.target();
+        let decides = others.iter().any(|other| other.target.is_same(target));
         let stored = stored.iter().map(|other| &other.hpa);
         let of_keda = std::iter::once(&case.snapshot().hpa)
-            .chain(stored.filter(|hpa| hpa.reference() == target))
+            .chain(stored.filter(|hpa| hpa.spec.scale_target_ref.is_same(target)))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
             others,
@@ -157,8 +158,8 @@ impl SharedPods {
 
     /// Whether another HPA scales the same target.
     fn is_one_target(&self, about: &About<'_>) -> bool {
-        let target = about.reference();
-        self.others.iter().any(|other| other.target == target)
+        let target = &about.hpa().spec.scale_target_ref;
+        self.others.iter().any(|other| other.target.is_same(target))
     }
 }
 
@@ -167,8 +168,8 @@ impl SharedPods {
 pub struct SharingHpa {
     /// Its name.
     pub name: String,
-    /// Its target, as `Kind/name`.
-    pub target: String,
+    /// Its target.
+    pub target: CrossVersionObjectReference,
     /// The selector of its target.
     pub selector: String,
 }
@@ -206,6 +207,11 @@ mod tests {
             let hpa = build::with(build::hpa(&json!({})), &name);
             [state(&[cpu()], &["52m"]), vec![hpa]].concat()
         };
+        let in_lower_case = {
+            let mut items = twin.clone();
+            items.last_mut().unwrap()["spec"]["scaleTargetRef"]["kind"] = json!("deployment");
+            items
+        };
         let old = json!({"kubernetesVersion": "v1.25.0"});
         // The same pods in three HPAs.
         let all = |names: &[&str]| {
@@ -227,6 +233,7 @@ mod tests {
                 "are of one target, in a version that scales it by both",
                 with(&twin, "ControllerState", &old),
             ),
+            ("are of one target in either case", in_lower_case),
             ("are of one target", all(&["other"])),
             ("are of one target, of three", all(&["other", "third"])),
         ];
@@ -254,6 +261,15 @@ mod tests {
             - Deployment/web: app=web.
             - Deployment/web of HPA api: app=web.
             - Both match web-0.
+            > Keep one HPA for the target, and give it the metrics of the others.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ hpa/api
+        are of one target in either case: error, explains
+            1 pod belongs to this HPA and to HPA api, so it cannot scale
+            - Deployment/web: app=web.
+            - deployment/web of HPA api: app=web.
+            - Both match web-0.
+            - The controller scales none of the HPAs whose selectors match the same pods.
             > Keep one HPA for the target, and give it the metrics of the others.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/api

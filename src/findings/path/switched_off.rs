@@ -44,7 +44,7 @@ impl Kind for SwitchedOff {
         let keeper = match (rollout(case), writer) {
             (Some(own), _) if observed.is_none() => {
                 let mut others = case.stored_hpas();
-                let other = others.find(|it| it.hpa.reference() == own.reference());
+                let other = others.find(|it| own.is_named_by(&it.hpa.spec.scale_target_ref));
                 Some(Keeper::Rollout {
                     rollout: own.to_reference(),
                     scale_down: own.scale_down,
@@ -366,7 +366,7 @@ mod tests {
             .collect();
         let other_hpa = {
             let reference =
-                json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+                json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "rollout", "name": "web"});
             let hpa = build::hpa(&json!({"scaleTargetRef": reference}));
             build::with(
                 hpa,

@@ -557,6 +557,7 @@ fn values_of_single_fields() {
     };
     let dynamo = dynamo("{\"#a\": \"b\"}");
     let kafka = json!({"bootstrapServers": "a", "consumerGroup": "b", "topic": "c"});
+    let rabbit = json!({"queueName": "q", "host": "http://r/", "value": "5"});
     let blob = json!({"blobContainerName": "c"});
     let queue = json!({"queueName": "q"});
     let pipelines = json!({"poolID": "7"});
@@ -610,6 +611,13 @@ fn values_of_single_fields() {
             limitation,
             &["01", "+1", "1, 3 - 5,7"],
             &["a", "-1", "1-2-3", "1,"],
+        ),
+        (
+            "rabbitmq",
+            &rabbit,
+            "mode",
+            &["QueueLength", "MessageRate"],
+            &["Unknown", "Length", "queueLength"],
         ),
         (
             "azure-blob",

@@ -69,14 +69,17 @@ impl Answers<'_> {
 
     /// Returns the documents that a metric without a saved answer needs and the input lacks entirely. A
     /// ControllerState without answers is written by hand, and complete for the metrics of the HPA; others were
-    /// not requested. One with answers has those of the metrics that were requested when it was saved. An input
-    /// without a ControllerState has whatever kubectl was asked for.
+    /// not requested. One with answers has those of the metrics that were requested when it was saved, for the HPAs
+    /// that it states, or that the answers name. An input without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, .. } = self.objects;
         let is_listed = |documents| self.objects.has_list(documents, &self.hpa.namespace);
         let requests = &self.place.index.requests;
         let is_asked_for = self.is_asked_for(spec);
-        let is_complete = requests.answers(self.hpa).is_empty() && is_asked_for;
+        let is_of_others = state
+            .as_ref()
+            .is_some_and(|it| it.owners().is_none() && !it.answers.is_empty());
+        let is_complete = requests.answers(self.hpa).is_empty() && !is_of_others && is_asked_for;
         let has_usage = requests.pod_metrics(self.hpa).is_some();
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;

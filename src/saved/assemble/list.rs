@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Index, Place, empty, not_own, own, settings, without_pods};
+use super::{Index, Place, empty, not_own, own_and_neighbours, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
@@ -22,7 +22,8 @@ use crate::snapshot::{Listed, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
 /// namespace and name, followed by an error for each name that matches none of them, until it accepts no
-/// more. `clock` is as for [`super::assemble`].
+/// more. `clock` is as for [`super::assemble`]. Returns how many selected HPAs are neighbours in a saved state, which
+/// it does not pass.
 ///
 /// # Errors
 ///
@@ -34,7 +35,7 @@ pub fn assemble_all(
     selection: &Selection,
     clock: Timestamp,
     mut take: impl FnMut(Listed<Input>) -> Result<ControlFlow<()>, Error>,
-) -> Result<(), Error> {
+) -> Result<usize, Error> {
     if objects.hpas.is_empty() {
         return Err(empty(objects, options));
     }
@@ -44,10 +45,15 @@ pub fn assemble_all(
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
     };
-    let mut found: Vec<(&str, &UndecodedHpa)> = own(objects, default_namespace)
+    let is_wanted = |object: &&UndecodedHpa| {
+        in_namespace(object.namespace.as_deref())
+            && selection.wants(labels(&object.json).as_ref(), |named| object.is(named))
+    };
+    let [own, neighbours] = own_and_neighbours(objects, default_namespace);
+    let left_out = neighbours.into_iter().filter(is_wanted).count();
+    let mut found: Vec<(&str, &UndecodedHpa)> = own
         .into_iter()
-        .filter(|object| in_namespace(object.namespace.as_deref()))
-        .filter(|object| selection.wants(labels(&object.json).as_ref(), |named| object.is(named)))
+        .filter(is_wanted)
         .map(|object| {
             (
                 object.namespace.as_deref().unwrap_or(default_namespace),
@@ -86,7 +92,7 @@ pub fn assemble_all(
                 result,
             })?;
             if taken.is_break() {
-                return Ok(());
+                return Ok(left_out);
             }
         }
     }
@@ -107,10 +113,10 @@ pub fn assemble_all(
         };
         let namespace = searched.unwrap_or_default().to_owned();
         if take(Listed::missing(namespace, named, why))?.is_break() {
-            return Ok(());
+            return Ok(left_out);
         }
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// Checks that no two HPAs, sorted by namespace and name, have the same namespace and name.

@@ -353,9 +353,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 .filter(|own| {
                     has_own_scale(&own.group, &own.kind)
                         && own.metadata.controller().is_none()
-                        && !targets.iter().any(|target| {
-                            target.name == own.metadata.name && own.is_kind_of(target)
-                        })
+                        && !targets.iter().any(|target| own.is_named_by(target))
                         && !workloads.iter().any(|rollout| own.is_template_of(rollout))
                 })
                 .map(Workload::to_reference)
@@ -690,32 +688,22 @@ pub fn count(objects: &Objects, options: &Options) -> usize {
 }
 
 fn meant<'o>(objects: &'o Objects, options: &'o Options) -> impl Iterator<Item = &'o UndecodedHpa> {
-    let own = own(objects, options.default_namespace()).into_iter();
-    own.filter(|hpa| is_meant(hpa, options))
+    let [own, _] = own_and_neighbours(objects, options.default_namespace());
+    own.into_iter().filter(|hpa| is_meant(hpa, options))
 }
 
-/// Returns the HPAs that the input is about. A saved state also has neighbours, which may share their pods; it lacks
-/// the answers to them.
-pub(crate) fn own<'o>(objects: &'o Objects, default_namespace: &str) -> Vec<&'o UndecodedHpa> {
+/// Returns the HPAs that the input is about, and the neighbours that a saved state also has. They may share their pods;
+/// it lacks the answers to them.
+pub(crate) fn own_and_neighbours<'o>(
+    objects: &'o Objects,
+    default_namespace: &str,
+) -> [Vec<&'o UndecodedHpa>; 2] {
     let owners = objects.state.as_ref().and_then(ControllerState::owners);
     let is_own = |hpa: &&UndecodedHpa| {
         let owners = owners.as_ref();
         owners.is_none_or(|keys| keys.contains(&*hpa.key_in(default_namespace)))
     };
-    objects.hpas.iter().filter(is_own).collect()
-}
-
-/// Returns a note for a list about the HPAs that are not the input's own.
-pub fn left_out(objects: &Objects, options: &Options) -> Option<String> {
-    let all = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
-    let (count, s) = match all.count() - meant(objects, options).count() {
-        0 => return None,
-        1 => (1, ""),
-        count => (count, "s"),
-    };
-    Some(format!(
-        "Note: left out {count} HPA{s} that the ControllerState has no answers for"
-    ))
+    objects.hpas.iter().partition::<Vec<_>, _>(is_own).into()
 }
 
 /// Returns the error if a neighbour is to be explained.
@@ -837,9 +825,7 @@ fn of_scaled_object(
         Err(e) => return format!("KEDA creates none from ScaledObject/{name}: {}", e.message),
     };
     let target = &made.spec.scale_target_ref;
-    let states_replicas = |own: &Workload| {
-        own.metadata.name == target.name && own.is_kind_of(target) && own.states_replicas()
-    };
+    let states_replicas = |own: &Workload| own.is_named_by(target) && own.states_replicas();
     let replicas = if objects.workloads.iter().any(states_replicas) {
         ""
     } else {

@@ -503,15 +503,11 @@ impl ControllerState<'_> {
         (self.memory != Some(StatedAs::Unknown)).then(|| self.lists())
     }
 
-    /// Returns the HPAs whose state it is, as `namespace/name`: those that it states, and those that its answers and
-    /// errors name. `None` if it neither states them nor has answers: then it is written by hand, or of whatever else
-    /// the input has.
+    /// Returns the HPAs whose state it is, as `namespace/name`. `None` if it states none: then it is written by hand, or
+    /// of whatever else the input has.
     pub(super) fn owners(&self) -> Option<BTreeSet<&str>> {
         let stated = self.hpas.iter().map(String::as_str);
-        let answered = self.answers.iter().map(|answer| &*answer.hpa);
-        let failed = self.errors.iter().filter_map(|error| error.hpa.as_deref());
-        let is_limited = !self.hpas.is_empty() || !self.answers.is_empty();
-        is_limited.then(|| stated.chain(answered).chain(failed).collect())
+        (!self.hpas.is_empty()).then(|| stated.collect())
     }
 
     /// Returns the stated settings.

@@ -270,12 +270,10 @@ impl Candidate {
         target: &CrossVersionObjectReference,
         here: impl Fn(&Option<String>) -> bool,
     ) -> Result<Option<&WorkloadManifest>, Error> {
-        let mut of_target = self.workloads.iter().filter(|it| {
-            let metadata = &it.object.metadata;
-            metadata.name == target.name
-                && it.object.is_kind_of(target)
-                && here(&metadata.namespace)
-        });
+        let mut of_target = self
+            .workloads
+            .iter()
+            .filter(|it| it.object.is_named_by(target) && here(&it.object.metadata.namespace));
         let workload = of_target.next();
         if let (Some(workload), Some(_)) = (workload, of_target.next()) {
             let (origin, workload) = (&self.origin, workload.object.reference());
@@ -340,11 +338,9 @@ impl Candidate {
         let with_scale = others.filter_map(|it| {
             let target = it.target.as_ref()?;
             let mut manifests = self.workloads.iter().map(|own| &own.object);
-            let is_target =
-                |own: &&Workload| own.metadata.name == target.name && own.is_kind_of(target);
             let workload = surroundings
                 .workload(target)
-                .or_else(|| manifests.find(is_target))?;
+                .or_else(|| manifests.find(|own| own.is_named_by(target)))?;
             let own_selector = workload.selector.as_ref()?.to_selector().ok()?;
             let mut pods = snapshot.pods.iter();
             let shares =
@@ -768,14 +764,7 @@ fn hpa_of_keda(
     let scaled = &spec.scale_target_ref;
     let mut workloads = objects.workloads.iter();
     let target = workloads.find(|own| {
-        let Metadata {
-            name,
-            namespace: other,
-            ..
-        } = &own.metadata;
-        *name == scaled.name
-            && own.is_kind_of(scaled)
-            && (namespace.is_none() || *other == namespace)
+        own.is_named_by(scaled) && (namespace.is_none() || own.metadata.namespace == namespace)
     });
     let template = target.and_then(|own| own.template.as_deref());
     keda::check_env_container(env_container.as_deref(), template)

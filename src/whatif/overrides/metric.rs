@@ -35,15 +35,25 @@ pub fn set_metric(
     value: &AssumedValue,
     decision: &Decision,
 ) -> Result<(), Error> {
-    let metric = Metric::of(snapshot, index)?;
-    if *value == AssumedValue::Missing {
-        snapshot.metrics[index] = MetricAnswer::Failed(failure(&snapshot.hpa, &metric.spec));
-        Ok(())
-    } else if metric.spec.is_total() {
-        metric.set_total(snapshot, value)
-    } else {
-        metric.set_each(snapshot, value, decision)
-    }
+    Metric::of(snapshot, index)?.set(snapshot, value, decision)
+}
+
+/// Sets a metric to a value of a trace.
+///
+/// # Errors
+///
+/// The same as for [`set_metric`].
+pub(in crate::whatif) fn set_traced(
+    snapshot: &mut Snapshot,
+    index: usize,
+    value: &AssumedValue,
+) -> Result<(), Error> {
+    let metric = Metric {
+        without_pods: "the run starts with 0 replicas: start the trace at a row with more, or suppose some, such as \
+                       --replicas 3",
+        ..Metric::of(snapshot, index)?
+    };
+    metric.set(snapshot, value, &super::look(snapshot))
 }
 
 /// Sets a metric that has one value for all pods to another value.
@@ -304,6 +314,8 @@ struct Metric {
     index: usize,
     spec: MetricSpec,
     label: String,
+    /// The hint if there are no pods.
+    without_pods: &'static str,
 }
 
 impl Metric {
@@ -322,7 +334,25 @@ impl Metric {
             index,
             spec: spec.clone(),
             label: spec.label(metrics),
+            without_pods: "without pods nothing is measured: leave the value out, or suppose some, such as \
+                           --replicas 3",
         })
+    }
+
+    fn set(
+        &self,
+        snapshot: &mut Snapshot,
+        value: &AssumedValue,
+        decision: &Decision,
+    ) -> Result<(), Error> {
+        if *value == AssumedValue::Missing {
+            snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
+            Ok(())
+        } else if self.spec.is_total() {
+            self.set_total(snapshot, value)
+        } else {
+            self.set_each(snapshot, value, decision)
+        }
     }
 
     /// One value for the whole workload.
@@ -598,9 +628,7 @@ impl Metric {
                 if has_pods {
                     error
                 } else {
-                    error.hint(
-                        "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
-                    )
+                    error.hint(self.without_pods)
                 }
             }
         }

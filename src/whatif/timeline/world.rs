@@ -17,9 +17,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{
-    Meant, failure, in_container, is_ready, look, set_metric, set_total,
-};
+use crate::whatif::overrides::{Meant, failure, in_container, is_ready, set_total, set_traced};
 use crate::whatif::value::{AssumedValue, Ratio};
 
 /// Sets the value of a metric, or of a container under the metric of its pods.
@@ -29,7 +27,7 @@ fn set_in(
     container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let set = |own: &mut Snapshot, place| set_metric(own, place, value, &look(own));
+    let set = |own: &mut Snapshot, place| set_traced(own, place, value);
     match container {
         Some(container) => in_container(snapshot, place, container, set),
         None => set(snapshot, place),

@@ -31,7 +31,7 @@ pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command}
 use super::file;
 use super::manifest;
 use super::manifest::WorkloadManifest;
-use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, Undecoded, UndecodedHpa};
+use super::objects::{Api, ApiError, ControllerState, Objects, Undecoded, UndecodedHpa};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
@@ -424,18 +424,7 @@ fn without_pods(
     let mut basis = Vec::new();
     let state = objects.state.as_ref();
 
-    let stated = state.and_then(|state| Some((state.now?, state.now_is_assumed)));
-    let (now, is_assumed) = match (options.now, stated) {
-        (Some(now), _) => (now, false),
-        (None, Some(stated)) => stated,
-        (None, None) => (clock, true),
-    };
-    if is_assumed {
-        basis.push(Basis::Clock {
-            time: now,
-            source: ClockSource::System,
-        });
-    }
+    let now = time_of_pass(state, options, clock, &mut basis);
     let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
     let InputHpa {
@@ -443,39 +432,33 @@ fn without_pods(
         admitted,
         scale,
     } = &place.hpas[own];
-    let of_manifest = check_hpa(object, &controller.version, options)?;
+    let of_hpa = check_hpa(object, &controller.version, options)?;
     let (accepted, admission) = admitted.as_ref().map_err(Clone::clone)?;
     let hpa = accepted.clone();
-    let is_said = |note: &&Note| of_manifest.is_none() || note.subject != Subject::UnknownFields;
+    let is_said = |note: &&Note| of_hpa.is_none() || note.subject != Subject::UnknownFields;
     notes.extend(admission.iter().filter(is_said).cloned());
+    let target_manifest = of_hpa.as_ref().and_then(|_| {
+        let mut manifests = place.manifests.iter();
+        manifests.find(|own| target.is_of(&own.object, &hpa))
+    });
+    let of_target =
+        target_manifest.map_or(Ok(Vec::new()), |own| notes_of_target(own, &mut notes))?;
     let mut command_flags = options.command_flags.clone();
-    let mut of_manifests = Vec::new();
-    let target_manifest = match of_manifest {
-        Some(of_hpa) => {
-            of_manifests.extend(Note::of_manifest(&object.origin, of_hpa));
-            place
-                .manifests
-                .iter()
-                .find(|own| target.is_of(&own.object, &hpa))
-        }
-        None => None,
-    };
-    if let Some(own) = target_manifest {
-        let of_target = match own.notes() {
-            Err(e) if own.object.status.is_some() => {
-                notes.push(Note::new(format!(
-                    "taken as accepted by an API server, because it has a status, in spite of this: {e}"
-                )));
-                Vec::new()
-            }
-            of_target => of_target?,
-        };
-        of_manifests.extend(Note::of_manifest(&own.origin, of_target));
-    }
-    if of_manifests.iter().any(Note::is_rejected) {
+    if of_hpa
+        .iter()
+        .flatten()
+        .chain(&of_target)
+        .any(Note::is_rejected)
+    {
         command_flags.allow_rejected();
     }
-    notes.extend(of_manifests);
+    notes.extend(Note::of_manifest(
+        &object.origin,
+        of_hpa.unwrap_or_default(),
+    ));
+    if let Some(own) = target_manifest {
+        notes.extend(Note::of_manifest(&own.origin, of_target));
+    }
     place.each_once.clone()?;
     let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
@@ -505,16 +488,7 @@ fn without_pods(
     for ((kind, api_version), count) in &objects.skipped {
         notes.push(skipped(kind, api_version, *count, &hpa));
     }
-    if let Some(state) = state
-        && state.memory == Some(StatedAs::Unknown)
-        && state.lists() != Memory::default()
-    {
-        return Err(Error::usage(
-            "the ControllerState has memory: unknown and also states a history",
-        )
-        .hint("remove one of them"));
-    }
-    let stated_memory = state.and_then(ControllerState::stated_memory);
+    let stated_memory = state.map_or(Ok(None), stated_memory)?;
 
     let snapshot = Snapshot {
         now,
@@ -558,6 +532,53 @@ fn without_pods(
         notes,
         command_flags,
     })
+}
+
+/// Returns the time of the pass: that of the flag, of the state, or of the system's clock, which is an assumption.
+fn time_of_pass(
+    state: Option<&ControllerState<'_>>,
+    options: &Options,
+    clock: Timestamp,
+    basis: &mut Vec<Basis>,
+) -> Timestamp {
+    let stated = state.and_then(|state| Some((state.now?, state.now_is_assumed)));
+    let (now, is_assumed) = match (options.now, stated) {
+        (Some(now), _) => (now, false),
+        (None, Some(stated)) => stated,
+        (None, None) => (clock, true),
+    };
+    if is_assumed {
+        basis.push(Basis::Clock {
+            time: now,
+            source: ClockSource::System,
+        });
+    }
+    now
+}
+
+/// Returns the notes about the manifest of the target. One with a status is assumed to be accepted.
+fn notes_of_target(manifest: &WorkloadManifest, notes: &mut Vec<Note>) -> Result<Vec<Note>, Error> {
+    match manifest.notes() {
+        Err(e) if manifest.object.status.is_some() => {
+            notes.push(Note::new(format!(
+                "taken as accepted by an API server, because it has a status, in spite of this: {e}"
+            )));
+            Ok(Vec::new())
+        }
+        of_target => of_target,
+    }
+}
+
+/// Returns the stated history; `None` if it is stated as unknown.
+fn stated_memory(state: &ControllerState<'_>) -> Result<Option<Memory>, Error> {
+    let memory = state.stated_memory();
+    if memory.is_none() && state.lists() != Memory::default() {
+        return Err(Error::usage(
+            "the ControllerState has memory: unknown and also states a history",
+        )
+        .hint("remove one of them"));
+    }
+    Ok(memory)
 }
 
 /// Returns a note about objects of a kind that a pass does not use.

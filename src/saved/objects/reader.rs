@@ -332,24 +332,7 @@ impl Objects {
                 });
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
-                let state = ControllerState::deserialize(fields)?;
-                let of_scale = |it: &ApiError| {
-                    it.denied && matches!(it.api, Api::Mapping | Api::Scale | Api::ScaleUpdate)
-                };
-                if state.errors.iter().any(of_scale) {
-                    return Err(D::Error::custom(
-                        "errors: denied is only for resource, custom and external: without the \
-                         scale, there is no answer",
-                    ));
-                }
-                if self.state.replace(state).is_some() {
-                    return Err(D::Error::custom(format_args!(
-                        "second ControllerState (the first is in {}): saved states cannot be \
-                         combined, so read one of them",
-                        self.state_origin
-                    )));
-                }
-                source.origin.clone_into(&mut self.state_origin);
+                self.take_state(ControllerState::deserialize(fields)?, source)?;
             }
             ("kubectl-hpa", "Load") if api_version == OWN_API_VERSION => {
                 if self.load.replace(Load::deserialize(fields)?).is_some() {
@@ -367,47 +350,91 @@ impl Objects {
                 return Err(D::Error::custom(message));
             }
             (_, list) if list.ends_with("List") => {
-                if depth == MAX_LISTS {
-                    return Err(D::Error::custom("lists are nested too deeply"));
-                }
-                let item = list.strip_suffix("List").unwrap_or_default();
-                let (pods, pod_metrics) = (self.pods.len(), self.pod_metrics.len());
-                let inherited = (!item.is_empty()).then_some((api_version, item));
-                fields.deserialize_map(ListReader(ItemsReader(ObjectReader {
-                    objects: self,
-                    source,
-                    inherited,
-                    depth: depth + 1,
-                })))?;
-                match (group, item) {
-                    ("", "Pod") => {
-                        let items = self.pods[pods..].iter();
-                        let only = only(items.map(|pod| pod.namespace.as_deref()));
-                        self.lists.insert((Documents::Pod, only));
-                    }
-                    ("metrics.k8s.io", "PodMetrics") => {
-                        let items = self.pod_metrics[pod_metrics..].iter();
-                        let only = only(items.map(|item| item.namespace.as_deref()));
-                        self.lists.insert((Documents::PodMetrics, only));
-                    }
-                    _ => {}
-                }
+                self.read_list(api_version, kind, fields, source, depth)?;
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
-                // Any other document may be anything with a field of this name.
-                let is_named = (is_kind(kind) && is_api_version(api_version))
-                    || (kind == HPA && api_version.is_empty());
-                let kind = if is_named {
-                    (kind, api_version)
-                } else {
-                    ("object", "")
-                };
-                let kind = (kind.0.to_owned(), kind.1.to_owned());
-                *self.skipped.entry(kind).or_default() += 1;
+                self.skip(api_version, kind);
             }
         }
         Ok(())
+    }
+
+    /// Reads a list of objects of one kind, or of any.
+    fn read_list<'de, D: Deserializer<'de>>(
+        &mut self,
+        api_version: &str,
+        list: &str,
+        fields: D,
+        source: SourceText<'_>,
+        depth: usize,
+    ) -> Result<(), D::Error> {
+        let group = api_version.split_once('/').map_or("", |(group, _)| group);
+        if depth == MAX_LISTS {
+            return Err(D::Error::custom("lists are nested too deeply"));
+        }
+        let item = list.strip_suffix("List").unwrap_or_default();
+        let (pods, pod_metrics) = (self.pods.len(), self.pod_metrics.len());
+        let inherited = (!item.is_empty()).then_some((api_version, item));
+        fields.deserialize_map(ListReader(ItemsReader(ObjectReader {
+            objects: self,
+            source,
+            inherited,
+            depth: depth + 1,
+        })))?;
+        match (group, item) {
+            ("", "Pod") => {
+                let items = self.pods[pods..].iter();
+                let only = only(items.map(|pod| pod.namespace.as_deref()));
+                self.lists.insert((Documents::Pod, only));
+            }
+            ("metrics.k8s.io", "PodMetrics") => {
+                let items = self.pod_metrics[pod_metrics..].iter();
+                let only = only(items.map(|item| item.namespace.as_deref()));
+                self.lists.insert((Documents::PodMetrics, only));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_state<E: Error>(
+        &mut self,
+        state: ControllerState<'static>,
+        source: SourceText<'_>,
+    ) -> Result<(), E> {
+        let of_scale = |it: &ApiError| {
+            it.denied && matches!(it.api, Api::Mapping | Api::Scale | Api::ScaleUpdate)
+        };
+        if state.errors.iter().any(of_scale) {
+            return Err(E::custom(
+                "errors: denied is only for resource, custom and external: without the \
+                 scale, there is no answer",
+            ));
+        }
+        if self.state.replace(state).is_some() {
+            return Err(E::custom(format_args!(
+                "second ControllerState (the first is in {}): saved states cannot be \
+                 combined, so read one of them",
+                self.state_origin
+            )));
+        }
+        source.origin.clone_into(&mut self.state_origin);
+        Ok(())
+    }
+
+    /// Counts a document that no pass uses.
+    fn skip(&mut self, api_version: &str, kind: &str) {
+        // Any other document may be anything with a field of this name.
+        let is_named = (is_kind(kind) && is_api_version(api_version))
+            || (kind == HPA && api_version.is_empty());
+        let kind = if is_named {
+            (kind, api_version)
+        } else {
+            ("object", "")
+        };
+        let kind = (kind.0.to_owned(), kind.1.to_owned());
+        *self.skipped.entry(kind).or_default() += 1;
     }
 }
 

@@ -959,6 +959,20 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
         assert_eq!((error, code), (format!("unknown {what} {word:?}"), Some(2)));
         assert_eq!(hint.as_deref(), Some(hinted), "{verb} {word}");
     }
+    for verb in ["explain", "predict"] {
+        let gate = |ignored| {
+            let flags = ["--fail-on", "error,at-max", "--ignore", ignored];
+            run(
+                &[&[verb, "web", "-f", "-"], &flags[..]].concat(),
+                &good(),
+                &[],
+            )
+        };
+        let (error, hint, code) = refusal(&gate("stale-samples,at-max"));
+        assert_eq!(error, "at-max is in both --fail-on and --ignore");
+        assert_eq!((hint.is_some(), code), (true, Some(2)));
+        assert_ne!(gate("stale-samples").status.code(), Some(2));
+    }
 }
 
 #[test]

@@ -189,8 +189,13 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (&deep, "in:1:3: expected string scalar"),
         // Empty input.
-        ("", "in: it is empty"),
-        ("# a comment\n---\n---\n", "in: it is empty"),
+        ("", "in: it has no object"),
+        ("# a comment\n---\n---\n", "in: it has no object"),
+        // An answer in place of a state.
+        (
+            r#"{"apiVersion": "kubectl-hpa/v1alpha1", "kind": "Prediction"}"#,
+            "in:1:60: Prediction is an answer; -f reads the state that --save FILE writes",
+        ),
         // Duplicates.
         (
             r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,

@@ -50,12 +50,6 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         } else {
             expand(name, &mut objects.notes)?
         };
-        // A saved state may have others next to it; of manifests, all are meant.
-        if !objects.are_manifests {
-            objects
-                .notes
-                .retain(|note| note.subject != Subject::DirectorySkipped);
-        }
         let is_directory = paths.iter().any(|path| path != Path::new(name));
         for path in paths {
             let (bytes, origin) = read_named(&path, LIMIT)?;
@@ -75,6 +69,11 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
     }
     // A manifest is checked as written.
     if !objects.are_manifests {
+        // A saved state may have others next to it; of anything else, all is meant.
+        if objects.state.is_some() {
+            let notes = &mut objects.notes;
+            notes.retain(|note| note.subject != Subject::DirectorySkipped);
+        }
         objects.skip_pod_manifests();
         objects.follow_references();
     }
@@ -313,13 +312,19 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, E
             )),
         });
     }
-    notes.extend(directories.iter().map(|path| {
-        let text = format!(
-            "the directory {} is skipped: name it to read it",
-            path.display()
-        );
-        Note::about(Subject::DirectorySkipped, text)
-    }));
+    let shown: Vec<String> = directories
+        .iter()
+        .map(|it| it.display().to_string())
+        .collect();
+    let text = match &shown[..] {
+        [] => return Ok(files),
+        [one] => format!("the directory {one} is skipped: name it to read it"),
+        several => {
+            let (count, named) = (several.len(), listed(several));
+            format!("{count} directories are skipped: name them to read them: {named}")
+        }
+    };
+    notes.push(Note::about(Subject::DirectorySkipped, text));
     Ok(files)
 }
 

@@ -250,7 +250,7 @@ impl Expectation {
             facts.lacking()
         };
         let (truth, hint) = match lacking {
-            _ if !found.is_empty() => (Truth::False, Some(format!("found: {}", found.join(", ")))),
+            _ if !found.is_empty() => (Truth::False, Some(format!("found {}", found.join(", ")))),
             None => (Truth::True, None),
             Some(lacking) => (Truth::Unknown, Some(lacking)),
         };

@@ -515,7 +515,7 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         (
             "\n".to_owned(),
-            "failed to read standard input: it is empty",
+            "failed to read standard input: it has no object",
             "",
         ),
         (

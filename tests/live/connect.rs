@@ -336,7 +336,7 @@ fn credentials_that_are_wrong() {
     for auth in [Auth::BadToken, Auth::BadCertificate] {
         explain_with(&server.kubeconfig(&auth), &[]).fails(
             1,
-            &["error: You must be logged in to the server (Unauthorized)\n"],
+            &["error: You must be logged in to the server (Unauthorized)\nhint: log in again"],
         );
     }
     explain_with(&server.kubeconfig(&Auth::None), &[]).fails(

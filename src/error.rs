@@ -66,6 +66,15 @@ impl Error {
         }
     }
 
+    /// Returns the same error, which the command line causes.
+    #[must_use]
+    pub(crate) fn of_flags(self) -> Self {
+        Self {
+            kind: ErrorKind::Usage,
+            ..self
+        }
+    }
+
     /// Returns an error with no answer, in a kubectl message without the prefix `error: `.
     pub fn bare(message: impl Into<String>) -> Self {
         Self {

@@ -25,14 +25,14 @@ Examples:
   # Write without asking, and wait until the replicas are ready
   kubectl hpa apply web -n shop --yes --wait=2m
 
-  # Only show what would be written, or have the server and its webhooks check it
+  # Only show what would be written, or have the server check it, too
   kubectl hpa apply web -n shop --dry-run=client
   kubectl hpa apply web -n shop --dry-run=server
 
-  # Write only if there are 4 replicas; retry if the HPA or its target changes
+  # Write only if there are 4 replicas; retry if HPA or target change
   kubectl hpa apply web -n shop --yes --current-replicas=4 --retry=3
 
-  # While no controller is running, also write the status and send the event
+  # While no controller runs, also write the status and send the event
   kubectl hpa apply web -n shop --yes --write-status --event")]
 pub struct Apply {
     /// The HPA, as NAME or NAMESPACE/NAME, or its target, as TYPE/NAME or TYPE NAME (deploy/web)

@@ -90,7 +90,8 @@ pub struct ConnectionFlags {
         default_missing_value = "true", value_parser = boolean, hide_possible_values = true)]
     pub disable_compression: Option<bool>,
 
-    /// Verbosity of logs, 0 to 9: retries from level 1, every request from level 6
+    /// Verbosity of logs, 0 to 9: details such as retries and queries from level 1, every request from
+    /// level 6
     #[arg(
         short = 'v',
         long = "v",

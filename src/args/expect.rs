@@ -16,8 +16,8 @@ pub struct ExpectArgs {
     #[arg(long, value_name = "EXPRESSION")]
     pub expect: Vec<String>,
 
-    /// Condition that must not occur, or the code of a finding, or error or warning for all findings
-    /// that are at least so severe; comma-separated or repeated
+    /// Condition that must not occur, or the code of a finding, or error, warning or info for all
+    /// findings that are at least so severe; comma-separated or repeated
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = FailOnParser)]
     pub fail_on: Vec<FailOn>,
 

@@ -80,6 +80,11 @@ impl Form {
                 arguments.truncate(1);
                 vec!["help".into(), verb]
             }
+            // clap would take the flag for a verb.
+            (None, None) if first == "help" => {
+                arguments.retain(|word| word != "--help" && word != "-h");
+                Vec::new()
+            }
             (None, Some(_)) if ["install-links", "--version", "-V"].contains(&first) => Vec::new(),
             (None, verb) => verb.into_iter().collect(),
         };
@@ -146,6 +151,8 @@ mod tests {
                 "__complete -- explain we",
             ),
             ("kubectl-hpa explain web", "explain web"),
+            ("kubectl-hpa help --help", "help"),
+            ("kubectl-hpa help predict -h", "help predict"),
             (
                 "kubectl-hpa __complete explain --help",
                 "__complete -- explain --help",

@@ -53,14 +53,16 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  no answer
+  1  no answer, or not all that was asked for was done
   2  invalid usage or input
   3  an expectation is false, or a finding of --fail-on is there
   4  predict: not certain whether an expectation holds or a change is due
   5  predict: a change is due (with --exit-code)
-  6  apply: refused, nothing written
+  6  apply: a precondition does not hold, nothing written
   7  apply: unknown whether the change was written
-  8  apply: the server wrote a different number of replicas";
+  8  apply: the server wrote a different number of replicas
+  129, 130, 143
+     ended by SIGHUP, SIGINT or SIGTERM";
 
 /// Returns the definition of the command line, under the name that most people type, with everything that
 /// applies to every verb.
@@ -185,13 +187,13 @@ Examples:
   kubectl hpa explain web -n shop
   kubectl hpa explain deploy/web -n shop
 
-  # List two HPAs, those of a namespace, of all namespaces, or with a label
+  # List two HPAs, those of a namespace, all, or those with a label
   kubectl hpa explain web api -n shop
   kubectl hpa explain -n shop
   kubectl hpa explain -A
   kubectl hpa explain -A -l team=checkout -o wide
 
-  # Save everything the answer is based on, and explain it again elsewhere
+  # Save everything the answer is based on, and explain it elsewhere
   kubectl hpa explain web -n shop --save web.json
   kubectl hpa explain web -f web.json
 
@@ -200,11 +202,13 @@ Examples:
     -o yaml --show-managed-fields > state.yaml
   kubectl hpa explain web -f state.yaml
 
-  # Why did it scale up at noon? Explain that pass from the history in a Prometheus
-  kubectl hpa explain web -n shop --at 2026-11-20T12:00:00Z --prometheus monitoring/prometheus:9090
+  # Why did it scale up at noon? Explain that pass from a Prometheus
+  kubectl hpa explain web -n shop --at 2026-11-20T12:00:00Z \\
+    --prometheus monitoring/prometheus:9090
 
-  # Explain them as of a given time, as JSON
-  kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
+  # Explain a saved HPA as of a given time, as JSON
+  kubectl hpa explain web -f state.yaml \\
+    --now 2026-11-21T06:00:00Z -o json")]
 pub struct Explain {
     /// HPAs, as NAME or NAMESPACE/NAME, or their targets, as TYPE/NAME or TYPE NAME (deploy/web);
     /// several are listed; if omitted, list all HPAs
@@ -302,7 +306,7 @@ impl MemoryArgs {
 /// Settings of the controller. They override those of the input and of the controller manager's pod.
 #[derive(Debug, Clone, Default, Args)]
 #[command(
-    next_help_heading = "Controller settings (default: from the input or the controller manager's pod, or as listed)"
+    next_help_heading = "Controller settings (default: input, controller manager's pod, or as listed)"
 )]
 pub struct ControllerArgs {
     /// Time of the controller's clock, such as 2026-11-21T06:00:00Z
@@ -375,6 +379,22 @@ fn whole<T: FromStr>(text: &str) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::{command_line, gate, recommendation};
+
+    /// In 80 columns, five more than the text has in a manual page.
+    #[test]
+    fn no_command_to_paste_is_broken_by_the_terminal() {
+        for verb in command_line().get_subcommands() {
+            let text = verb.get_after_long_help().map(ToString::to_string);
+            let text = text.unwrap_or_default();
+            let examples = text.split_once("Examples:").unwrap_or_default().1;
+            for line in examples.lines() {
+                assert!(line.len() <= 73, "{line}");
+            }
+            for heading in verb.get_arguments().filter_map(clap::Arg::get_help_heading) {
+                assert!(heading.len() < 80, "{heading}");
+            }
+        }
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -36,19 +36,21 @@ Examples:
   # A queue of 300 messages and a different maximum
   kubectl hpa predict worker --metric queue_depth=300 --max 30
 
-  # The next ten minutes with a constant load, or with a load from a CSV file
+  # The next ten minutes with a constant load, or a load from a CSV file
   kubectl hpa predict web --for 10m --cpu 160%
   kubectl hpa predict web --trace load.csv
 
   # The same request, rolled out ten minutes after the start
   kubectl hpa predict web --for 1h --request app=cpu=250m --at 10m
 
-  # What would a manifest have done with last week's load, and which settings do best?
+  # What would a manifest have done with a recorded load, and which
+  # settings do best?
   kubectl hpa predict web --trace week.csv --hpa web.yaml
   kubectl hpa predict web --trace week.csv --vary target.cpu=50%..80%:5
 
-  # The load of the last week, and what another HPA would have made of it
-  kubectl hpa predict web --prometheus monitoring/prometheus:9090 --hpa web.yaml
+  # Last week's load, and what another HPA would have done with it
+  kubectl hpa predict web --prometheus monitoring/prometheus:9090 \\
+    --hpa web.yaml
 
   # Fail a pipeline if the HPA would be limited or go above 20 replicas
   kubectl hpa predict web -f state.yaml --cpu 90% \\
@@ -141,7 +143,7 @@ pub enum PredictOutput {
     Json,
     /// YAML with a published schema
     Yaml,
-    /// Only the chart of --curve or --for
+    /// Only the chart of --curve, or of the run over time
     Svg,
 }
 
@@ -166,9 +168,10 @@ pub struct TimelineArgs {
     #[arg(long, value_name = "FILE", value_parser = file_name, conflicts_with = "prometheus")]
     pub trace: Option<String>,
 
-    /// Try the values of a field in every combination with others, and show the settings that no other
-    /// beats in both replica-hours and time short: FROM..TO:STEP or a list, such as
-    /// target.cpu=50%..80%:5 or behavior.scaleDown.stabilizationWindowSeconds=60,300,600; repeatable
+    /// Try the values of a field in every combination with others, and show the settings that neither
+    /// another nor the HPA as it is beats in replica-hours, time short and shortfall: FROM..TO:STEP or
+    /// a list, such as target.cpu=50%..80%:5 or
+    /// behavior.scaleDown.stabilizationWindowSeconds=60,300,600; repeatable
     #[arg(long, value_name = "PATH=RANGE", requires = "played")]
     pub vary: Vec<String>,
 

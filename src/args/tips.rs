@@ -7,8 +7,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::apimachinery::similar::nearest;
 
-/// Flags of `kubectl get` and `kubectl apply`, with their equivalents here.
-const OF_KUBECTL: [(&str, &str, &str); 4] = [
+/// Flags of `kubectl get`, `kubectl apply` and `kubectl autoscale`, with their equivalents here.
+const OF_KUBECTL: [(&str, &str, &str); 7] = [
     (
         "-w",
         "--watch",
@@ -25,6 +25,21 @@ const OF_KUBECTL: [(&str, &str, &str); 4] = [
         "directories inside a directory are named, too: -f DIR -f DIR/INNER",
     ),
     ("--files", "--file", "to read a file: -f FILE"),
+    (
+        "--max-replicas",
+        "--maxReplicas",
+        "the upper bound is assumed by predict: --max N",
+    ),
+    (
+        "--min-replicas",
+        "--minReplicas",
+        "the lower bound is assumed by predict: --min N",
+    ),
+    (
+        "--cpu-percent",
+        "--cpu-utilization",
+        "predict assumes a target with --target cpu=80%, and usage with --cpu 80%",
+    ),
 ];
 
 /// Verbs of other programs, with their equivalents here.
@@ -171,6 +186,8 @@ mod tests {
             ("explain -R", Some("-f DIR/INNER")),
             ("explain --namepsace a", Some("'--namespace'")),
             ("explain --port 99999", None),
+            ("predict web --max-replicas 3", Some("--max N")),
+            ("predict web --cpu-percent 80", Some("--target cpu=80%")),
         ] {
             let words = ["kubectl-hpa"].into_iter().chain(typed.split(' '));
             let mut definition = command_line();

@@ -1,5 +1,5 @@
-//! The settings that a search tries: every combination of the values of several fields. It shows those that no
-//! other beats in both replica-hours and time short.
+//! The settings that a search tries: every combination of the values of several fields. It shows those that
+//! neither another nor the unchanged HPA beats in replica-hours, time short and shortfall.
 
 use jiff::SignedDuration;
 

@@ -40,12 +40,11 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     if !request.named.is_empty() {
         if args.all_namespaces {
             let message = "a resource cannot be retrieved by name across all namespaces";
-            return Err(Error::usage(message));
+            return Err(Error::usage(message).hint("drop -A or the name"));
         }
         if args.selector.is_some() {
-            return Err(Error::usage(
-                "name cannot be provided when a selector is specified",
-            ));
+            let message = "name cannot be provided when a selector is specified";
+            return Err(Error::usage(message).hint("drop -l or the name"));
         }
     }
     let typed = [("--at", args.at.is_some())];

@@ -34,7 +34,7 @@ impl FindingsWatch {
     ///
     /// # Errors
     ///
-    /// A word is not a finding.
+    /// A word is not a finding, or a finding is both watched for and left out.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let conditions = || conditions.iter().map(PossibleValue::get_name);
@@ -53,7 +53,7 @@ impl FindingsWatch {
     ///
     /// # Errors
     ///
-    /// A word is not a finding.
+    /// A word is not a finding, or a finding is both watched for and left out.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let names: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
@@ -63,10 +63,20 @@ impl FindingsWatch {
     fn beside(fail_on: &[String], ignore: &[String], conditions: &[&str]) -> Result<Self, Error> {
         let watched = fail_on.iter().map(|text| Watched::read(text, conditions));
         let ignored = ignore.iter().map(|text| Code::read(text));
-        Ok(Self {
+        let watch = Self {
             fail_on: watched.collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
-        })
+        };
+        // Such a gate cannot fail.
+        let mut both = watch.ignored.iter();
+        match both.find(|code| watch.fail_on.contains(&Watched::Code(**code))) {
+            None => Ok(watch),
+            Some(code) => {
+                let code = code.as_str();
+                let message = format!("{code} is in both --fail-on and --ignore");
+                Err(Error::usage(message).hint("--fail-on never finds what --ignore leaves out"))
+            }
+        }
     }
 
     /// Explains the first pass of a run. Findings that last throughout the run come from the pods that are

@@ -34,11 +34,13 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(real_directory) = real(directory).filter(|directory| directory.is_dir()) else {
-        let message = format!(
-            "failed to create links in {}: no such directory",
-            directory.display()
-        );
-        return Err(Error::failed(message).hint("create it, or use another with --dir"));
+        let (cause, hint) = if directory.exists() {
+            ("it is not a directory", "use another with --dir")
+        } else {
+            ("no such directory", "create it, or use another with --dir")
+        };
+        let message = format!("failed to create links in {}: {cause}", directory.display());
+        return Err(Error::failed(message).hint(hint));
     };
     // In the program's directory, a link needs no path, and survives a move of the directory.
     let own = program

@@ -106,7 +106,7 @@ remedies! {
     UseValue: Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.", changes Hpa;
     InstallApi: Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
     LookAtApi: Shown, "A metrics API does not answer.", "It shows why.";
-    PointApiService: Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";
+    PointApiService: Unplayed(UNKNOWN_VALUE), "A server other than KEDA's serves the external metrics.", "KEDA serves them.";
     LookAtScaledObject: Shown, "KEDA has no value for a metric of its own.", "It shows why.";
     UseName: Unplayed(UNKNOWN_VALUE), "The API serves a metric of a similar name.", "The metric can be read.";
     CorrectName: Unplayed(UNKNOWN_VALUE), "The API does not know the metric, nor a similar name.", "The metric can be read.";

@@ -22,13 +22,12 @@ pub fn annotations(hpa: &str, judged: &[Judged]) -> String {
             });
         let title = property(&format!("HPA {}", spec.named(hpa)));
         for expectation in &spec.expectations {
-            let verdict = match expectation.truth {
+            let failure = match expectation.truth {
                 Truth::True => continue,
-                Truth::False => "is false",
-                Truth::Unknown => "is unknown, which does not pass",
+                Truth::False => expectation.failure(),
+                Truth::Unknown => format!("{} is unknown, which does not pass", expectation.name()),
             };
-            let (name, because) = (expectation.name(), expectation.because());
-            let message = data(&format!("{name} {verdict}: {because}"));
+            let message = data(&format!("{failure}: {}", expectation.because()));
             let _ = writeln!(out, "::error {place}title={title}::{message}");
         }
     }

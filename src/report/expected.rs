@@ -126,7 +126,18 @@ impl Expectation {
     /// Returns its name: the expression, with the shorthand that it comes from, and a suffix if it applies to the
     /// first pass only.
     pub fn name(&self) -> String {
-        let name = named(&self.expression, self.fail_on);
+        self.placed(named(&self.expression, self.fail_on))
+    }
+
+    /// Returns what fails it: that it is false, or what `--fail-on` has found.
+    pub fn failure(&self) -> String {
+        match self.fail_on {
+            Some(condition) => self.placed(format!("--fail-on {condition}")),
+            None => format!("{} is false", self.name()),
+        }
+    }
+
+    fn placed(&self, name: String) -> String {
         if self.is_of_first_pass {
             format!("{name} in the first pass")
         } else {

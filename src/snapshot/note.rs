@@ -59,7 +59,7 @@ pub enum Subject {
         /// The file.
         path: PathBuf,
     },
-    /// A directory inside one that was named is skipped.
+    /// Directories inside one that was named are skipped.
     DirectorySkipped,
     /// Another HPA of the namespace may select the same pods.
     UnknownSelector {

@@ -700,7 +700,7 @@ fn a_search_that_is_none_is_refused() {
         ),
         (
             &["--vary=max=9,10", "--max=12"],
-            "error: --vary: maxReplicas is set twice\n",
+            "error: --vary: maxReplicas is set twice\nhint: keep one of them\n",
         ),
         (
             &["--vary=spec.nothing=1,2"],

@@ -879,10 +879,14 @@ fn junit_for_a_pipeline() {
 #[test]
 fn annotations_for_a_run() {
     let (expectations, _) = judge(&open(), &three());
-    let judged = [alone(expectations)];
+    let mut judged = [alone(expectations)];
+    let flags = [ExpectShorthand::ScaleUp, ExpectShorthand::ScaleDown];
+    let (of_flags, _) = judge(&growing(), &expect(&[], &flags));
+    judged[0].expectations.extend(of_flags);
     insta::assert_snapshot!(annotations("default/nginx-deployment", &judged), @r#"
 ::error title=HPA default/nginx-deployment::recommended > 0 is false: recommended is 0
 ::error title=HPA default/nginx-deployment::not limited (--fail-on limited) is unknown, which does not pass: limited is unknown (it depends on the controller's history); use --history none, or --observe 5m35s in a cluster, to resolve this
+::error title=HPA default/nginx-deployment::--fail-on scale-up: delta is 2
 "#);
 }
 

@@ -275,7 +275,7 @@ fn others() -> String {
                 "the unit tests of `src/keda`",
             ]),
             row([
-                "states rebuilt from threads of users",
+                "states rebuilt from threads of users, and healthy ones",
                 "by hand: which findings explain them is our judgment",
                 &number(
                     fs::read_dir(root().join("tests/cases"))

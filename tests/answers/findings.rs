@@ -1656,11 +1656,12 @@ fn advice() -> String {
     let mut text = "\
 # Advice
 
-The advice of the [findings](findings.md) is of these kinds. What it promises is tested: over all states of users' threads, all recorded passes and moments of
-recorded runs, each command is played on the state in which it is given. *Played* means that the engine runs the pass
-again on the changed state, and the finding is gone or the answer changes as promised, and nothing else goes wrong. *Shows* means
-that the commands only show something, and what they name is there. *Nothing to do* is said only where the finding is
-information, or follows from another one. The rest cannot be played, for the reason in the table.
+Each piece of advice in the [findings](findings.md) is of one of these kinds. What it promises is tested: over all
+states of users' threads, all recorded passes and moments of recorded runs, each command is played on the state in
+which it is given. *Played* means that the engine runs the pass again on the changed state, and the finding is gone or
+the answer changes as promised, and nothing else goes wrong. *Shows* means that the commands only show something, and
+what they name is there. *Nothing to do* is said only where the finding is information, or follows from another one.
+The rest cannot be played, for the reason in the table.
 
 | kind | when | promise | check |
 | --- | --- | --- | --- |

@@ -933,7 +933,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         (
             "--replicas=99999999999",
-            "--replicas 99999999999: not a number such as 6 or",
+            "--replicas 99999999999: at most 100000 pods can",
             "",
         ),
         (

@@ -336,7 +336,7 @@ fn credentials_that_are_wrong() {
     for auth in [Auth::BadToken, Auth::BadCertificate] {
         explain_with(&server.kubeconfig(&auth), &[]).fails(
             1,
-            &["error: You must be logged in to the server (Unauthorized)\n"],
+            &["error: You must be logged in to the server (Unauthorized)\nhint: log in again"],
         );
     }
     explain_with(&server.kubeconfig(&Auth::None), &[]).fails(
@@ -483,7 +483,8 @@ fn a_token_with_a_control_character_is_not_sent() {
     };
     let cause = "contains a newline or another control character, so it cannot be sent\n";
     let one_line = |ran: &Ran, source: &str| {
-        ran.fails(1, &[&format!("error: {source} {cause}hint: ")]);
+        let code = if source == "--token" { 2 } else { 1 };
+        ran.fails(code, &[&format!("error: {source} {cause}hint: ")]);
         assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);
     };
     user(json!({"token": format!("{token}\n")}));
@@ -578,6 +579,14 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
         (
             "127.0.0.1/x",
             "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
+            "https://",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
+            "https://user:s3cr3t@127.0.0.1",
+            "error: the server's address must not name a user",
         ),
     ] {
         explain(NAME, &["-s", place]).fails(2, &[error, "hint: it is that of --server, or of the"]);

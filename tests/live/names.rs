@@ -184,6 +184,10 @@ fn links_are_made_once_and_nothing_else_is_touched() {
 
     run(program().args(["install-links", "--dir", "/nonexistent/directory"]))
         .fails(1, &["no such directory", "hint: create it"]);
+    run(program().args(["install-links", "--dir", "/dev/null"])).fails(
+        1,
+        &["failed to create links in /dev/null: it is not a directory\nhint: use another"],
+    );
 }
 
 /// As installed by a package manager: one link in a directory of the PATH to a program elsewhere.

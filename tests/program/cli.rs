@@ -748,16 +748,31 @@ fn bad_input_is_refused_with_one_clear_line() {
     let no_version = HPA.replace("apiVersion: autoscaling/v2\n", "");
     let misspelt_field = HPA.replace("maxReplicas", "maxreplicas");
     for (input, said, hinted) in [
-        (&b""[..], "failed to read IN: it is empty", None),
+        (&b""[..], "failed to read IN: it has no object", None),
         (
             b"\n# nothing\n---\n",
-            "failed to read IN: it is empty",
+            "failed to read IN: it has no object",
             None,
         ),
         (
             b"\x7fELF\xff\xfe",
             "failed to read IN: not text (byte 4 is not UTF-8)",
             None,
+        ),
+        (
+            b"\x1f\x8b\x08\x00",
+            "failed to read IN: not text (byte 1 is not UTF-8)",
+            Some("it is compressed with gzip: unpack it first"),
+        ),
+        (
+            b"\xff\xfek\x00i\x00",
+            "failed to read IN: not text (byte 0 is not UTF-8)",
+            Some("it is UTF-16: save it as UTF-8"),
+        ),
+        (
+            b"replicaCount: 2\n",
+            "failed to read IN:1:1: not a Kubernetes object: it has no kind",
+            Some("if these are the values of a chart, use the output of `helm template`"),
         ),
         (
             b"kind: Pod\n  name: web\n",
@@ -911,7 +926,7 @@ fn files_that_cannot_be_read_are_named() {
         ),
         (
             vec!["-f", "-"],
-            "failed to read standard input: it is empty".to_owned(),
+            "failed to read standard input: it has no object".to_owned(),
             None,
         ),
         (
@@ -958,6 +973,20 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
         };
         assert_eq!((error, code), (format!("unknown {what} {word:?}"), Some(2)));
         assert_eq!(hint.as_deref(), Some(hinted), "{verb} {word}");
+    }
+    for verb in ["explain", "predict"] {
+        let gate = |ignored| {
+            let flags = ["--fail-on", "error,at-max", "--ignore", ignored];
+            run(
+                &[&[verb, "web", "-f", "-"], &flags[..]].concat(),
+                &good(),
+                &[],
+            )
+        };
+        let (error, hint, code) = refusal(&gate("stale-samples,at-max"));
+        assert_eq!(error, "at-max is in both --fail-on and --ignore");
+        assert_eq!((hint.is_some(), code), (true, Some(2)));
+        assert_ne!(gate("stale-samples").status.code(), Some(2));
     }
 }
 
@@ -1630,13 +1659,13 @@ fn the_command_line_is_checked_before_anything_is_read() {
             vec!["explain", "web", "-A", "-f", "missing"],
             2,
             "",
-            "error: a resource cannot be retrieved by name across all namespaces\n",
+            "error: a resource cannot be retrieved by name across all namespaces\nhint: drop -A",
         ),
         (
             vec!["explain", "web", "-l", "app=web", "-f", "missing"],
             2,
             "",
-            "error: name cannot be provided when a selector is specified\n",
+            "error: name cannot be provided when a selector is specified\nhint: drop -l",
         ),
         (
             vec!["explain", "-l", "app in", "-f", "missing"],
@@ -3038,6 +3067,13 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
         text(&without.stderr),
         "error: failed to read an expectation: run.settled is known only over time\n  \
          max < 9 and not run.settled\n                  ^\n\
+         hint: use --for or --trace to play a run\n"
+    );
+    let without = run(&["--fail-on", "unsettled"]);
+    assert_eq!(without.status.code(), Some(2));
+    assert_eq!(
+        text(&without.stderr),
+        "error: --fail-on unsettled is about a run, and none is played\n\
          hint: use --for or --trace to play a run\n"
     );
 }

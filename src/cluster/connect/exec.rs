@@ -160,7 +160,10 @@ pub(crate) async fn run_within(
     if !status.success() {
         let code = status.code().unwrap_or(-1);
         let command = &exec.command;
-        return Err(format!("exec: executable {command} failed with exit code {code}").into());
+        return Err(PluginFault {
+            cause: format!("exec: executable {command} failed with exit code {code}"),
+            hint: Some("run it by itself to see why".to_owned()),
+        });
     }
     read(&output, exec).map_err(PluginFault::from)
 }

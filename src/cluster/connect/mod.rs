@@ -415,7 +415,9 @@ impl ClientConfig {
                 }
             },
         };
-        sendable(found.0, &found.1).map(Some)
+        sendable(found.0, &found.1)
+            .map(Some)
+            .map_err(|e| if self.token_flag { e.of_flags() } else { e })
     }
 }
 
@@ -479,7 +481,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     let text = if stated.contains("://") {
         let end = stated.find(['?', '#']).unwrap_or(stated.len());
         stated[..end].to_owned()
-    } else if stated.contains('/') {
+    } else if stated.contains('/') || cluster.server.contains("://") {
         return Err(no_server_uri());
     } else if cluster.insecure_skip_tls_verify
         || !cluster.certificate_authority.is_empty()
@@ -509,7 +511,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         .authority()
         .is_some_and(|part| part.as_str().contains('@'))
     {
-        return Err(Error::failed("the server's address must not name a user"));
+        return Err(Error::usage("the server's address must not name a user").hint(PLACE));
     }
     Ok(uri)
 }

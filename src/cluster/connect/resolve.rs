@@ -59,11 +59,16 @@ pub(crate) fn resolve(
         None if flags.cluster.is_none() && flags.server.is_some() => Cluster::default(),
         None => return Err(unknown("cluster", cluster_name, &config.clusters)),
     };
-    let mut target = Endpoint {
-        cluster: with_cluster_flags(cluster, flags),
-        user: with_user_flags(user, flags),
+    let entries = Endpoint {
+        cluster,
+        user,
         user_name: user_name.to_owned(),
         namespace: String::new(),
+    };
+    let mut target = Endpoint {
+        cluster: with_cluster_flags(entries.cluster.clone(), flags),
+        user: with_user_flags(entries.user.clone(), flags),
+        ..entries.clone()
     };
     let in_cluster = service_account(env);
     let nothing = target.cluster == Cluster::default() && target.user == User::default();
@@ -88,7 +93,11 @@ pub(crate) fn resolve(
             "invalid namespace {namespace:?}: {wrong}"
         )));
     }
-    check(&target, cluster_name)?;
+    // Without a fault of its own, the kubeconfig is not to blame.
+    check(&target, cluster_name).map_err(|e| match check(&entries, cluster_name) {
+        Ok(()) if !nothing => e.of_flags(),
+        _ => e,
+    })?;
     Ok(target)
 }
 

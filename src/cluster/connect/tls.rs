@@ -12,7 +12,9 @@ use hyper_rustls::{
 };
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
+};
 use rustls_platform_verifier::BuilderVerifierExt;
 
 use super::config_file::{Cluster, User};
@@ -49,7 +51,7 @@ impl Tls {
                 let (certificates, key) = identity.parse()?;
                 config
                     .with_client_auth_cert(certificates, key)
-                    .map_err(unusable_key)?
+                    .map_err(unusable_identity)?
             }
         };
         let name: Arc<dyn ResolveServerName + Send + Sync> = match &*cluster.tls_server_name {
@@ -78,6 +80,19 @@ fn unusable(cause: impl std::fmt::Display) -> Error {
 
 fn unusable_key(cause: impl std::fmt::Display) -> Error {
     unusable(format!("invalid private key: {cause}")).hint(USER)
+}
+
+/// Blames the certificate or the key, whichever is at fault.
+fn unusable_identity(e: rustls::Error) -> Error {
+    let rustls::Error::InvalidCertificate(cause) = e else {
+        return unusable_key(e);
+    };
+    let cause = match cause {
+        CertificateError::Other(cause) => cause.to_string(),
+        cause => cause.to_string(),
+    };
+    unusable(format!("invalid client certificate: {cause}"))
+        .hint(format!("it must be of X.509 version 3: {USER}"))
 }
 
 fn no_root(e: &rustls::Error) -> Error {
@@ -452,6 +467,19 @@ mod tests {
             assert!(e.message.starts_with(error), "{}", e.message);
             assert!(!format!("{e:?}").contains("s3cr3t"), "{e:?}");
         }
+        // Version 1, in the field that says 3.
+        let (certificate, key) = certified();
+        let mut der = super::blocks(&certificate).next().unwrap().der;
+        let version = der.windows(5).position(|it| it == [0xa0, 3, 2, 1, 2]);
+        der[version.unwrap() + 4] = 0;
+        let certificate = format!(
+            "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
+            STANDARD.encode(der)
+        );
+        let identity = Identity::new(certificate, Secret::new(key.serialize_pem()));
+        let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
+        let cause = "unable to set up TLS: invalid client certificate: UnsupportedCertVersion";
+        assert_eq!(e.message, cause);
         let user = User {
             client_key_data: Secret::new("?"),
             ..User::default()

@@ -316,6 +316,9 @@ impl Failure {
                     .to_owned(),
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
+            FailureKind::Api(status) if status.reason == "Unauthorized" => {
+                Some("log in again, or check the token or the certificate of the user".to_owned())
+            }
             _ => None,
         }
     }

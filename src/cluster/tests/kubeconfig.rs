@@ -5,7 +5,7 @@ use crate::args::ConnectionFlags;
 use crate::cluster::connect::environment::Environment;
 use crate::cluster::connect::kubeconfig::load;
 use crate::cluster::connect::resolve::{Endpoint, resolve};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::secret::Secret;
 
 const ONE: &str = "
@@ -157,6 +157,23 @@ fn names_that_do_not_exist() {
         ),
     ] {
         assert_eq!(message(&change, &env), want);
+    }
+    // The kubeconfig's own fault, and one of the command line.
+    for (change, kind) in [
+        (
+            flags(|flags| flags.user = Some("who".to_owned())),
+            ErrorKind::Failed,
+        ),
+        (
+            flags(|flags| flags.impersonate_groups = vec!["g".to_owned()]),
+            ErrorKind::Usage,
+        ),
+        (
+            flags(|flags| flags.client_certificate = Some(file.clone())),
+            ErrorKind::Usage,
+        ),
+    ] {
+        assert_eq!(resolved(&change, &env).unwrap_err().kind, kind);
     }
     let unknown = flags(|flags| flags.context = Some("x".to_owned()));
     let hint = resolved(&unknown, &env).unwrap_err().hint.unwrap();

@@ -30,7 +30,7 @@ impl Kind for MetricEmpty {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-empty",
         when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-            that its query has no result. No resource metric has one until about a minute after the first pod started.",
+            that its query has no result. A resource metric has no value until about a minute after the first pod starts.",
         remedy: "Correct the selector, or let the source report 0 instead of nothing.",
         rank: Rank::Broken,
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],

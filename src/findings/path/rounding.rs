@@ -34,8 +34,8 @@ impl Kind for Rounding {
         code: "rounding",
         when: "A metric is below the tolerance, but its proposal is rounded up to the current \
             replicas.",
-        remedy: "Nothing to do. If the metric is memory, all pods use about as much of it, and any other metrics need at \
-            most half of the replicas, then less load may never lead to fewer: raise the request, or scale on another metric.",
+        remedy: "Nothing to do. If the metric is memory, all pods use about the same amount, and the other metrics need at \
+            most half of the replicas, then the HPA may never scale down: raise the request, or scale on another metric.",
         rank: Rank::Rule,
         aspects: &[Aspect::Repeats],
     };

@@ -31,8 +31,8 @@ impl Kind for SuspectUnit {
         when: "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
-            queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
-            be meant.",
+            queue is also far above its target, an idle rate far below it, and a target of 0.1 jobs per replica may \
+            be intended.",
         remedy: "Set the target in the unit of the value.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::OfMetrics],

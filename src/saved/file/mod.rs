@@ -17,7 +17,7 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use super::objects::Objects;
-use super::objects::reader::{ObjectReader, ReadFault, SourceText};
+use super::objects::reader::{NO_KIND, ObjectReader, ReadFault, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
@@ -50,12 +50,6 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         } else {
             expand(name, &mut objects.notes)?
         };
-        // A saved state may have others next to it; of manifests, all are meant.
-        if !objects.are_manifests {
-            objects
-                .notes
-                .retain(|note| note.subject != Subject::DirectorySkipped);
-        }
         let is_directory = paths.iter().any(|path| path != Path::new(name));
         for path in paths {
             let (bytes, origin) = read_named(&path, LIMIT)?;
@@ -69,12 +63,18 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                     objects.notes.push(Note::about(subject, text));
                 }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
+                Err(e) if may_be_values(&e, &text) => return Err(e.hint(VALUES)),
                 read => read?,
             }
         }
     }
     // A manifest is checked as written.
     if !objects.are_manifests {
+        // A saved state may have others next to it; of anything else, all is meant.
+        if objects.state.is_some() {
+            let notes = &mut objects.notes;
+            notes.retain(|note| note.subject != Subject::DirectorySkipped);
+        }
         objects.skip_pod_manifests();
         objects.follow_references();
     }
@@ -84,6 +84,14 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
 /// The advice to read rendered manifests instead of a chart's templates.
 pub(crate) const RENDERED: &str =
     "this is a template: use the output of `helm template` or `kustomize build`";
+
+/// The advice for a file that may have a chart's values.
+const VALUES: &str = "if these are the values of a chart, use the output of `helm template`";
+
+/// Whether a file was not read because nothing in it states a kind, for no reason that is known.
+fn may_be_values(e: &Error, text: &str) -> bool {
+    e.hint.is_none() && e.message.ends_with(NO_KIND) && yaml::has_no_object(text)
+}
 
 /// Whether a text has a value or a line that a chart still has to replace. Rendered manifests may contain
 /// such text within other text, as rules of alerts do.
@@ -313,13 +321,19 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, E
             )),
         });
     }
-    notes.extend(directories.iter().map(|path| {
-        let text = format!(
-            "the directory {} is skipped: name it to read it",
-            path.display()
-        );
-        Note::about(Subject::DirectorySkipped, text)
-    }));
+    let shown: Vec<String> = directories
+        .iter()
+        .map(|it| it.display().to_string())
+        .collect();
+    let text = match &shown[..] {
+        [] => return Ok(files),
+        [one] => format!("the directory {one} is skipped: name it to read it"),
+        several => {
+            let (count, named) = (several.len(), listed(several));
+            format!("{count} directories are skipped: name them to read them: {named}")
+        }
+    };
+    notes.push(Note::about(Subject::DirectorySkipped, text));
     Ok(files)
 }
 
@@ -365,9 +379,14 @@ pub fn plain(e: &io::Error) -> String {
 fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
-        Error::usage(format!(
+        let error = Error::usage(format!(
             "failed to read {origin}: not text (byte {at} is not UTF-8)"
-        ))
+        ));
+        match e.as_bytes() {
+            [0x1f, 0x8b, ..] => error.hint("it is compressed with gzip: unpack it first"),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => error.hint("it is UTF-16: save it as UTF-8"),
+            _ => error,
+        }
     })
 }
 

@@ -194,8 +194,13 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (&deep, "in:1:3: expected string scalar"),
         // Empty input.
-        ("", "in: it is empty"),
-        ("# a comment\n---\n---\n", "in: it is empty"),
+        ("", "in: it has no object"),
+        ("# a comment\n---\n---\n", "in: it has no object"),
+        // An answer in place of a state.
+        (
+            r#"{"apiVersion": "kubectl-hpa/v1alpha1", "kind": "Prediction"}"#,
+            "in:1:60: Prediction is an answer; -f reads the state that --save FILE writes",
+        ),
         // Duplicates.
         (
             r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,
@@ -462,6 +467,25 @@ fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error(
         "the directory tests/charts/rendered is skipped: name it to read it",
     );
     assert!(of("tests/charts").unwrap().notes.contains(&skipped));
+    // It may be another state.
+    let saved = super::read(&["tests/charts".to_owned()]).unwrap();
+    assert!(!saved.notes.contains(&skipped));
+    let manifests = tempfile::tempdir().unwrap();
+    let inside = |name: &str| manifests.path().join(name);
+    std::fs::write(inside("web.yaml"), "kind: Pod\n").unwrap();
+    for name in ["a", "b", ".git"] {
+        std::fs::create_dir(inside(name)).unwrap();
+    }
+    let read = super::read(&[manifests.path().display().to_string()]).unwrap();
+    let text = format!(
+        "2 directories are skipped: name them to read them: {}, {}",
+        inside("a").display(),
+        inside("b").display()
+    );
+    assert!(
+        read.notes
+            .contains(&Note::about(Subject::DirectorySkipped, text))
+    );
     let error = of("examples").err().unwrap();
     assert_eq!(
         error.message,

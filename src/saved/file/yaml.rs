@@ -56,7 +56,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
     })?;
     if documents.is_empty() {
         return Err(Error::usage(format!(
-            "failed to read {origin}: it is empty"
+            "failed to read {origin}: it has no object"
         )));
     }
     for (place, document) in documents.into_iter().enumerate() {

@@ -345,6 +345,9 @@ impl Objects {
                     "ControllerState" | "Load" => {
                         format!("unsupported apiVersion of {kind}; expected {OWN_API_VERSION:?}")
                     }
+                    "Explanation" | "ExplanationList" | "Prediction" | "ApplyResult" => {
+                        format!("{kind} is an answer; -f reads the state that --save FILE writes")
+                    }
                     _ => "unsupported kind; expected ControllerState or Load".to_owned(),
                 };
                 return Err(D::Error::custom(message));

@@ -250,7 +250,7 @@ impl Expectation {
             facts.lacking()
         };
         let (truth, hint) = match lacking {
-            _ if !found.is_empty() => (Truth::False, Some(format!("found: {}", found.join(", ")))),
+            _ if !found.is_empty() => (Truth::False, Some(format!("found {}", found.join(", ")))),
             None => (Truth::True, None),
             Some(lacking) => (Truth::Unknown, Some(lacking)),
         };
@@ -410,13 +410,20 @@ impl Gate {
 
     /// Rejects expectations of a run if none is played.
     pub fn check_without_run(&self) -> Result<(), Error> {
-        self.expected
-            .iter()
-            .try_for_each(|Expected { expression, .. }| {
-                expression
-                    .check_without_run()
-                    .map_err(|e| unusable(&expression.text, e))
-            })
+        self.expected.iter().try_for_each(
+            |Expected {
+                 expression,
+                 fail_on,
+             }| {
+                expression.check_without_run().map_err(|e| match fail_on {
+                    None => unusable(&expression.text, e),
+                    Some(condition) => Error::usage(format!(
+                        "--fail-on {condition} is about a run, and none is played"
+                    ))
+                    .hint(e.hint),
+                })
+            },
+        )
     }
 
     /// Returns all expectations, as they were written.

@@ -73,14 +73,12 @@ impl ReplicasChange {
 
     pub(super) fn read(text: &str) -> Result<Self, Error> {
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
-        let number: Option<i32> = if digits.bytes().all(|c| c.is_ascii_digit()) {
-            text.parse().ok()
-        } else {
-            None
-        };
+        let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
+        let number: Option<i32> = text.parse().ok().filter(|_| is_number);
         match number {
             Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
             Some(number) => Ok(Self::By(number)),
+            None if is_number && !text.starts_with('-') => Err(too_many(text)),
             None => Err(Error::usage(format!(
                 "--replicas {text}: not a number such as 6 or a change such as +2 or -2"
             ))),
@@ -99,11 +97,15 @@ impl ReplicasChange {
                  negative"
             ))),
             Some(count) if (count as usize) <= MAX_PODS => Ok(count),
-            _ => Err(Error::usage(format!(
-                "--replicas {typed}: at most {MAX_PODS} pods can be assumed"
-            ))),
+            _ => Err(too_many(&typed)),
         }
     }
+}
+
+fn too_many(typed: &str) -> Error {
+    Error::usage(format!(
+        "--replicas {typed}: at most {MAX_PODS} pods can be assumed"
+    ))
 }
 
 /// A selection of pods.

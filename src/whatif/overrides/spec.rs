@@ -110,7 +110,8 @@ impl SpecChanges {
                     "{} and {} are both set, and overlap",
                     other.item, field.item
                 )
-            }));
+            })
+            .hint("keep one of them"));
         }
         self.fields.push(field);
         Ok(())

@@ -362,22 +362,20 @@ impl<'a> Played<'a> {
                     .to_owned()
             }
         };
-        let mut assumed = vec![
-            (
-                "load".to_owned(),
-                format!("{load}; the ready pods share the load evenly"),
-            ),
-            (
-                "new pods".to_owned(),
-                format!(
-                    "like the existing ones: pending for {}, ready after {}, with metrics after {} \
-                     (--ready-after, --metrics-after)",
-                    duration(PENDING.min(times.ready)),
-                    duration(times.ready),
-                    duration(times.measured)
-                ),
-            ),
-        ];
+        let mut assumed = vec![(
+            "load".to_owned(),
+            format!("{load}; the ready pods share the load evenly"),
+        )];
+        if !self.timeline.lacks_pods {
+            let text = format!(
+                "like the existing ones: pending for {}, ready after {}, with metrics after {} \
+                 (--ready-after, --metrics-after)",
+                duration(PENDING.min(times.ready)),
+                duration(times.ready),
+                duration(times.measured)
+            );
+            assumed.push(("new pods".to_owned(), text));
+        }
         let (starting, ready) = (self.timeline.starting, duration(times.ready));
         if starting > 0 {
             let become_ready = if starting == 1 {

@@ -243,7 +243,7 @@ impl Saved<'_> {
             // Unknown flags should be assumed again rather than stated.
             flags: known.flags,
             feature_gates: gates(controller, &known.gates),
-            hpas: keys.filter(|_| is_among_others).collect(),
+            hpas: keys.collect(),
             errors: inputs.iter().flat_map(failed).collect(),
             answers: inputs
                 .iter()

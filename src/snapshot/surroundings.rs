@@ -47,8 +47,6 @@ pub struct Surroundings {
     /// says that there are none. Without the target, its pods cannot be identified, so the input must have no
     /// pods at all.
     pub lacks_pods: bool,
-    /// Whether the input has no pods of the target, nor a list or a `ControllerState`, which say that there are none.
-    pub omits_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,
     /// The pods behind the APIServices, or of metrics-server, if the input has them.

@@ -674,13 +674,11 @@ fn survives_saving(scenario: &Scenario) -> TestCaseResult {
         let Surroundings {
             lacks_scale,
             lacks_pods,
-            omits_pods,
             ..
         } = input.surroundings;
         input.surroundings = Surroundings {
             lacks_scale,
             lacks_pods,
-            omits_pods,
             ..surroundings()
         };
         let text = save(&input)?;

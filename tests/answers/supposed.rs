@@ -156,7 +156,6 @@ fn suppose(
     let mut input = assemble(objects, &options, now)?;
     let candidates = candidates.iter().collect();
     let values = KnownValues {
-        is_run: args.timeline.span.is_some(),
         also: &[],
         trace: None,
         is_asked: false,
@@ -1315,22 +1314,4 @@ fn hints_name_what_gives_the_answer() {
         pods_of(&published(&pass)),
         "none (the input has no pods of the target)"
     );
-}
-
-/// A run counts the ready pods, also if no metric is per pod.
-#[test]
-fn a_run_assumes_the_pods_that_no_metric_needs() {
-    let external = build::external("queue", &build::average("10"));
-    let value = json!({"metricName": "queue", "value": "50", "timestamp": NOW});
-    let documents = [
-        hpa(&external),
-        deployment(3),
-        build::external_values([value]),
-    ];
-    let count = |flags: &[&str]| {
-        let (input, _) = suppose(&documents, &words(flags), &[]).expect("an input");
-        input.snapshot.pods.len()
-    };
-    assert_eq!(count(&[]), 0);
-    assert_eq!(count(&["--for", "5m"]), 3);
 }

@@ -421,13 +421,18 @@ impl ClientConfig {
     }
 }
 
+/// The schemes of `Authorization` that are not secret; another first word may be part of a key.
+const SCHEMES: [&str; 4] = ["Basic", "Bearer", "Digest", "Negotiate"];
+
 /// Returns the parts of a header's value that a server may repeat: all of it without a scheme, its words, and
-/// what they say behind a `=`. One as short as a tenant's number is not secret. A scheme is a word without digits.
+/// what they say behind a `=`. One as short as a tenant's number is not secret.
 fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
     let value = value.trim();
     let (scheme, whole) = value
         .split_once(char::is_whitespace)
-        .filter(|(scheme, _)| *name == AUTHORIZATION && !scheme.contains(char::is_numeric))
+        .filter(|(scheme, _)| {
+            *name == AUTHORIZATION && SCHEMES.iter().any(|own| scheme.eq_ignore_ascii_case(own))
+        })
         .unwrap_or(("", value));
     let words = whole.split(|c: char| c.is_whitespace() || ";,".contains(c));
     let parts = words.flat_map(|word| {

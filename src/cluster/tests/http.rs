@@ -200,12 +200,7 @@ fn each_long_part_of_a_header_is_secret() {
             "no Negotiate ***",
         ),
         (AUTHORIZATION, "abcdefgh", "no abcdefgh", "no ***"),
-        (
-            AUTHORIZATION,
-            "abcdefgh1234 of team a",
-            "no abcdefgh1234",
-            "no ***",
-        ),
+        (AUTHORIZATION, "abcdefgh of team a", "no abcdefgh", "no ***"),
         (
             AUTHORIZATION,
             r#"Bearer "abcdefgh1234""#,

@@ -93,7 +93,6 @@ fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<I
             .timeline
             .as_ref()
             .and_then(|own| own.trace.as_deref()),
-        is_run: scenario.timeline.is_some(),
         is_asked: scenario.query.is_some(),
         candidates: scenario
             .others()
@@ -103,7 +102,7 @@ fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<I
     let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
     let mut input = read_saved(objects, &options)?;
     input.notes.extend(of_keda);
-    let read = values.lack_pods(&input.surroundings).then(|| input.clone());
+    let read = input.surroundings.lacks_pods.then(|| input.clone());
     suppose_pods(&mut input, &scenario.assumptions, &values)?;
     let as_read = read.filter(|_| input.surroundings.supposed.is_some());
     Ok((pass(input, &scenario.args.memory)?, as_read))

@@ -29,6 +29,7 @@ pub(super) fn play(
         assumed.came_to(&simulation.pass.decision);
     }
     let is_played = simulation.timeline.is_some();
+    let lacks_pods = simulation.timeline.as_ref().is_some_and(|it| it.lacks_pods);
     let reads_none = simulation.pass.decision.metrics().next().is_none();
     let asks_for_values =
         !scenario.is_gated() && scenario.curve.is_none() && unpredicted(&simulation.pass).is_some();
@@ -39,6 +40,11 @@ pub(super) fn play(
     if is_played || reads_none || asks_for_values {
         // The run has the values, the pass reads none, or an error asks for them.
         notes.retain(|note| note.subject != Subject::NoValues);
+    }
+    if lacks_pods {
+        notes.push(Note::new(
+            "no pod of the target is known, so the run takes all replicas for ready",
+        ));
     }
     if is_played && scenario.args.expect.exit_code {
         notes.push(Note::new(

@@ -267,9 +267,15 @@ fn count_before_first(
         return Ok(count..=count);
     }
     let left = count_left(known, rescale, known.rescales.get(first + 1));
+    // From 0, no metric leads to a rescale, so a ReplicaSet with none is one of a rollout.
+    let is_up = |count: &i32| *count > 0;
     let Some(place) = first.checked_sub(1) else {
         let starts = starts(known, rescale);
-        let is_possible = |count: &i32| starts.as_ref().is_none_or(|it| it.contains(count));
+        let is_possible = |count: &i32| {
+            starts
+                .as_ref()
+                .map_or(is_up(count), |it| it.contains(count))
+        };
         return left
             .filter(|left| is_possible(&left.count))
             .map(|left| left.count..=left.count)
@@ -282,8 +288,7 @@ fn count_before_first(
     let is_recent = |left: &CountLeft<'_>| {
         left.count == before.size || left.led.is_some_and(|it| may_be_within(it, &span))
     };
-    // From 0, no metric leads to a rescale, so a ReplicaSet with none is one of a rollout.
-    let may_be_left = |count: &i32| *count > 0 || before.size == 0;
+    let may_be_left = |count: &i32| is_up(count) || before.size == 0;
     let recent = left.filter(is_recent).map(|left| left.count);
     if let Some(count) = recent.filter(may_be_left) {
         return Ok(count..=count);
@@ -314,7 +319,7 @@ struct CountLeft<'k> {
 }
 
 /// Returns the count from which a Deployment went when it followed a rescale, if its event tells. Its ReplicaSet must
-/// have had all replicas: no other was left with some, and it was not new.
+/// have had all replicas: no other was left with some.
 fn count_left<'k>(
     known: &Known<'k>,
     rescale: &Rescale,
@@ -332,7 +337,7 @@ fn count_left<'k>(
             _ => None,
         })?;
     let set = own.replica_set()?;
-    let (mut led, mut is_new, mut others) = (None, false, BTreeMap::new());
+    let (mut led, mut others) = (None, BTreeMap::new());
     let mut earlier: Vec<&Event> = known
         .scaled
         .iter()
@@ -340,17 +345,14 @@ fn count_left<'k>(
         .collect();
     earlier.sort_by_key(|it| it.last);
     for event in earlier {
-        let (scaled, (from, to)) = (event.replica_set()?, event.followed()?);
+        let (scaled, (_, to)) = (event.replica_set()?, event.followed()?);
         if scaled == set {
             led = Some((event, to));
-            is_new |= from == Some(0);
         } else {
             others.insert(scaled, to);
         }
     }
-    // Of the ReplicaSet that a new one replaces, something is known once it has been scaled down.
-    let is_replacing = is_new && others.is_empty();
-    let is_alone = !is_replacing && others.values().all(|left| *left == 0);
+    let is_alone = others.values().all(|left| *left == 0);
     let is_led = led.is_none_or(|(_, to)| to == count);
     (is_alone && is_led).then_some(CountLeft {
         count,

@@ -670,7 +670,7 @@ fn the_target_tells_the_count_before_the_first_rescale() {
             Some(4),
             None,
         ),
-        // A rollout that is under way, with and without events of the old ReplicaSet.
+        // A rollout that is under way.
         (
             [
                 vec![up(2, "from 0 to 2", 70), up(1, "from 4 to 2", 71)],
@@ -680,10 +680,15 @@ fn the_target_tells_the_count_before_the_first_rescale() {
             Some(4),
             None,
         ),
+        // A Deployment that was created: no rollout leaves the old ReplicaSet as it is.
         (
-            [vec![up(2, "from 0 to 5", 70)], to_six("from 5 ", 86)].concat(),
+            [
+                vec![up(2, "from 0 to 2", 30), up(2, "from 2 to 4", 41)],
+                to_six("from 4 ", 86),
+            ]
+            .concat(),
             Some(4),
-            None,
+            Some(2),
         ),
     ] {
         let before = first.map(|size| above(size, 40));

@@ -78,7 +78,7 @@ impl Answers<'_> {
         let is_asked_for = self.is_asked_for(spec);
         let is_of_others = state
             .as_ref()
-            .is_some_and(|it| it.owners().is_none() && !it.answers.is_empty());
+            .is_some_and(|it| it.hpas.is_empty() && !it.answers.is_empty());
         let is_complete = requests.answers(self.hpa).is_empty() && !is_of_others && is_asked_for;
         let has_usage = requests.pod_metrics(self.hpa).is_some();
         if state.is_some() && (is_complete || has_usage && spec.is_resource()) {

@@ -307,14 +307,12 @@ impl<'i, 'o> Place<'i, 'o> {
         let lacks_scale = scale.as_ref().is_err_and(|e| e.lacking().is_some());
         let lacks_answers = lacks_scale || metrics.iter().any(MetricAnswer::is_missing);
         let mut pods = self.pods.iter();
-        let lists_none = !objects.has_list(Documents::Pod, &hpa.namespace)
+        surroundings.lacks_pods = lacks_answers
+            && !objects.has_list(Documents::Pod, &hpa.namespace)
             && !pods.any(|pod| {
                 let selector = snapshot.selector();
                 selector.map_or(true, |selector| selector.matches(&pod.labels))
             });
-        surroundings.lacks_pods = lacks_answers && lists_none;
-        // A state that a pass was saved with has all pods that there were.
-        surroundings.omits_pods = lists_none && objects.state.is_none();
         surroundings.rivals = self.rivals(own, hpa);
         let is_absent = lacks_target || matches!(scale, Err(ScaleError::Get(_)));
         let elsewhere = if is_absent {

@@ -412,7 +412,8 @@ pub struct ControllerState<'a> {
     /// The passes before the state was read, from a history of samples; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Past>,
-    /// The HPAs whose state it is, as `namespace/name`, if others were captured with them.
+    /// The HPAs whose state it is, as `namespace/name`; the others in the input may only share their pods. A state that
+    /// is written by hand need not name any.
     #[serde(
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "null_as_default"

@@ -48,11 +48,12 @@ pub(in crate::whatif) fn set_traced(
     index: usize,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let metric = Metric {
-        without_pods: "the run starts with 0 replicas: start the trace at a row with more, or suppose some, such as \
-                       --replicas 3",
-        ..Metric::of(snapshot, index)?
-    };
+    let mut metric = Metric::of(snapshot, index)?;
+    let scale = snapshot.scale.as_ref();
+    if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
+        metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
+                               such as --replicas 3";
+    }
     metric.set(snapshot, value, &super::look(snapshot))
 }
 

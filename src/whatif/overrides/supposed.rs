@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
-use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Surroundings, Workload};
+use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::AssumedValue;
@@ -36,19 +36,10 @@ pub struct KnownValues<'v> {
     pub also: &'v [MetricSpec],
     /// The values of a run.
     pub trace: Option<&'v Trace>,
-    /// Whether a run counts the ready pods, even if no metric does.
-    pub is_run: bool,
     /// Whether a Prometheus is queried for values, which are amounts.
     pub is_asked: bool,
     /// The manifests of all candidates: if the input lacks the target, they describe it.
     pub candidates: Vec<&'v Candidate>,
-}
-
-impl KnownValues<'_> {
-    /// Whether the input lacks pods that matter.
-    pub fn lack_pods(&self, surroundings: &Surroundings) -> bool {
-        surroundings.lacks_pods || self.is_run && surroundings.omits_pods
-    }
 }
 
 /// Gives the target pods, if the input has none because it lacks them all.
@@ -64,7 +55,7 @@ pub fn suppose_pods(
     assumptions: &Assumptions,
     values: &KnownValues<'_>,
 ) -> Result<(), Error> {
-    if !values.lack_pods(&input.surroundings) {
+    if !input.surroundings.lacks_pods {
         return state_replicas(&mut input.snapshot, assumptions);
     }
     let Input {

@@ -17,6 +17,22 @@ pub(super) struct TotalUsage {
     usage: Vec<(Box<str>, ResourceName, Total)>,
     /// By place of the metric in the spec; `None` if it is not per pod, or not measured.
     values: Vec<Option<Total>>,
+    /// What a trace states of all pods or of one container, whichever pods have the containers later.
+    stated: Vec<StatedUsage>,
+}
+
+/// The total usage of a resource, in milli-units.
+#[derive(Debug, Clone)]
+struct StatedUsage {
+    name: Box<str>,
+    container: Option<Box<str>>,
+    milli: i128,
+}
+
+impl StatedUsage {
+    fn is_of(&self, container: &str, resource: &str) -> bool {
+        *self.name == *resource && self.container.as_deref().is_none_or(|own| own == container)
+    }
 }
 
 /// A total over all pods, in milli-units.
@@ -31,6 +47,10 @@ pub(super) enum Total {
 }
 
 impl Total {
+    fn is_known(self) -> bool {
+        self != Self::Unknown
+    }
+
     /// The amount in milli-units; 0 if it is unknown.
     pub(super) fn milli(self) -> i128 {
         match self {
@@ -93,11 +113,11 @@ impl Measured {
     }
 }
 
-/// The pods that have a container, of those that are measured.
+/// The measured pods that have a container.
 struct Having {
     /// The sum over the pods that keep their usage.
     own: i128,
-    /// The number of pods that share the load and have it, and of all that share the load.
+    /// The number of pods that share the load and have it, at least one, and of all that share the load.
     pods: i128,
     of: i128,
 }
@@ -105,17 +125,13 @@ struct Having {
 impl Having {
     /// Returns what the pods use of a total that all of them would use if they had the container.
     fn used(&self, total: Total) -> i128 {
-        if self.pods == 0 {
-            return total.milli();
-        }
-        let rest = total.milli() - self.own;
-        self.own + rest * self.pods / self.of
+        self.own + (total.milli() - self.own) * self.pods / self.of
     }
 
     /// Returns the reverse.
     fn total(&self, used: i128) -> i128 {
         let rest = used - self.own;
-        if self.pods == 0 || self.pods == self.of || rest < 0 {
+        if self.pods == self.of || rest < 0 {
             return used;
         }
         self.own - (-rest * self.of).div_euclid(self.pods)
@@ -169,65 +185,81 @@ impl TotalUsage {
         }
     }
 
-    /// Returns the total usage of a resource in all pods, or in one container of all pods.
-    pub(super) fn usage(
-        &self,
-        name: &str,
-        container: Option<&str>,
-        snapshot: &Snapshot,
-        workload: &TargetPods,
-    ) -> Option<Total> {
-        let mut sum: Option<Total> = None;
-        for (own, resource, total) in &self.usage {
-            if resource != name || container.is_some_and(|only| only != &**own) {
-                continue;
-            }
-            let used = having(snapshot, own, resource, workload).used(*total);
-            sum = match (sum, total) {
-                (_, Total::Unknown) => return None,
-                (None, total) => Some(total.with(used)),
-                (Some(Total::Observed(sum)), total) => Some(total.with(sum + used)),
-                (Some(sum), _) => Some(sum.with(sum.milli() + used)),
-            };
+    /// Returns the total usage of a resource, or of one container: as stated, or if all pods had the containers.
+    pub(super) fn usage(&self, name: &str, container: Option<&str>) -> Option<Total> {
+        let mut stated = self.stated.iter();
+        let same = stated.find(|own| *own.name == *name && own.container.as_deref() == container);
+        if let Some(stated) = same {
+            return Some(Total::Stated(stated.milli));
         }
-        sum
+        let of_it = self.usage.iter().filter(|(own, resource, total)| {
+            resource == name && container.is_none_or(|only| only == &**own) && total.is_known()
+        });
+        let parts = of_it.map(|(.., total)| total.milli());
+        parts.reduce(|sum, part| sum + part).map(Total::Observed)
     }
 
     /// Returns the total of a metric over all pods.
     pub(super) fn value(&self, place: usize) -> Option<Total> {
-        self.values[place].filter(|total| *total != Total::Unknown)
+        self.values[place].filter(|total| total.is_known())
     }
 
     /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
     /// proportions. Returns false if it is not measured.
-    pub(super) fn set_usage(
-        &mut self,
-        name: &str,
-        container: Option<&str>,
-        total: Total,
-        snapshot: &Snapshot,
-        workload: &TargetPods,
-    ) -> bool {
-        let mut own: Vec<(&mut Total, Having)> = self
+    pub(super) fn set_usage(&mut self, name: &str, container: Option<&str>, total: Total) -> bool {
+        let new = StatedUsage {
+            name: name.into(),
+            container: container.map(Into::into),
+            milli: total.milli(),
+        };
+        let mut own: Vec<&mut Total> = self
             .usage
             .iter_mut()
-            .filter(|(c, r, _)| r == name && container.is_none_or(|only| only == &**c))
-            .map(|(c, r, total)| (total, having(snapshot, c, r, workload)))
+            .filter(|(container, resource, _)| new.is_of(container, resource))
+            .map(|(.., total)| total)
             .collect();
-        let before: i128 = own.iter().map(|(part, having)| having.used(**part)).sum();
-        let (mut sum, mut given) = (0, 0);
-        for (part, having) in &mut own {
-            sum += having.used(**part);
-            // If nothing is used, the first container represents all.
-            let until = if before > 0 {
-                part_of(total.milli(), sum, before)
-            } else {
-                total.milli()
-            };
-            **part = total.with(having.total(until - given));
-            given = until;
+        if own.is_empty() {
+            return false;
         }
-        !own.is_empty()
+        // A total of whole pods replaces those of their containers.
+        let is_replaced = |earlier: &StatedUsage| {
+            earlier.name == new.name && (container.is_none() || earlier.container == new.container)
+        };
+        self.stated.retain(|earlier| !is_replaced(earlier));
+        match total {
+            Total::Stated(_) => self.stated.push(new),
+            Total::Unknown | Total::Observed(_) => {
+                let parts: Vec<i128> = own.iter().map(|part| part.milli()).collect();
+                for (part, share) in own.iter_mut().zip(parts_of(new.milli, &parts)) {
+                    **part = Total::Observed(share);
+                }
+            }
+        }
+        true
+    }
+
+    /// Gives the containers that pods have now their parts of what is stated.
+    fn divide(&mut self, snapshot: &Snapshot, workload: &TargetPods) {
+        for stated in &self.stated {
+            let of_it = |(container, resource, _): &&mut (Box<str>, ResourceName, Total)| {
+                stated.is_of(container, resource)
+            };
+            let own: Vec<(&mut Total, Having)> = self
+                .usage
+                .iter_mut()
+                .filter(of_it)
+                .filter_map(|(container, resource, total)| {
+                    Some((total, having(snapshot, container, resource, workload)?))
+                })
+                .collect();
+            let used: Vec<i128> = own
+                .iter()
+                .map(|(total, having)| having.used(**total))
+                .collect();
+            for ((total, having), share) in own.into_iter().zip(parts_of(stated.milli, &used)) {
+                *total = Total::Stated(having.total(share));
+            }
+        }
     }
 
     /// Adds the total usage of a container that is not known yet.
@@ -248,7 +280,8 @@ impl TotalUsage {
     }
 
     /// Gives each pod its share.
-    pub(super) fn share_out(&self, snapshot: &mut Snapshot, workload: &TargetPods) {
+    pub(super) fn share_out(&mut self, snapshot: &mut Snapshot, workload: &TargetPods) {
+        self.divide(snapshot, workload);
         for (container, resource, total) in &self.usage {
             let mut places = Vec::with_capacity(snapshot.pod_metrics.len());
             for (item, role) in snapshot
@@ -277,6 +310,24 @@ impl TotalUsage {
     }
 }
 
+/// Divides a total in the proportions of these parts. If they are all 0, the first represents all.
+fn parts_of(total: i128, parts: &[i128]) -> impl Iterator<Item = i128> {
+    let whole: i128 = parts.iter().sum();
+    let mut sum = 0;
+    let mut given = 0;
+    parts.iter().map(move |part| {
+        sum += part;
+        let until = if whole > 0 {
+            part_of(total, sum, whole)
+        } else {
+            total
+        };
+        let share = until - given;
+        given = until;
+        share
+    })
+}
+
 /// Returns `total * part / whole` without an overflow, for a part that is at most the whole.
 fn part_of(total: i128, part: i128, whole: i128) -> i128 {
     let exact = || i128::try_from(BigInt::from(total) * part / whole).unwrap_or(total);
@@ -290,9 +341,8 @@ pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
     workload: &TargetPods,
 ) -> Option<Total> {
-    Measured::of(values, workload)
-        .total(workload)
-        .filter(|total| *total != Total::Unknown)
+    let total = Measured::of(values, workload).total(workload);
+    total.filter(|total| total.is_known())
 }
 
 /// Returns the pods that report the usage of a resource in a container, with it.
@@ -307,24 +357,23 @@ fn used<'s>(
     })
 }
 
+/// Returns the pods that have a container; `None` if none does that shares the load.
 fn having(
     snapshot: &Snapshot,
     container: &str,
     resource: &ResourceName,
     workload: &TargetPods,
-) -> Having {
+) -> Option<Having> {
     let Measured { own, pods, .. } = Measured::of(used(snapshot, container, resource), workload);
-    let measured = snapshot.pod_metrics.iter();
-    let of = measured
-        .filter(|item| matches!(workload.role(&item.name), Role::Shares(_)))
-        .count() as i128;
-    Having { own, pods, of }
+    let sharing = |role: &&Role| matches!(role, Role::Shares(_));
+    let of = workload.measured_roles().iter().filter(sharing).count() as i128;
+    (pods > 0).then_some(Having { own, pods, of })
 }
 
 /// Spreads a total evenly over the pods that share it; those with their own usage keep it. Only shares of an
 /// observed total, whose values are whole already, add up to it.
 fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
-    if total == Total::Unknown {
+    if !total.is_known() {
         return;
     }
     let own: i128 = values

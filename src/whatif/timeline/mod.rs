@@ -97,6 +97,8 @@ pub struct Timeline {
     pub times: JoinTimes,
     /// The number of pods that are about to become ready at the first pass.
     pub starting: usize,
+    /// Whether no pod is known, so that all replicas are taken for ready.
+    pub lacks_pods: bool,
     /// The pods that are assumed to stay as they are.
     pub stays: Vec<Stays>,
     /// The passes, a period apart.
@@ -267,6 +269,7 @@ impl Timeline {
             trace: player.trace.clone(),
             times: player.plan.times,
             starting: workload.starting(),
+            lacks_pods: workload.has_no_model(),
             stays: workload.stays(snapshot),
             passes: Vec::new(),
             changes: Vec::new(),

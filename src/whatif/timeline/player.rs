@@ -1,13 +1,13 @@
 //! Prepares a run: how long, with what load, and what the load means for this HPA. The passes themselves are
 //! those of a [`Course`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
 
 use super::trace::TraceValue;
-use super::world::{LoadSetting, World};
+use super::world::{Bases, LoadSetting, World};
 use super::{JoinTimes, MAX_PASSES, Rollout, TimelineOptions, Trace, TraceEnd};
 use crate::error::Error;
 use crate::numbers;
@@ -158,7 +158,7 @@ impl Player {
         let mut later = changed
             .as_deref()
             .map(|own| World::of(own, &self.held, self.plan.times));
-        let mut requests = HashMap::new();
+        let mut bases = Bases::default();
         for stated in &stated {
             for place in &self.places[stated.column].places {
                 trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;
@@ -205,7 +205,7 @@ impl Player {
                 Some(later) if !world.has(meant) => later,
                 _ => &mut world,
             };
-            if let Some(setting) = world.setting(stated, trace, meant, &mut requests)? {
+            if let Some(setting) = world.setting(stated, trace, meant, &mut bases)? {
                 world
                     .set(&setting, meant)
                     .map_err(|e| trace.within(stated, e))?;
@@ -219,7 +219,7 @@ impl Player {
                 _ => &world,
             };
             self.settings
-                .extend(world.setting(stated, trace, meant, &mut requests)?);
+                .extend(world.setting(stated, trace, meant, &mut bases)?);
         }
         if !begun.is_empty() {
             for (mut world, snapshot) in later.zip(changed).into_iter().chain([(world, snapshot)]) {

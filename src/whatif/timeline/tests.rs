@@ -1235,6 +1235,29 @@ fn a_total_is_what_the_pods_use_that_have_a_container() {
     );
 }
 
+/// Pods that are added have the second container, too: a total stays what is stated, as if it was stated again.
+#[test]
+fn a_stated_total_stays_as_pods_come() {
+    let mut snapshot = World::new(json!({}), &[50, 50, 50, 50]).snapshot();
+    for place in 2..4 {
+        let mut more = snapshot.pods[place].containers[0].clone();
+        more.name = "proxy".into();
+        snapshot.pods[place].start_time = Some(snapshot.now - SignedDuration::from_mins(30));
+        snapshot.pods[place].containers.push(more);
+        let mut more = snapshot.pod_metrics[place].containers[0].clone();
+        more.name = "proxy".into();
+        snapshot.pod_metrics[place].containers.push(more);
+    }
+    let last = |trace: &str| {
+        let plan = plan("20m", trace);
+        let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
+        timeline.totals.last
+    };
+    let once = last("time,cpu\n15s,800m\n");
+    assert_eq!(once, last("time,cpu\n15s,800m\n5m,800m\n"));
+    assert_eq!(once, 9);
+}
+
 /// A change is one of the load at the start, which may be that of a row: 20 % of 200m, doubled.
 #[test]
 fn a_change_is_relative_to_the_load_at_the_start() {
@@ -1244,6 +1267,8 @@ fn a_change_is_relative_to_the_load_at_the_start() {
         last("time,cpu\n0s,20%\n1m,x4\n"),
         last("time,cpu\n0s,20%\n1m,80%\n")
     );
+    // One that is itself a change does not change what the others are relative to.
+    assert_eq!(last("time,cpu\n0s,x2\n1m,x2\n"), last("time,cpu\n0s,x2\n"));
     // 21m are shared as 10m and 11m, as before.
     let odd = World::new(json!({}), &[10, 11]);
     let shares = |trace| proposals(&play(&odd, "1m", trace));

@@ -44,6 +44,15 @@ pub(super) struct LoadSetting {
     pub(super) total: Option<Total>,
 }
 
+/// What the values of a trace are relative to, by column.
+#[derive(Default)]
+pub(super) struct Bases {
+    /// The load before the first change.
+    loads: HashMap<usize, Total>,
+    /// The total requests of the pods.
+    requests: HashMap<usize, i128>,
+}
+
 /// The cluster over time.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
@@ -84,14 +93,13 @@ impl World {
         }
     }
 
-    /// Returns the total for a value of the trace; `None` for a metric that the spec does not have. `requests`
-    /// holds the known total requests of the pods, by column.
+    /// Returns the total for a value of the trace; `None` for a metric that the spec does not have.
     pub(super) fn setting(
         &self,
         stated: &TraceValue<'_>,
         trace: &Trace,
         meant: &Meant,
-        requests: &mut HashMap<usize, i128>,
+        bases: &mut Bases,
     ) -> Result<Option<LoadSetting>, Error> {
         let TraceValue {
             after,
@@ -114,20 +122,26 @@ impl World {
             }
             AssumedValue::Amount(amount) => Some(Total::Stated((*amount).into())),
             AssumedValue::Scale(factor) => {
-                let observed = self.observed(first, container).ok_or_else(|| {
-                    within(Error::usage("there is no observed value to change"))
-                        .hint("give a value such as 80% or 1500m")
-                })?;
+                let observed = match bases.loads.get(&column) {
+                    Some(observed) => *observed,
+                    None => {
+                        let observed = self.observed(first, container).ok_or_else(|| {
+                            within(Error::usage("there is no observed value to change"))
+                                .hint("give a value such as 80% or 1500m")
+                        })?;
+                        *bases.loads.entry(column).or_insert(observed)
+                    }
+                };
                 factor
                     .of(observed.milli())
                     .map(|milli| observed.with(milli))
             }
             AssumedValue::Share(ratio) => {
-                let whole = match requests.get(&column) {
+                let whole = match bases.requests.get(&column) {
                     Some(whole) => *whole,
                     None => {
                         let whole = self.requested(first, container).map_err(within)?;
-                        *requests.entry(column).or_insert(whole)
+                        *bases.requests.entry(column).or_insert(whole)
                     }
                 };
                 // The same rounding as for a share that is assumed of each pod.
@@ -160,7 +174,14 @@ impl World {
                 Some(Total::Observed(sum))
             }
             MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => None,
-            _ => self.total(&self.load, &self.snapshot, place, container),
+            _ => {
+                let spec = self.metric(place, container);
+                if spec.is_resource() {
+                    self.load.usage(spec.name(), spec.container())
+                } else {
+                    self.load.value(place)
+                }
+            }
         }
     }
 
@@ -170,9 +191,18 @@ impl World {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
         };
-        // The controller compares nothing with the requests then.
+        let spec = self.metric(place, container);
+        let (name, only) = (spec.name(), spec.container());
+        // `getContainerMetrics` fails if a pod is measured without the container.
+        let measured: HashSet<&str> = self
+            .snapshot
+            .pod_metrics
+            .iter()
+            .map(|item| &*item.name)
+            .collect();
         let lacks = |pod: &Shared<Pod>| {
-            container.is_some_and(|name| pod.running(false).all(|own| *own.name != *name))
+            only.is_some_and(|name| pod.running(false).all(|own| *own.name != *name))
+                && measured.contains(&*pod.name)
         };
         if self.snapshot.pods.iter().any(lacks) {
             return Err(no_base("some pods lack the container"));
@@ -184,26 +214,11 @@ impl World {
             container,
             &AssumedValue::Share(Ratio::ONE),
         )?;
-        let load = TotalUsage::of(&full, &self.workload);
-        self.total(&load, &full, place, container)
+        let measured = full.pod_metrics.iter();
+        let used = measured.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
+        together(used, &self.workload)
             .map(Total::milli)
             .ok_or_else(|| no_base("no pod is ready"))
-    }
-
-    /// Returns the total of a metric that is per pod.
-    fn total(
-        &self,
-        load: &TotalUsage,
-        snapshot: &Snapshot,
-        place: usize,
-        container: Option<&str>,
-    ) -> Option<Total> {
-        let spec = self.metric(place, container);
-        if spec.is_resource() {
-            load.usage(spec.name(), spec.container(), snapshot, &self.workload)
-        } else {
-            load.value(place)
-        }
     }
 
     /// Sets a metric to another value from now on.
@@ -257,7 +272,8 @@ impl World {
         // The pods of a rollout may have it.
         let resource = &resource_name(spec.name());
         if !self.set_usage(spec, total) {
-            self.load.add(own, resource, Some(total));
+            self.load.add(own, resource, Some(Total::Unknown));
+            self.set_usage(spec, total);
         }
         self.workload.expect_usage(own, resource);
         true
@@ -287,13 +303,21 @@ impl World {
     }
 
     fn set_usage(&mut self, spec: &MetricSpec, total: Total) -> bool {
-        let (name, container) = (spec.name(), spec.container());
-        self.load
-            .set_usage(name, container, total, &self.snapshot, &self.workload)
+        self.load.set_usage(spec.name(), spec.container(), total)
     }
 
-    /// Returns how many pods are ready.
+    /// Whether no pod is known, nor what it would be like.
+    pub(super) fn lacks_pods(&self) -> bool {
+        self.workload.has_no_model()
+    }
+
+    /// Returns how many pods are ready: all replicas if none is known.
     pub(super) fn ready(&self) -> usize {
+        if self.lacks_pods() {
+            let scale = self.snapshot.scale.as_ref();
+            let replicas = scale.map_or(0, |scale| scale.spec_replicas);
+            return usize::try_from(replicas).unwrap_or(0);
+        }
         self.snapshot
             .pods
             .iter()

@@ -202,6 +202,11 @@ impl TargetPods {
         self.lives.iter().any(|life| life.joining.is_some())
     }
 
+    /// Whether new pods cannot be created, because nothing is known of any.
+    pub(super) fn has_no_model(&self) -> bool {
+        self.model.is_none()
+    }
+
     /// Whether pods are missing that the target's controller creates for this many replicas.
     pub(super) fn is_short(&self, snapshot: &Snapshot, count: i32) -> bool {
         let wanted = usize::try_from(count).unwrap_or(0) + self.surplus;

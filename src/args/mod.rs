@@ -254,7 +254,7 @@ pub struct Explain {
     #[arg(long, value_name = "CODE|SEVERITY", value_delimiter = ',')]
     pub fail_on: Vec<String>,
 
-    /// Leave out the findings with this code; comma-separated or repeated
+    /// Leave out the findings with this code, also for --fail-on; comma-separated or repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub ignore: Vec<String>,
 

@@ -1606,8 +1606,8 @@ follows from another one (`follows` in `-o json`) is listed after it and refers 
 what each kind of advice promises, and how that is tested.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
-takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not
-exist is an error, which names a near one:
+takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out; it is an error if it leaves
+nothing for which the run could fail. A code that does not exist is an error, which names a near one:
 
 ```console
 $ kubectl-hpa explain nginx-deployment -f examples/nginx --fail-on held-by-windows

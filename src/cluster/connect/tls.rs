@@ -91,8 +91,11 @@ fn unusable_identity(e: rustls::Error) -> Error {
         CertificateError::Other(cause) => cause.to_string(),
         cause => cause.to_string(),
     };
-    unusable(format!("invalid client certificate: {cause}"))
-        .hint(format!("it must be of X.509 version 3: {USER}"))
+    let hint = match &*cause {
+        "UnsupportedCertVersion" => format!("it must be of X.509 version 3: {USER}"),
+        _ => USER.to_owned(),
+    };
+    unusable(format!("invalid client certificate: {cause}")).hint(hint)
 }
 
 fn no_root(e: &rustls::Error) -> Error {
@@ -476,10 +479,18 @@ mod tests {
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
             STANDARD.encode(der)
         );
-        let identity = Identity::new(certificate, Secret::new(key.serialize_pem()));
-        let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
-        let cause = "unable to set up TLS: invalid client certificate: UnsupportedCertVersion";
-        assert_eq!(e.message, cause);
+        let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+        let version = "it must be of X.509 version 3: ";
+        for (certificate, cause, hint) in [
+            (&*certificate, "UnsupportedCertVersion", version),
+            (broken, "BadEncoding", ""),
+        ] {
+            let identity = Identity::new(certificate.to_owned(), Secret::new(key.serialize_pem()));
+            let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
+            let message = format!("unable to set up TLS: invalid client certificate: {cause}");
+            assert_eq!(e.message, message);
+            assert_eq!(e.hint.unwrap(), format!("{hint}{}", super::USER), "{cause}");
+        }
         let user = User {
             client_key_data: Secret::new("?"),
             ..User::default()

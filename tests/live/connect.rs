@@ -585,6 +585,14 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
             "error: the server's address is not a URL of http or https, or a host:port pair",
         ),
         (
+            "http:/",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
+            "https:",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
             "https://user:s3cr3t@127.0.0.1",
             "error: the server's address must not name a user",
         ),

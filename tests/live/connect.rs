@@ -336,7 +336,7 @@ fn credentials_that_are_wrong() {
     for auth in [Auth::BadToken, Auth::BadCertificate] {
         explain_with(&server.kubeconfig(&auth), &[]).fails(
             1,
-            &["error: You must be logged in to the server (Unauthorized)\nhint: log in again"],
+            &["error: You must be logged in to the server (Unauthorized)\nhint: check the credentials that are sent"],
         );
     }
     explain_with(&server.kubeconfig(&Auth::None), &[]).fails(

@@ -772,7 +772,10 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             b"replicaCount: 2\n",
             "failed to read IN:1:1: not a Kubernetes object: it has no kind",
-            Some("if these are the values of a chart, use the output of `helm template`"),
+            Some(
+                "if it belongs to a chart or a kustomization, use the output of `helm template` or \
+                 `kustomize build`",
+            ),
         ),
         (
             b"kind: Pod\n  name: web\n",

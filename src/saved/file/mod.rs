@@ -63,7 +63,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                     objects.notes.push(Note::about(subject, text));
                 }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
-                Err(e) if may_be_values(&e, &text) => return Err(e.hint(VALUES)),
+                Err(e) if may_be_unrendered(&e, &text) => return Err(e.hint(UNRENDERED)),
                 read => read?,
             }
         }
@@ -85,11 +85,12 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
 pub(crate) const RENDERED: &str =
     "this is a template: use the output of `helm template` or `kustomize build`";
 
-/// The advice for a file that may have a chart's values.
-const VALUES: &str = "if these are the values of a chart, use the output of `helm template`";
+/// The advice for a file that may have a chart's values, a patch or the like.
+const UNRENDERED: &str = "if it belongs to a chart or a kustomization, use the output of `helm template` or \
+                          `kustomize build`";
 
 /// Whether a file was not read because nothing in it states a kind, for no reason that is known.
-fn may_be_values(e: &Error, text: &str) -> bool {
+fn may_be_unrendered(e: &Error, text: &str) -> bool {
     e.hint.is_none() && e.message.ends_with(NO_KIND) && yaml::has_no_object(text)
 }
 

@@ -45,13 +45,14 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
     for name in names {
-        let paths = if name == "-" {
-            vec![name.into()]
+        let Expanded { files, directories } = if name == "-" {
+            Expanded::file(name)
         } else {
             expand(name, &mut objects.notes)?
         };
-        let is_directory = paths.iter().any(|path| path != Path::new(name));
-        for path in paths {
+        let is_directory = files.iter().any(|path| path != Path::new(name));
+        let had_state = objects.state.is_some();
+        for path in files {
             let (bytes, origin) = read_named(&path, LIMIT)?;
             let text = text_of(bytes, &origin)?;
             match read_text(&text, &origin, &mut objects) {
@@ -67,14 +68,18 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                 read => read?,
             }
         }
-    }
-    // A manifest is checked as written.
-    if !objects.are_manifests {
         // A saved state may have others next to it; of anything else, all is meant.
-        if objects.state.is_some() {
-            let notes = &mut objects.notes;
-            notes.retain(|note| note.subject != Subject::DirectorySkipped);
+        if had_state || objects.state.is_none() {
+            objects.skipped_directories.extend(directories);
         }
+    }
+    let given: Vec<PathBuf> = names.iter().flat_map(fs::canonicalize).collect();
+    let is_given = |own: &PathBuf| fs::canonicalize(own).is_ok_and(|own| given.contains(&own));
+    objects.skipped_directories.retain(|own| !is_given(own));
+    // A manifest is checked as written, and a candidate comes from one directory.
+    if !objects.are_manifests {
+        let skipped = objects.words_of_skipped_directories().map(Note::new);
+        objects.notes.extend(skipped);
         objects.skip_pod_manifests();
         objects.follow_references();
     }
@@ -226,11 +231,27 @@ pub(crate) fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
+/// What a name stands for.
+struct Expanded {
+    files: Vec<PathBuf>,
+    /// The skipped directories inside it that have a file to read.
+    directories: Vec<PathBuf>,
+}
+
+impl Expanded {
+    fn file(name: impl Into<PathBuf>) -> Self {
+        Self {
+            files: vec![name.into()],
+            directories: Vec::new(),
+        }
+    }
+}
+
 /// Returns the files behind a name. Anything else in a directory is skipped with a note, as kubectl does
 /// without `-R`: another directory; a pipe, which may never be written to; and a link that leads out of the
 /// directory, because a user who may write to the directory need not be allowed to read the file. The links
 /// of a mounted ConfigMap stay inside.
-fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
+fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
         Ok(about) => about,
@@ -257,12 +278,12 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     if about.is_dir() {
         expand_directory(name, notes)
     } else {
-        Ok(vec![path.to_owned()])
+        Ok(Expanded::file(path))
     }
 }
 
-/// Returns the files of a directory, and notes what it skips.
-fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
+/// Returns what is in a directory, and notes the files that it skips.
+fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error> {
     let list = |e: io::Error| {
         Error::usage(format!(
             "failed to read the directory {name}: {}",
@@ -322,20 +343,8 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, E
             )),
         });
     }
-    let shown: Vec<String> = directories
-        .iter()
-        .map(|it| it.display().to_string())
-        .collect();
-    let text = match &shown[..] {
-        [] => return Ok(files),
-        [one] => format!("the directory {one} is skipped: name it to read it"),
-        several => {
-            let (count, named) = (several.len(), listed(several));
-            format!("{count} directories are skipped: name them to read them: {named}")
-        }
-    };
-    notes.push(Note::about(Subject::DirectorySkipped, text));
-    Ok(files)
+    directories.retain(|it| plain_files(it).next().is_some());
+    Ok(Expanded { files, directories })
 }
 
 /// Whether a file directly in a directory names the kind of an HPA, or of an object from which KEDA creates
@@ -351,15 +360,15 @@ fn has_hpa(directory: &Path) -> bool {
                 .iter()
                 .any(|it| text.contains(it))
     };
-    let files = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let is_plain = |file: &PathBuf| {
+    plain_files(directory).any(|file| names_kind(&file))
+}
+
+/// The files directly in a directory that would be read, without links.
+fn plain_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|file| {
         is_listed(file) && fs::symlink_metadata(file).is_ok_and(|about| about.is_file())
-    };
-    files.filter(is_plain).any(|file| names_kind(&file))
+    })
 }
 
 /// Returns the system's message, without the error number and without the path of a temporary file.

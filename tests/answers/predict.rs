@@ -849,7 +849,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--pod=web-1:app=cpu=1m --pod=web-1:app=cpu=2m",
             "cpu in app of web-1 is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--cpu=missing --pod=web-1:app=cpu=1m",
@@ -862,7 +862,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--pod=web-1:cpu=1m --pod=web-1:cpu=2m",
             "cpu of web-1 is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--pod=web-9:cpu=1",
@@ -980,17 +980,17 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--target=cpu=70% --target=cpu=60%",
             "the target of cpu is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
             "the target of cpu and metrics[0].resource.target.averageUtilization are both set",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --set=metrics=[]",
             "the target of cpu and metrics are both set",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu",
@@ -1011,7 +1011,7 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set=behavior={\"scaleDown\":{\"stabilisationWindowSeconds\":0}}",
             "unknown field \"spec.behavior.scaleDown.stabilisationWindowSeconds\", did you mean \
              \"spec.behavior.scaleDown.stabilizationWindowSeconds\"?",
-            "",
+            "keep one of them",
         ),
         (
             "--set=behavior.scaleUp.policies=[{\"type\":\"Pods\",\"value\":1,\"periodSeconds\":15,\"foo\":1}]",

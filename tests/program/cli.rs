@@ -748,7 +748,7 @@ fn bad_input_is_refused_with_one_clear_line() {
     let no_version = HPA.replace("apiVersion: autoscaling/v2\n", "");
     let misspelt_field = HPA.replace("maxReplicas", "maxreplicas");
     for (input, said, hinted) in [
-        (&b""[..], "failed to read IN: it has no object", None),
+        (&b""[..], "failed to read IN: it is empty", None),
         (
             b"\n# nothing\n---\n",
             "failed to read IN: it has no object",
@@ -929,7 +929,7 @@ fn files_that_cannot_be_read_are_named() {
         ),
         (
             vec!["-f", "-"],
-            "failed to read standard input: it has no object".to_owned(),
+            "failed to read standard input: it is empty".to_owned(),
             None,
         ),
         (

@@ -194,7 +194,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (&deep, "in:1:3: expected string scalar"),
         // Empty input.
-        ("", "in: it has no object"),
+        ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it has no object"),
         // An answer in place of a state.
         (

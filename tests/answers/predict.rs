@@ -937,6 +937,11 @@ fn what_cannot_be_is_refused_with_what_can() {
             "",
         ),
         (
+            "--replicas=-99999999999",
+            "--replicas -99999999999: no target has so many replicas",
+            "",
+        ),
+        (
             "--replicas=100001",
             "--replicas 100001: at most 100000 pods can be assumed",
             "",
@@ -975,7 +980,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--max=5 --set=maxReplicas=6",
             "maxReplicas is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --target=cpu=60%",
@@ -1011,7 +1016,7 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set=behavior={\"scaleDown\":{\"stabilisationWindowSeconds\":0}}",
             "unknown field \"spec.behavior.scaleDown.stabilisationWindowSeconds\", did you mean \
              \"spec.behavior.scaleDown.stabilizationWindowSeconds\"?",
-            "keep one of them",
+            "",
         ),
         (
             "--set=behavior.scaleUp.policies=[{\"type\":\"Pods\",\"value\":1,\"periodSeconds\":15,\"foo\":1}]",

@@ -53,7 +53,7 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  no answer, or not all that was asked for was done
+  1  no answer, or only part of what was asked for was done
   2  invalid usage or input
   3  an expectation is false, or a finding of --fail-on is there
   4  predict: not certain whether an expectation holds or a change is due

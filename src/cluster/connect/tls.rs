@@ -24,7 +24,7 @@ use crate::saved::file;
 use crate::secret::Secret;
 
 /// The origin of unusable credentials, as a hint.
-pub(super) const USER: &str = "see the user of the context in the kubeconfig";
+pub(super) const USER: &str = "see the flags, or the user of the context in the kubeconfig";
 
 /// The TLS configuration of connections.
 pub(super) struct Tls {
@@ -481,6 +481,7 @@ mod tests {
         );
         let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
         let version = "it must be of X.509 version 3: ";
+        let user = "see the flags, or the user of the context in the kubeconfig";
         for (certificate, cause, hint) in [
             (&*certificate, "UnsupportedCertVersion", version),
             (broken, "BadEncoding", ""),
@@ -489,7 +490,7 @@ mod tests {
             let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
             let message = format!("unable to set up TLS: invalid client certificate: {cause}");
             assert_eq!(e.message, message);
-            assert_eq!(e.hint.unwrap(), format!("{hint}{}", super::USER), "{cause}");
+            assert_eq!(e.hint.unwrap(), format!("{hint}{user}"), "{cause}");
         }
         let user = User {
             client_key_data: Secret::new("?"),

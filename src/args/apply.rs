@@ -25,7 +25,7 @@ Examples:
   # Write without asking, and wait until the replicas are ready
   kubectl hpa apply web -n shop --yes --wait=2m
 
-  # Only show what would be written, or have the server check it, too
+  # Only show what would be written, or have the server check it
   kubectl hpa apply web -n shop --dry-run=client
   kubectl hpa apply web -n shop --dry-run=server
 

@@ -21,7 +21,7 @@ pub struct ExpectArgs {
     #[arg(long, value_name = "CONDITION", value_delimiter = ',', value_parser = FailOnParser)]
     pub fail_on: Vec<FailOn>,
 
-    /// Leave out the findings with this code; comma-separated or repeated
+    /// Leave out the findings with this code, also for --fail-on; comma-separated or repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub ignore: Vec<String>,
 

@@ -53,7 +53,7 @@ pub struct Cli {
 const EXIT_CODES: &str = "\
 Exit codes:
   0  success
-  1  no answer, or not all that was asked for was done
+  1  no answer, or only part of what was asked for was done
   2  invalid usage or input
   3  an expectation is false, or a finding of --fail-on is there
   4  predict: not certain whether an expectation holds or a change is due
@@ -254,7 +254,7 @@ pub struct Explain {
     #[arg(long, value_name = "CODE|SEVERITY", value_delimiter = ',')]
     pub fail_on: Vec<String>,
 
-    /// Leave out the findings with this code; comma-separated or repeated
+    /// Leave out the findings with this code, also for --fail-on; comma-separated or repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub ignore: Vec<String>,
 

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::apimachinery::similar::nearest;
 
-/// Flags of `kubectl get`, `kubectl apply` and `kubectl autoscale`, with their equivalents here.
+/// Flags of kubectl, and names of what they or fields set, with their equivalents here.
 const OF_KUBECTL: [(&str, &str, &str); 7] = [
     (
         "-w",
@@ -28,12 +28,12 @@ const OF_KUBECTL: [(&str, &str, &str); 7] = [
     (
         "--max-replicas",
         "--maxReplicas",
-        "the upper bound is assumed by predict: --max N",
+        "predict assumes another maximum with --max N",
     ),
     (
         "--min-replicas",
         "--minReplicas",
-        "the lower bound is assumed by predict: --min N",
+        "predict assumes another minimum with --min N",
     ),
     (
         "--cpu-percent",

@@ -34,7 +34,7 @@ impl FindingsWatch {
     ///
     /// # Errors
     ///
-    /// A word is not a finding, or a finding is both watched for and left out.
+    /// A word is not a finding, or nothing watched for remains.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let conditions = || conditions.iter().map(PossibleValue::get_name);
@@ -46,14 +46,16 @@ impl FindingsWatch {
                 return Err(Error::usage(format!("unknown finding {text:?}")).hint(hint));
             }
         }
-        Self::beside(fail_on, ignore, &[])
+        let watch = Self::beside(fail_on, ignore, &[])?;
+        watch.check_something_remains()?;
+        Ok(watch)
     }
 
     /// Reads the settings of `predict`, whose `--fail-on` also accepts conditions.
     ///
     /// # Errors
     ///
-    /// A word is not a finding, or a finding is both watched for and left out.
+    /// A word is not a finding.
     pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
         let names: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
@@ -63,20 +65,28 @@ impl FindingsWatch {
     fn beside(fail_on: &[String], ignore: &[String], conditions: &[&str]) -> Result<Self, Error> {
         let watched = fail_on.iter().map(|text| Watched::read(text, conditions));
         let ignored = ignore.iter().map(|text| Code::read(text));
-        let watch = Self {
+        Ok(Self {
             fail_on: watched.collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
-        };
-        // Such a gate cannot fail.
-        let mut both = watch.ignored.iter();
-        match both.find(|code| watch.fail_on.contains(&Watched::Code(**code))) {
-            None => Ok(watch),
-            Some(code) => {
-                let code = code.as_str();
-                let message = format!("{code} is in both --fail-on and --ignore");
-                Err(Error::usage(message).hint("--fail-on never finds what --ignore leaves out"))
-            }
+        })
+    }
+
+    /// Checks that a run which is watched for findings alone can fail.
+    ///
+    /// # Errors
+    ///
+    /// All of them are left out.
+    pub(super) fn check_something_remains(&self) -> Result<(), Error> {
+        let mut watched = self.fail_on.iter();
+        let is_left_out =
+            |it: &Watched| matches!(it, Watched::Code(code) if self.ignored.contains(code));
+        if self.fail_on.is_empty() || !watched.all(is_left_out) {
+            return Ok(());
         }
+        Err(
+            Error::usage("--ignore leaves out every finding of --fail-on")
+                .hint("such a run cannot fail: remove a code from one of them"),
+        )
     }
 
     /// Explains the first pass of a run. Findings that last throughout the run come from the pods that are

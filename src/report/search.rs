@@ -1,5 +1,5 @@
-//! The settings that a search found: those that no other beats, compared with the unchanged HPA, as a table,
-//! a chart and data.
+//! The settings that a search shows: those that neither another nor the unchanged HPA beats, as a table, a chart
+//! and data.
 
 use jiff::SignedDuration;
 use serde::Serialize;

@@ -59,8 +59,6 @@ pub enum Subject {
         /// The file.
         path: PathBuf,
     },
-    /// Directories inside one that was named are skipped.
-    DirectorySkipped,
     /// Another HPA of the namespace may select the same pods.
     UnknownSelector {
         /// The HPA, as `namespace/name`.

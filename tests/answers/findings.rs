@@ -1600,14 +1600,14 @@ them with their evidence and with commands to paste, and `-o json` has them in `
 A finding rests on evidence: what could not be read leads to no finding, so the absence of one says nothing.
 The lines that say what the answer would be otherwise (such as `Without it: ...`) come from running the controller's
 algorithm on a changed state. `error` means that nothing can be computed or written, `warning` that somebody should
-act, and `info` that an ordinary rule is at work. What explains the present decision comes first: what is broken, then what is configured
-wrongly, then which ordinary rule holds; among these the more severe, and then what costs more replicas. A finding that
-follows from another one (`follows` in `-o json`) is listed after it and refers to its advice. [Advice](advice.md) lists
-what each kind of advice promises, and how that is tested.
+act, and `info` that an ordinary rule is at work. What explains the present decision comes first: what is broken, then
+what is configured wrongly, then which ordinary rule holds; among these the more severe, and then what costs more
+replicas. A finding that follows from another one (`follows` in `-o json`) is listed after it and refers to its advice.
+[Advice](advice.md) lists what each kind of advice promises, and how that is tested.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
-takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not
-exist is an error, which names a near one:
+takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out; it is an error if it leaves
+nothing for which the run could fail. A code that does not exist is an error, which names a near one:
 
 ```console
 $ kubectl-hpa explain nginx-deployment -f examples/nginx --fail-on held-by-windows

@@ -515,7 +515,12 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         (
             "\n".to_owned(),
-            "failed to read standard input: it has no object",
+            "failed to read standard input: it is empty",
+            "",
+        ),
+        (
+            r#"{"apiVersion": "kubectl-hpa/v1alpha1", "kind": "Prediction"}"#.to_owned(),
+            "failed to read standard input:1:60: Prediction is an answer; --hpa reads manifests",
             "",
         ),
         (

@@ -849,7 +849,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--pod=web-1:app=cpu=1m --pod=web-1:app=cpu=2m",
             "cpu in app of web-1 is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--cpu=missing --pod=web-1:app=cpu=1m",
@@ -862,7 +862,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--pod=web-1:cpu=1m --pod=web-1:cpu=2m",
             "cpu of web-1 is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--pod=web-9:cpu=1",
@@ -937,6 +937,11 @@ fn what_cannot_be_is_refused_with_what_can() {
             "",
         ),
         (
+            "--replicas=-99999999999",
+            "--replicas -99999999999: no target has so many replicas",
+            "",
+        ),
+        (
             "--replicas=100001",
             "--replicas 100001: at most 100000 pods can be assumed",
             "",
@@ -975,22 +980,22 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--max=5 --set=maxReplicas=6",
             "maxReplicas is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --target=cpu=60%",
             "the target of cpu is set twice",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --set=metrics[0].resource.target.averageUtilization=60",
             "the target of cpu and metrics[0].resource.target.averageUtilization are both set",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu=70% --set=metrics=[]",
             "the target of cpu and metrics are both set",
-            "",
+            "keep one of them",
         ),
         (
             "--target=cpu",

@@ -336,7 +336,7 @@ fn credentials_that_are_wrong() {
     for auth in [Auth::BadToken, Auth::BadCertificate] {
         explain_with(&server.kubeconfig(&auth), &[]).fails(
             1,
-            &["error: You must be logged in to the server (Unauthorized)\nhint: log in again"],
+            &["error: You must be logged in to the server (Unauthorized)\nhint: check the credentials that are sent"],
         );
     }
     explain_with(&server.kubeconfig(&Auth::None), &[]).fails(
@@ -582,6 +582,14 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
         ),
         (
             "https://",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
+            "http:/",
+            "error: the server's address is not a URL of http or https, or a host:port pair",
+        ),
+        (
+            "https:",
             "error: the server's address is not a URL of http or https, or a host:port pair",
         ),
         (

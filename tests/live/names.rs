@@ -184,10 +184,10 @@ fn links_are_made_once_and_nothing_else_is_touched() {
 
     run(program().args(["install-links", "--dir", "/nonexistent/directory"]))
         .fails(1, &["no such directory", "hint: create it"]);
-    run(program().args(["install-links", "--dir", "/dev/null"])).fails(
-        1,
-        &["failed to create links in /dev/null: it is not a directory\nhint: use another"],
-    );
+    for file in ["/dev/null", "/dev/null/x"] {
+        let error = format!("failed to create links in {file}: it is not a directory\nhint: use");
+        run(program().args(["install-links", "--dir", file])).fails(1, &[&error]);
+    }
 }
 
 /// As installed by a package manager: one link in a directory of the PATH to a program elsewhere.

@@ -160,10 +160,7 @@ pub(crate) async fn run_within(
     if !status.success() {
         let code = status.code().unwrap_or(-1);
         let command = &exec.command;
-        return Err(PluginFault {
-            cause: format!("exec: executable {command} failed with exit code {code}"),
-            hint: Some("run it by itself to see why".to_owned()),
-        });
+        return Err(format!("exec: executable {command} failed with exit code {code}").into());
     }
     read(&output, exec).map_err(PluginFault::from)
 }

@@ -486,7 +486,8 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     let text = if stated.contains("://") {
         let end = stated.find(['?', '#']).unwrap_or(stated.len());
         stated[..end].to_owned()
-    } else if stated.contains('/') || cluster.server.contains("://") {
+    } else if stated.contains('/') || stated.ends_with(':') {
+        // What ends with a colon is a scheme without a host, such as `https://`, or a host without a port.
         return Err(no_server_uri());
     } else if cluster.insecure_skip_tls_verify
         || !cluster.certificate_authority.is_empty()

@@ -24,7 +24,7 @@ use crate::saved::file;
 use crate::secret::Secret;
 
 /// The origin of unusable credentials, as a hint.
-pub(super) const USER: &str = "see the user of the context in the kubeconfig";
+pub(super) const USER: &str = "see the flags, or the user of the context in the kubeconfig";
 
 /// The TLS configuration of connections.
 pub(super) struct Tls {
@@ -91,8 +91,11 @@ fn unusable_identity(e: rustls::Error) -> Error {
         CertificateError::Other(cause) => cause.to_string(),
         cause => cause.to_string(),
     };
-    unusable(format!("invalid client certificate: {cause}"))
-        .hint(format!("it must be of X.509 version 3: {USER}"))
+    let hint = match &*cause {
+        "UnsupportedCertVersion" => format!("it must be of X.509 version 3: {USER}"),
+        _ => USER.to_owned(),
+    };
+    unusable(format!("invalid client certificate: {cause}")).hint(hint)
 }
 
 fn no_root(e: &rustls::Error) -> Error {
@@ -476,10 +479,19 @@ mod tests {
             "-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n",
             STANDARD.encode(der)
         );
-        let identity = Identity::new(certificate, Secret::new(key.serialize_pem()));
-        let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
-        let cause = "unable to set up TLS: invalid client certificate: UnsupportedCertVersion";
-        assert_eq!(e.message, cause);
+        let broken = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n";
+        let version = "it must be of X.509 version 3: ";
+        let user = "see the flags, or the user of the context in the kubeconfig";
+        for (certificate, cause, hint) in [
+            (&*certificate, "UnsupportedCertVersion", version),
+            (broken, "BadEncoding", ""),
+        ] {
+            let identity = Identity::new(certificate.to_owned(), Secret::new(key.serialize_pem()));
+            let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
+            let message = format!("unable to set up TLS: invalid client certificate: {cause}");
+            assert_eq!(e.message, message);
+            assert_eq!(e.hint.unwrap(), format!("{hint}{user}"), "{cause}");
+        }
         let user = User {
             client_key_data: Secret::new("?"),
             ..User::default()

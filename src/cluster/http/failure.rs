@@ -317,7 +317,7 @@ impl Failure {
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
-                Some("log in again, or check the token or the certificate of the user".to_owned())
+                Some("check the credentials that are sent, or log in again".to_owned())
             }
             _ => None,
         }

@@ -85,6 +85,9 @@ fn expected(args: &ExpectArgs) -> Result<(Gate, FindingsWatch), Error> {
     let gate = Gate::new(args)?;
     let findings = findings(args).cloned().collect::<Vec<_>>();
     let watch = FindingsWatch::of_predict(&findings, &args.ignore)?;
+    if !gate.has_expectations() {
+        watch.check_something_remains()?;
+    }
     if let Some(report) = args.reports.first()
         && !gate.has_expectations()
         && watch.fail_on.is_empty()

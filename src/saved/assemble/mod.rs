@@ -807,7 +807,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
     Error::usage(error).hint(if there.is_empty() {
         objects.without_hpa()
     } else {
-        format!("it has {}", listed(&there))
+        objects.beside_skipped_directories(format!("it has {}", listed(&there)))
     })
 }
 

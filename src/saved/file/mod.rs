@@ -45,13 +45,14 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
     for name in names {
-        let paths = if name == "-" {
-            vec![name.into()]
+        let Expanded { files, directories } = if name == "-" {
+            Expanded::file(name)
         } else {
             expand(name, &mut objects.notes)?
         };
-        let is_directory = paths.iter().any(|path| path != Path::new(name));
-        for path in paths {
+        let is_directory = files.iter().any(|path| path != Path::new(name));
+        let had_state = objects.state.is_some();
+        for path in files {
             let (bytes, origin) = read_named(&path, LIMIT)?;
             let text = text_of(bytes, &origin)?;
             match read_text(&text, &origin, &mut objects) {
@@ -63,18 +64,22 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                     objects.notes.push(Note::about(subject, text));
                 }
                 Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
-                Err(e) if may_be_values(&e, &text) => return Err(e.hint(VALUES)),
+                Err(e) if may_be_unrendered(&e, &text) => return Err(e.hint(UNRENDERED)),
                 read => read?,
             }
         }
-    }
-    // A manifest is checked as written.
-    if !objects.are_manifests {
         // A saved state may have others next to it; of anything else, all is meant.
-        if objects.state.is_some() {
-            let notes = &mut objects.notes;
-            notes.retain(|note| note.subject != Subject::DirectorySkipped);
+        if had_state || objects.state.is_none() {
+            objects.skipped_directories.extend(directories);
         }
+    }
+    let given: Vec<PathBuf> = names.iter().flat_map(fs::canonicalize).collect();
+    let is_given = |own: &PathBuf| fs::canonicalize(own).is_ok_and(|own| given.contains(&own));
+    objects.skipped_directories.retain(|own| !is_given(own));
+    // A manifest is checked as written, and a candidate comes from one directory.
+    if !objects.are_manifests {
+        let skipped = objects.words_of_skipped_directories().map(Note::new);
+        objects.notes.extend(skipped);
         objects.skip_pod_manifests();
         objects.follow_references();
     }
@@ -85,11 +90,12 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
 pub(crate) const RENDERED: &str =
     "this is a template: use the output of `helm template` or `kustomize build`";
 
-/// The advice for a file that may have a chart's values.
-const VALUES: &str = "if these are the values of a chart, use the output of `helm template`";
+/// The advice for a file that may have a chart's values, a patch or the like.
+const UNRENDERED: &str = "if it belongs to a chart or a kustomization, use the output of `helm template` or \
+                          `kustomize build`";
 
 /// Whether a file was not read because nothing in it states a kind, for no reason that is known.
-fn may_be_values(e: &Error, text: &str) -> bool {
+fn may_be_unrendered(e: &Error, text: &str) -> bool {
     e.hint.is_none() && e.message.ends_with(NO_KIND) && yaml::has_no_object(text)
 }
 
@@ -225,11 +231,27 @@ pub(crate) fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
+/// What a name stands for.
+struct Expanded {
+    files: Vec<PathBuf>,
+    /// The skipped directories inside it that have a file to read.
+    directories: Vec<PathBuf>,
+}
+
+impl Expanded {
+    fn file(name: impl Into<PathBuf>) -> Self {
+        Self {
+            files: vec![name.into()],
+            directories: Vec::new(),
+        }
+    }
+}
+
 /// Returns the files behind a name. Anything else in a directory is skipped with a note, as kubectl does
 /// without `-R`: another directory; a pipe, which may never be written to; and a link that leads out of the
 /// directory, because a user who may write to the directory need not be allowed to read the file. The links
 /// of a mounted ConfigMap stay inside.
-fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
+fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
         Ok(about) => about,
@@ -256,12 +278,12 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     if about.is_dir() {
         expand_directory(name, notes)
     } else {
-        Ok(vec![path.to_owned()])
+        Ok(Expanded::file(path))
     }
 }
 
-/// Returns the files of a directory, and notes what it skips.
-fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
+/// Returns what is in a directory, and notes the files that it skips.
+fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Expanded, Error> {
     let list = |e: io::Error| {
         Error::usage(format!(
             "failed to read the directory {name}: {}",
@@ -321,20 +343,8 @@ fn expand_directory(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, E
             )),
         });
     }
-    let shown: Vec<String> = directories
-        .iter()
-        .map(|it| it.display().to_string())
-        .collect();
-    let text = match &shown[..] {
-        [] => return Ok(files),
-        [one] => format!("the directory {one} is skipped: name it to read it"),
-        several => {
-            let (count, named) = (several.len(), listed(several));
-            format!("{count} directories are skipped: name them to read them: {named}")
-        }
-    };
-    notes.push(Note::about(Subject::DirectorySkipped, text));
-    Ok(files)
+    directories.retain(|it| plain_files(it).next().is_some());
+    Ok(Expanded { files, directories })
 }
 
 /// Whether a file directly in a directory names the kind of an HPA, or of an object from which KEDA creates
@@ -350,15 +360,15 @@ fn has_hpa(directory: &Path) -> bool {
                 .iter()
                 .any(|it| text.contains(it))
     };
-    let files = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path());
-    let is_plain = |file: &PathBuf| {
+    plain_files(directory).any(|file| names_kind(&file))
+}
+
+/// The files directly in a directory that would be read, without links.
+fn plain_files(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|file| {
         is_listed(file) && fs::symlink_metadata(file).is_ok_and(|about| about.is_file())
-    };
-    files.filter(is_plain).any(|file| names_kind(&file))
+    })
 }
 
 /// Returns the system's message, without the error number and without the path of a temporary file.
@@ -368,6 +378,7 @@ pub fn plain(e: &io::Error) -> String {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "it is not a directory".to_owned(),
         _ => {
             let message = e.to_string();
             let end = message.find(" (os error").unwrap_or(message.len());

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery, Rows};
-use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::note::Note;
 
 fn read(text: &str) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -194,7 +194,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (&deep, "in:1:3: expected string scalar"),
         // Empty input.
-        ("", "in: it has no object"),
+        ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it has no object"),
         // An answer in place of a state.
         (
@@ -460,33 +460,53 @@ fn how_pods_are_replaced_is_read_and_saved() {
 }
 
 #[test]
-fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error() {
-    let of = |name: &str| super::read_manifests(&name.to_owned());
-    let skipped = Note::about(
-        Subject::DirectorySkipped,
-        "the directory tests/charts/rendered is skipped: name it to read it",
-    );
-    assert!(of("tests/charts").unwrap().notes.contains(&skipped));
-    // It may be another state.
-    let saved = super::read(&["tests/charts".to_owned()]).unwrap();
-    assert!(!saved.notes.contains(&skipped));
-    let manifests = tempfile::tempdir().unwrap();
-    let inside = |name: &str| manifests.path().join(name);
-    std::fs::write(inside("web.yaml"), "kind: Pod\n").unwrap();
-    for name in ["a", "b", ".git"] {
-        std::fs::create_dir(inside(name)).unwrap();
+fn directories_inside_a_directory_are_skipped_with_a_note_and_named_in_errors() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().display().to_string();
+    let state = "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\n";
+    for (file, text) in [
+        ("web.yaml", "kind: Pod\n"),
+        ("a/a.yaml", "kind: Pod\n"),
+        ("b/b.json", r#"{"kind": "Pod"}"#),
+        ("docs/README.md", ""),
+        (".git/c.yaml", "kind: Pod\n"),
+        ("saved/state.yaml", state),
+        ("saved/other/state.yaml", state),
+    ] {
+        let path = place.path().join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
     }
-    let read = super::read(&[manifests.path().display().to_string()]).unwrap();
-    let text = format!(
-        "2 directories are skipped: name them to read them: {}, {}",
-        inside("a").display(),
-        inside("b").display()
-    );
-    assert!(
-        read.notes
-            .contains(&Note::about(Subject::DirectorySkipped, text))
-    );
-    let error = of("examples").err().unwrap();
+    let inside = |name: &str| format!("{root}/{name}");
+    let note = |names: &[&str]| {
+        let (count, names) = (names.len(), names.iter().map(|name| inside(name)));
+        let names = names.collect::<Vec<_>>().join(", ");
+        match count {
+            1 => format!("the directory {names} is skipped: name it to read it"),
+            _ => format!("{count} directories are skipped: name them to read them: {names}"),
+        }
+    };
+    for (named, skipped) in [
+        (&[""][..], &["a", "b", "saved"][..]),
+        (&["", "a/", "saved"], &["b"]),
+        (&["", "saved", "a/../a"], &["b"]),
+        // Next to a state may be another.
+        (&["saved"], &[]),
+        (&["saved", ""], &["a", "b"]),
+    ] {
+        let named: Vec<String> = named.iter().map(|name| inside(name)).collect();
+        let read = super::read(&named).unwrap();
+        let notes: Vec<&str> = read.notes.iter().map(|it| &*it.text).collect();
+        let about = notes.iter().find(|it| it.contains("director")).copied();
+        let expected = (!skipped.is_empty()).then(|| note(skipped));
+        assert_eq!(about, expected.as_deref(), "{named:?}");
+    }
+    // A candidate comes from one directory, but an error names the others.
+    let candidate = super::read_manifests(&root).unwrap();
+    assert_eq!(candidate.notes, []);
+    let hint = format!("it has Pod/; {}", note(&["a", "b", "saved"]));
+    assert_eq!(candidate.without_hpa(), hint);
+    let error = super::read_manifests(&"examples".to_owned()).err().unwrap();
     assert_eq!(
         error.message,
         "no .json, .yaml or .yml file in the directory examples"

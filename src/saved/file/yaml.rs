@@ -55,9 +55,13 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         }
     })?;
     if documents.is_empty() {
-        return Err(Error::usage(format!(
-            "failed to read {origin}: it has no object"
-        )));
+        let is_empty = text.trim().is_empty();
+        let what = if is_empty {
+            "is empty"
+        } else {
+            "has no object"
+        };
+        return Err(Error::usage(format!("failed to read {origin}: it {what}")));
     }
     for (place, document) in documents.into_iter().enumerate() {
         let (line, _) = place_of(document.referenced);

@@ -6,6 +6,7 @@ pub(super) mod reader;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde::de::IgnoredAny;
@@ -45,6 +46,8 @@ pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
 pub struct Objects {
     /// Notes about input that was not read.
     pub notes: Vec<Note>,
+    /// The directories inside of those that were named, with files that were not read.
+    pub skipped_directories: Vec<PathBuf>,
     /// HorizontalPodAutoscalers of any version, as JSON.
     pub hpas: Vec<UndecodedHpa>,
     /// Scales.
@@ -225,7 +228,7 @@ impl Objects {
                 _ => None,
             })
             .collect();
-        match (&there[..], &files[..]) {
+        self.beside_skipped_directories(match (&there[..], &files[..]) {
             ([], []) => "it has no objects".to_owned(),
             ([], files) => {
                 format!(
@@ -234,6 +237,31 @@ impl Objects {
                 )
             }
             (there, _) => format!("it has {}", listed(there)),
+        })
+    }
+
+    /// Adds the directories that may have what the input lacks.
+    pub(super) fn beside_skipped_directories(&self, what_it_has: String) -> String {
+        match self.words_of_skipped_directories() {
+            Some(skipped) => format!("{what_it_has}; {skipped}"),
+            None => what_it_has,
+        }
+    }
+
+    /// Advises to name the skipped directories.
+    pub(super) fn words_of_skipped_directories(&self) -> Option<String> {
+        let paths = self.skipped_directories.iter();
+        let shown: Vec<String> = paths.map(|it| it.display().to_string()).collect();
+        match &shown[..] {
+            [] => None,
+            [one] => Some(format!(
+                "the directory {one} is skipped: name it to read it"
+            )),
+            several => Some(format!(
+                "{} directories are skipped: name them to read them: {}",
+                several.len(),
+                listed(several)
+            )),
         }
     }
 

@@ -346,7 +346,12 @@ impl Objects {
                         format!("unsupported apiVersion of {kind}; expected {OWN_API_VERSION:?}")
                     }
                     "Explanation" | "ExplanationList" | "Prediction" | "ApplyResult" => {
-                        format!("{kind} is an answer; -f reads the state that --save FILE writes")
+                        let read = if self.are_manifests {
+                            "--hpa reads manifests"
+                        } else {
+                            "-f reads the state that --save FILE writes"
+                        };
+                        format!("{kind} is an answer; {read}")
                     }
                     _ => "unsupported kind; expected ControllerState or Load".to_owned(),
                 };

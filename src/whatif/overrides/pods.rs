@@ -78,7 +78,10 @@ impl ReplicasChange {
         match number {
             Some(number) if digits.len() == text.len() => Ok(Self::To(number)),
             Some(number) => Ok(Self::By(number)),
-            None if is_number && !text.starts_with('-') => Err(too_many(text)),
+            None if is_number && text.starts_with('-') => Err(Error::usage(format!(
+                "--replicas {text}: no target has so many replicas"
+            ))),
+            None if is_number => Err(too_many(text)),
             None => Err(Error::usage(format!(
                 "--replicas {text}: not a number such as 6 or a change such as +2 or -2"
             ))),

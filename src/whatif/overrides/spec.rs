@@ -32,6 +32,9 @@ use crate::whatif::unit;
 /// The item of an override by a manifest.
 pub const MANIFEST: &str = "HPA";
 
+/// The advice if flags set the same.
+pub(super) const KEEP_ONE: &str = "keep one of them";
+
 /// The flag that sets a field.
 const SET: &str = "--set ";
 
@@ -111,7 +114,7 @@ impl SpecChanges {
                     other.item, field.item
                 )
             })
-            .hint("keep one of them"));
+            .hint(KEEP_ONE));
         }
         self.fields.push(field);
         Ok(())
@@ -221,13 +224,14 @@ impl SpecChanges {
             .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
         let path = target_path(metric, place).to_vec();
         if taken.contains(&path) {
-            return Err(Error::usage(format!("the target of {label} is set twice")));
+            return Err(Error::usage(format!("the target of {label} is set twice")).hint(KEEP_ONE));
         }
         if let Some(field) = self.fields.iter().find(|field| overlap(&field.path, &path)) {
             return Err(Error::usage(format!(
                 "the target of {label} and {} are both set, and overlap",
                 field.item
-            )));
+            ))
+            .hint(KEEP_ONE));
         }
         let source = source_of(metric);
         let observed = before

@@ -8,6 +8,7 @@ use super::metric::{in_container, observed_of, set_metric, set_pod};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
+use super::spec::KEEP_ONE;
 use super::typed::Assigned;
 use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
@@ -223,7 +224,8 @@ impl<'d> Values<'d> {
         assigned.check_unit(spec)?;
         let (own, label) = ((pod.to_owned(), spec.id()), spec.label(metrics));
         if self.of_pods.contains(&own) {
-            return Err(Error::usage(format!("{label} of {pod} is set twice")));
+            let message = format!("{label} of {pod} is set twice");
+            return Err(Error::usage(message).hint(KEEP_ONE));
         }
         let before = observed_of(snapshot, place, pod);
         let decision = look(snapshot);

@@ -2291,6 +2291,49 @@ fn fail_on_names_what_it_found() {
     );
 }
 
+/// A finding that there is only with another history or at another time is unknown; most depend on neither.
+#[test]
+fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
+    let named = HPA.replace(
+        "name: web, namespace: shop}",
+        "name: web, namespace: shop, uid: u}",
+    );
+    let rules = "  behavior: {scaleUp: {policies: [{type: Pods, value: 2, periodSeconds: 600}]}}\n";
+    let status =
+        "status: {currentReplicas: 2, desiredReplicas: 2, lastScaleTime: 2026-11-21T06:55:00Z}";
+    let unknown = format!("{STATE}memory: unknown");
+    let history = documents(&[&format!("{named}{rules}{status}"), REST, &unknown]);
+    // Its pod has just started at the time of the sample, but not by the clock.
+    let young = REST
+        .replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:40Z")
+        .replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
+    let time = documents(&[HPA, &young]);
+    for (state, finding, code, why) in [
+        (
+            &history,
+            "rate-limited",
+            4,
+            "use --history none, or --observe",
+        ),
+        (&history, "info", 4, "use --history none, or --observe"),
+        (&history, "at-max", 0, ""),
+        (&history, "warning", 0, ""),
+        (&history, "missing-request", 0, ""),
+        (&time, "uncounted-pods", 4, "use --now 2026-11-21T07:00:00Z"),
+        (&time, "missing-request", 0, ""),
+        (&time, "stale-samples", 3, ""),
+    ] {
+        for verb in [&["explain", "web"][..], &["explain"], &["predict", "web"]] {
+            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
+            let output = run(&args, state, &[]);
+            assert_eq!(output.status.code(), Some(code), "{args:?}");
+            let said = [text(&output.stdout), text(&output.stderr)].concat();
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(why), "{args:?}: {said}");
+        }
+    }
+}
+
 #[test]
 fn an_assumption_shows_what_it_comes_to() {
     for (flag, line, result) in [

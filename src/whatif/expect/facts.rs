@@ -52,7 +52,7 @@ pub enum Fact {
     Unknown(Cow<'static, str>),
 }
 
-const HISTORY: &str = "it depends on the controller's history";
+pub(super) const HISTORY: &str = "it depends on the controller's history";
 const TIME: &str = "it depends on the time of the pass, which is in doubt";
 const METRICS_IGNORED: &str = "the pass ignores the metrics";
 

@@ -2291,6 +2291,33 @@ fn fail_on_names_what_it_found() {
     );
 }
 
+/// Returns an input without a time. Its second pod has just started at the time of the samples, but not by the clock.
+fn at_a_doubtful_time() -> String {
+    let (_, pods) = REST.split_once("---").expect("documents");
+    let young = pods
+        .replace("web-1", "web-2")
+        .replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:40Z")
+        .replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
+    documents(&[HPA, REST, &young])
+}
+
+#[test]
+fn what_depends_on_a_time_in_doubt_is_not_certain() {
+    let state = at_a_doubtful_time();
+    let predict = ["predict", "web", "-f", "-"];
+    let page = answer(&predict, &state, &[]);
+    let basis = "not certain: based on this time and the most likely history";
+    assert!(page.contains(basis), "{page}");
+    let json = answer(&[&predict[..], &["-o", "json"]].concat(), &state, &[]);
+    let object: Value = serde_json::from_str(&json).expect("JSON");
+    let bands = object["thresholds"][0]["bands"].as_array().expect("bands");
+    let certain = bands.iter().map(|it| (&it["effect"], &it["certain"]));
+    assert_eq!(
+        Vec::from_iter(certain),
+        [(&json!("keeps"), &json!(true)), (&json!("adds"), &json!(false))]
+    );
+}
+
 /// A finding that there is only with another history or at another time is unknown; most depend on neither.
 #[test]
 fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
@@ -2303,11 +2330,7 @@ fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
         "status: {currentReplicas: 2, desiredReplicas: 2, lastScaleTime: 2026-11-21T06:55:00Z}";
     let unknown = format!("{STATE}memory: unknown");
     let history = documents(&[&format!("{named}{rules}{status}"), REST, &unknown]);
-    // Its pod has just started at the time of the sample, but not by the clock.
-    let young = REST
-        .replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:40Z")
-        .replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
-    let time = documents(&[HPA, &young]);
+    let time = at_a_doubtful_time();
     for (state, finding, code, why) in [
         (
             &history,

@@ -1020,6 +1020,12 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             0,
             "examples/chart/rendered.yaml: no pod has run proxy",
         ),
+        // Also if the first one cannot be played.
+        (
+            format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary min=99,2"),
+            0,
+            "examples/chart/rendered.yaml: no pod has run proxy",
+        ),
         (
             format!("{week} --request cpu=200m --for 20m --at 5m --vary max=5,9"),
             0,

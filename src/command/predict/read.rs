@@ -262,11 +262,14 @@ impl Scenario<'_> {
 
     /// Rejects flags that do not apply to what is played.
     fn check_others(&self) -> Result<(), Error> {
-        if let (Some(_), Some(code)) = (&self.search, findings(&self.args.expect).next())
+        let expect = &self.args.expect;
+        let finding = findings(expect).next().map(|code| format!("--fail-on {code}"));
+        let change = || expect.exit_code.then(|| "--exit-code".to_owned());
+        if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change))
             && (self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty())
         {
             return Err(Error::usage(format!(
-                "--fail-on {code} is about one candidate, and --vary tries several"
+                "{flag} is about one candidate, and --vary tries several"
             ))
             .hint("leave out --vary, or judge every combination with --expect"));
         }

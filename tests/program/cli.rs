@@ -2318,6 +2318,18 @@ fn what_depends_on_a_time_in_doubt_is_not_certain() {
     );
 }
 
+#[test]
+fn an_expectation_that_only_the_time_leaves_open_names_the_flag_that_tells() {
+    for field in ["desired <= 3", "delta <= 1", "not limited", "recommended <= 3"] {
+        let args = ["predict", "web", "-f", "-", "--expect", field];
+        let output = run(&args, &at_a_doubtful_time(), &[]);
+        assert_eq!(output.status.code(), Some(4), "{field}");
+        let page = text(&output.stdout);
+        let hint = "use --now 2026-11-21T07:00:00Z to resolve this";
+        assert!(page.contains(hint), "{field}: {page}");
+    }
+}
+
 /// A finding that there is only with another history or at another time is unknown; most depend on neither.
 #[test]
 fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {

@@ -243,7 +243,7 @@ impl Expectation {
             } else {
                 facts
                     .time_hint()
-                    .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+                    .filter(|_| facts.at_this_time(truth) != Truth::Unknown)
             };
         }
         expectation

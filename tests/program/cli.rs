@@ -2314,13 +2314,21 @@ fn what_depends_on_a_time_in_doubt_is_not_certain() {
     let certain = bands.iter().map(|it| (&it["effect"], &it["certain"]));
     assert_eq!(
         Vec::from_iter(certain),
-        [(&json!("keeps"), &json!(true)), (&json!("adds"), &json!(false))]
+        [
+            (&json!("keeps"), &json!(true)),
+            (&json!("adds"), &json!(false))
+        ]
     );
 }
 
 #[test]
 fn an_expectation_that_only_the_time_leaves_open_names_the_flag_that_tells() {
-    for field in ["desired <= 3", "delta <= 1", "not limited", "recommended <= 3"] {
+    for field in [
+        "desired <= 3",
+        "delta <= 1",
+        "not limited",
+        "recommended <= 3",
+    ] {
         let args = ["predict", "web", "-f", "-", "--expect", field];
         let output = run(&args, &at_a_doubtful_time(), &[]);
         assert_eq!(output.status.code(), Some(4), "{field}");
@@ -2409,6 +2417,68 @@ fn an_assumption_shows_what_it_comes_to() {
         let json = answer(&[&args[..], &["-o", "json"]].concat(), &good(), &[]);
         let object: Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(object["overrides"][0]["result"], result, "{flag}");
+    }
+}
+
+/// What was observed is what the input has, whatever else is assumed, and whether or not the pass reads it.
+#[test]
+fn an_assumption_shows_what_was_observed() {
+    let full = good().replace("maxReplicas: 5", "maxReplicas: 1");
+    let queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 9}}}";
+    let items =
+        "[{metricName: q, metricLabels: {}, timestamp: '2026-11-21T07:00:00Z', value: '50'}]";
+    let asleep = documents(&[
+        &format!("{HPA}  - {queue}\n"),
+        &REST.replace("replicas: 2", "replicas: 0"),
+        &format!(
+            "{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1, items: {items}}}"
+        ),
+        STATE,
+    ]);
+    let memory = "{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1Gi}}}";
+    let candidate = format!("--hpa={}", file("observed", format!("{HPA}  - {memory}\n")));
+    let measured = good().replace("usage: {cpu: 150m}", "usage: {cpu: 150m, memory: 90Mi}");
+    for (state, flags, line) in [
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:cpu=10m"][..],
+            "cpu of web-1 10m (observed 150m)",
+        ),
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:cpu=x3"],
+            "cpu of web-1 x3 -> 450m (observed 150m)",
+        ),
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:app=cpu=x3"],
+            "web-1 x3 -> 450m (observed 150m)",
+        ),
+        (
+            &full,
+            &["--cpu=60%"],
+            "cpu 60% of the request (observed 150%)",
+        ),
+        (
+            &full,
+            &["--cpu=app=60%"],
+            "60% of the request (observed 150%)",
+        ),
+        (&asleep, &["--metric=q=7"], "q 7 (observed 50)"),
+        (
+            &measured,
+            &[&candidate, "--memory=1Gi"],
+            "memory 1Gi (observed 90Mi)",
+        ),
+        (
+            &measured,
+            &[&candidate, "--pod=web-1:memory=x2"],
+            "x2 -> 180Mi (observed 90Mi)",
+        ),
+    ] {
+        let args = [&["predict", "web", "-f", "-"], flags].concat();
+        let page = answer(&args, state, &[]);
+        assert!(page.contains(line), "{flags:?}: no {line:?} in {page}");
     }
 }
 

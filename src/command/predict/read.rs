@@ -263,7 +263,9 @@ impl Scenario<'_> {
     /// Rejects flags that do not apply to what is played.
     fn check_others(&self) -> Result<(), Error> {
         let expect = &self.args.expect;
-        let finding = findings(expect).next().map(|code| format!("--fail-on {code}"));
+        let finding = findings(expect)
+            .next()
+            .map(|code| format!("--fail-on {code}"));
         let change = || expect.exit_code.then(|| "--exit-code".to_owned());
         if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change))
             && (self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty())

@@ -557,16 +557,12 @@ impl<'s> ValueSearch<'s> {
 }
 
 /// Whether a pass has an effect over all unknowns.
-fn always_has(
-    effect: Effect,
-    current: i32,
-    snapshot: &Snapshot,
-    remembered: &Remembered,
-) -> bool {
+fn always_has(effect: Effect, current: i32, snapshot: &Snapshot, remembered: &Remembered) -> bool {
     let decision = engine::reconcile(snapshot, &remembered.likely);
     let range = outlook::range(snapshot, remembered, &decision);
     let ends = range.into_iter().flat_map(|it| [it.min, it.max]);
-    ends.into_iter().all(|replicas| effect_of(replicas, current) == effect)
+    ends.into_iter()
+        .all(|replicas| effect_of(replicas, current) == effect)
 }
 
 fn effect_of(replicas: i32, current: i32) -> Effect {

@@ -852,6 +852,16 @@ fn what_cannot_be_is_refused_with_what_can() {
             "",
         ),
         (
+            "--pod=web-1:cpu=1m --pod=web-1:app=cpu=2m",
+            "cpu in app of web-1 and cpu are based on the same usage",
+            "",
+        ),
+        (
+            "--pod=web-1:app=cpu=2m --pod=web-1:cpu=1m",
+            "cpu of web-1 and cpu in app are based on the same usage",
+            "",
+        ),
+        (
             "--cpu=missing --pod=web-1:app=cpu=1m",
             "cpu cannot both be missing and have a value of web-1",
             "",

@@ -25,7 +25,7 @@ pub(super) struct Values<'d> {
     known: Option<&'d Decision>,
     taken: Vec<Taken>,
     /// The pods with individually set values, with the metric.
-    of_pods: Vec<(String, MetricId)>,
+    of_pods: Vec<(String, MetricSpec)>,
     /// The places in the spec of Resource metrics for which only the usage of a container was set.
     wholes: Vec<usize>,
 }
@@ -147,13 +147,7 @@ impl<'d> Values<'d> {
                     .hint(format!("keep one of {} and {}", other.flag, assigned.flag)));
             }
             if other.spec.shares_usage(spec) {
-                let with = &other.label;
-                return Err(Error::usage(format!(
-                    "{label} and {with} are based on the same usage: set only one"
-                ))
-                .hint(
-                    "the usage of every container, such as --cpu app=80%, is that of the pods, too",
-                ));
+                return Err(same_usage(&label, &other.label));
             }
         }
         let is_missing = assigned.value == AssumedValue::Missing;
@@ -234,9 +228,15 @@ impl<'d> Values<'d> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
         assigned.check_unit(spec)?;
-        let (own, label) = ((pod.to_owned(), spec.id()), spec.label(metrics));
-        if self.of_pods.contains(&own) {
-            return Err(Error::usage(format!("{label} of {pod} is set twice")));
+        let (own, label) = ((pod.to_owned(), spec.clone()), spec.label(metrics));
+        for (_, other) in self.of_pods.iter().filter(|(name, _)| *name == pod) {
+            if other.id() == spec.id() {
+                return Err(Error::usage(format!("{label} of {pod} is set twice")));
+            }
+            if other.shares_usage(spec) {
+                let with = other.label(metrics);
+                return Err(same_usage(&format!("{label} of {pod}"), &with));
+            }
         }
         let observed = value_of(&self.before(spec, answer), 0, pod);
         // A pod that is assumed has only an assumed value.
@@ -311,6 +311,14 @@ impl<'d> Values<'d> {
         }
         Ok(())
     }
+}
+
+/// Returns the error for two metrics with values of the same usage.
+fn same_usage(label: &str, with: &str) -> Error {
+    Error::usage(format!(
+        "{label} and {with} are based on the same usage: set only one"
+    ))
+    .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
 }
 
 impl<'t> ContainerPart<'t> {

@@ -2475,6 +2475,12 @@ fn an_assumption_shows_what_was_observed() {
             &[&candidate, "--pod=web-1:memory=x2"],
             "x2 -> 180Mi (observed 90Mi)",
         ),
+        // In a run, the HPA as it is lacks the metric.
+        (
+            &measured,
+            &[&candidate, "--pod=web-1:memory=x2", "--for=1m"],
+            "x2 -> 180Mi (observed 90Mi)",
+        ),
     ] {
         let args = [&["predict", "web", "-f", "-"], flags].concat();
         let page = answer(&args, state, &[]);

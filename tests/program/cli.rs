@@ -2619,6 +2619,21 @@ fn nothing_that_is_read_is_saved_over() {
     let (error, _, code) = refusal(&run(&args, "", &[]));
     assert!(error.contains(" is also written by --save"), "{error}");
     assert!(code == Some(2) && !Path::new(&save).exists());
+    let report = [
+        "--expect",
+        "desired < 99",
+        "--report",
+        &junit,
+        "--report",
+        "github",
+    ];
+    let args = [&["predict", "web", "-f", &state][..], &report].concat();
+    let (error, _, code) = refusal(&run(&args, "", &[("GITHUB_STEP_SUMMARY", &save)]));
+    assert!(
+        error.contains(" is also written by --report junit="),
+        "{error}"
+    );
+    assert!(code == Some(2) && !Path::new(&save).exists());
     // A file next to it is not read.
     answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
     // Another name of the input file gets a file of its own.

@@ -10,7 +10,7 @@ use crate::args::{ExpectArgs, FailOn, NamedRequest, Predict, PredictOutput, Repo
 use crate::backtest::{NamedSpec, Search};
 use crate::command::fail_on::FindingsWatch;
 use crate::command::load::{Query, table};
-use crate::command::{check_save, check_written, state};
+use crate::command::{JUNIT, check_save, check_written, state};
 use crate::error::Error;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -190,19 +190,18 @@ pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), E
 /// Checks that no input file is overwritten. Returns the file for the summary of a job.
 fn check_files(args: &Predict) -> Result<Option<String>, Error> {
     check_save(args.save.as_deref(), &args.connection, inputs(args))?;
-    let check = |flag: &str, file: &str, example: &str| {
-        let saved = args.save.iter().map(|path| ("--save", path));
-        let others = inputs(args).chain(saved);
-        check_written(flag, file, example, &args.connection, others)
-    };
+    let mut others: Vec<_> = inputs(args).collect();
+    others.extend(args.save.iter().map(|path| ("--save", path)));
     for report in &args.expect.reports {
         if let Report::Junit(file) = report {
-            check("--report junit=", file, "hpa.xml")?;
+            check_written(JUNIT, file, "hpa.xml", &args.connection, others.clone())?;
+            others.push((JUNIT, file));
         }
     }
     let summary = step_summary(&args.expect.reports)?;
     if let Some(file) = &summary {
-        check("GITHUB_STEP_SUMMARY=", file, "summary.md")?;
+        let flag = "GITHUB_STEP_SUMMARY=";
+        check_written(flag, file, "summary.md", &args.connection, others)?;
     }
     Ok(summary)
 }

@@ -1061,7 +1061,17 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--set=maxReplicas=x",
             "the API server would reject the spec",
-            "x is text, because",
+            "x is text, because it is no JSON; a number",
+        ),
+        (
+            "--set=maxReplicas=\"10\"",
+            "the API server would reject the spec",
+            "\"10\" is text, because it has quotes; a number",
+        ),
+        (
+            "--set=maxReplicas=",
+            "the API server would reject the spec",
+            "an empty value is text; a number",
         ),
         (
             "--target=cpu",

@@ -7,7 +7,7 @@ use crate::engine;
 use crate::engine::decision::{Decision, Step};
 use crate::memory::{Knowledge, Remembered};
 use crate::numbers::count;
-use crate::outlook::{AtBound, Outlook};
+use crate::outlook::{self, AtBound, Outlook};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
@@ -79,6 +79,19 @@ impl Pass {
         input.snapshot.now = time;
         input.clock_doubt = None;
         Self::run(input)
+    }
+
+    /// Returns the same pass with each history that bounds its result; none if the history is known.
+    pub fn at_bounds(&self) -> impl Iterator<Item = Self> {
+        let memories = outlook::memories(&self.input.snapshot, &self.remembered, &self.decision);
+        memories.into_iter().map(|likely| {
+            let remembered = Remembered {
+                likely,
+                possible: None,
+                ..self.remembered.clone()
+            };
+            Self::with(self.input.clone(), remembered)
+        })
     }
 
     /// Whether metrics decide that are unknown here, so that the pass has no answer.

@@ -56,7 +56,7 @@ Exit codes:
   1  no answer, or only part of what was asked for was done
   2  invalid usage or input
   3  an expectation is false, or a finding of --fail-on is there
-  4  predict: not certain whether an expectation holds or a change is due
+  4  not certain whether that is so, or whether a change is due
   5  predict: a change is due (with --exit-code)
   6  apply: a precondition does not hold, nothing written
   7  apply: unknown whether the change was written

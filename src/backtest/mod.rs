@@ -179,11 +179,17 @@ impl Plan {
     }
 
     /// Returns the same plan with all specs that are played over the load, that of the unchanged HPA first. Specs
-    /// that cannot be assumed are left out.
+    /// that cannot be assumed are left out, and of a search all but one.
     #[must_use]
-    pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
+    pub fn beside<'s>(
+        mut self,
+        others: impl Iterator<Item = &'s Assumptions>,
+        search: Option<&Search>,
+    ) -> Self {
         let decision = decide(&self.observed);
-        let specs = others.filter_map(|own| own.apply(self.observed.clone(), &decision).ok());
+        let assumed = |own: &Assumptions| own.apply(self.observed.clone(), &decision).ok();
+        let of_search = search.and_then(|search| search.all().find_map(|own| assumed(&own)));
+        let specs = others.filter_map(assumed).chain(of_search);
         let runs = specs.map(|(Input { snapshot, .. }, _)| {
             let containers = snapshot
                 .pods

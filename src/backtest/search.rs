@@ -273,6 +273,11 @@ impl Search {
             .collect()
     }
 
+    /// Returns the assumptions of every combination, in order.
+    pub fn all(&self) -> impl Iterator<Item = Assumptions> {
+        (0..self.count()).filter_map(|place| self.assumptions(place).ok())
+    }
+
     /// The assumptions of a combination.
     fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
         let mut assumptions = self.every.clone();

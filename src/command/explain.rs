@@ -2,7 +2,7 @@
 
 use std::mem::ManuallyDrop;
 
-use super::fail_on::{FOUND, FindingsWatch};
+use super::fail_on::FindingsWatch;
 use super::list::{Explained, ListCommand};
 use super::load::Query;
 use super::named::names;
@@ -192,13 +192,14 @@ impl One<'_> {
         let kept = ManuallyDrop::new(pass);
         let pass: &Pass = &kept;
         let explanation = Explanation::ignoring(pass, &watch.ignored);
+        let (judged, verdict) = watch.judged(pass, &explanation, None);
         let text = match args.output {
             Some(Output::Json) => structured::json(&explanation)?,
             Some(Output::Jsonl) => structured::json_line(&explanation)?,
             Some(Output::Yaml) => structured::yaml(&explanation)?,
             Some(Output::Markdown) => {
                 let mut page = Page::new(&explanation, false, terminal.symbols());
-                page.expect(&[watch.judged(pass, &explanation, None)]);
+                page.expect(std::slice::from_ref(&judged));
                 markdown(&page)
             }
             output @ (None | Some(Output::Wide)) => {
@@ -212,13 +213,14 @@ impl One<'_> {
             None => None,
         };
         let unanswered = unanswered(pass);
-        let failed = watch.failed(&explanation);
+        messages.extend(watch.failed(&explanation));
         let exit_code = match &unanswered {
             Some(e) => e.kind.exit_code(),
-            None if failed.is_some() => FOUND,
-            None => 0,
+            None => {
+                messages.extend(FindingsWatch::unknown(&judged));
+                verdict.exit_code()
+            }
         };
-        messages.extend(failed);
         let mut errors = Vec::from_iter(unanswered);
         // The answer may have taken long.
         errors.extend(unsaved);

@@ -7,15 +7,14 @@ use crate::apimachinery::similar::nearest;
 use crate::args::ExpectShorthand;
 use crate::error::{Error, listed};
 use crate::findings::watched::Watched;
-use crate::findings::{Aspect, Code, FindingView};
+use crate::findings::{Aspect, Code, Finding, FindingView, find_except};
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::snapshot::input::Input;
-use crate::whatif::expect::{Expectation, PassFacts};
-
-/// The exit code if a finding of `--fail-on` is found.
-pub(super) const FOUND: u8 = 3;
+use crate::whatif::expect::{
+    Expectation, ExpectationVerdict, FindingSearch, Gate, PassFacts, Truth,
+};
 
 /// The conditions of `predict`.
 fn conditions() -> Vec<PossibleValue> {
@@ -100,31 +99,47 @@ impl FindingsWatch {
         if let Some(input) = rolled_out {
             let later = Pass::run(input.clone());
             let later = Explanation::ignoring(&later, &self.ignored).findings;
-            // The writer of the replicas does not depend on pods.
-            let is_of_pods =
-                |it: &FindingView| it.code.is(Aspect::Lasts) && it.code != Code::OtherWriter;
-            explanation.findings.retain(|it| !is_of_pods(it));
+            let is_replaced = |it: &FindingView| is_of_pods(it.code);
+            explanation.findings.retain(|it| !is_replaced(it));
             explanation
                 .findings
-                .extend(later.into_iter().filter(is_of_pods));
+                .extend(later.into_iter().filter(is_replaced));
             explanation.findings.sort_by_key(|it| it.severity);
         }
         explanation
     }
 
-    /// Returns the expectations of `--fail-on` for a pass, and for a run that begins with it.
-    pub(super) fn expectations<'a>(
-        &'a self,
-        explanation: &'a Explanation<'_>,
-        facts: &'a PassFacts<'_>,
-    ) -> impl Iterator<Item = Expectation> + 'a {
-        self.fail_on.iter().map(|watched| {
+    /// Returns the expectations of `--fail-on` for an explained pass, and for a run that begins with it. The pods of
+    /// the run may be those of a rollout.
+    pub(super) fn expectations(
+        &self,
+        pass: &Pass,
+        explanation: &Explanation<'_>,
+        facts: &PassFacts<'_>,
+        is_rolled_out: bool,
+    ) -> Vec<Expectation> {
+        let searches = self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
-            let lasts = !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts));
-            let codes: Vec<&str> = found.into_iter().map(Code::as_str).collect();
-            let of_metrics = watched.is_of_metrics();
-            Expectation::not_found(watched.as_str(), &codes, lasts, of_metrics, facts)
-        })
+            FindingSearch {
+                lasts: !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts)),
+                found: found.into_iter().map(Code::as_str).collect(),
+                of_metrics: watched.is_of_metrics(),
+                ..FindingSearch::default()
+            }
+        });
+        let mut searches = Vec::from_iter(searches);
+        if searches.iter().any(|it| it.found.is_empty()) {
+            let others = Others::of(pass, &self.ignored, is_rolled_out);
+            for (watched, search) in self.fail_on.iter().zip(&mut searches) {
+                let is = |it: &Finding| watched.is(it.code(), it.severity);
+                search.with_other_history = others.with_other_history.iter().any(is);
+                search.at_other_time = others.at_other_time.iter().any(is);
+            }
+        }
+        let judged = self.fail_on.iter().zip(&searches);
+        judged
+            .map(|(watched, search)| Expectation::not_found(watched.as_str(), search, facts))
+            .collect()
     }
 
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
@@ -133,14 +148,26 @@ impl FindingsWatch {
         pass: &Pass,
         explanation: &Explanation<'_>,
         of: Option<String>,
-    ) -> Judged {
+    ) -> (Judged, ExpectationVerdict) {
         let facts = PassFacts::of(pass);
-        let expectations = self.expectations(explanation, &facts).collect();
-        Judged {
+        let found = self.expectations(pass, explanation, &facts, false);
+        let (expectations, verdict) = Gate::default().judge(&facts, found);
+        let judged = Judged {
             candidate: of,
             manifest: None,
             expectations,
-        }
+        };
+        (judged, verdict)
+    }
+
+    /// Names what of `--fail-on` is unknown, with the reasons.
+    pub(super) fn unknown(judged: &Judged) -> impl Iterator<Item = String> {
+        let all = judged.expectations.iter();
+        let unknown = all.filter(|it| it.truth == Truth::Unknown);
+        unknown.map(|it| {
+            let word = it.fail_on.unwrap_or_default();
+            format!("--fail-on {word} is unknown: {}", it.because())
+        })
     }
 
     /// Names the findings that `--fail-on` matches, each with its severity.
@@ -157,4 +184,41 @@ impl FindingsWatch {
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
     }
+}
+
+/// The findings about the passes that there may be instead of a pass.
+struct Others {
+    /// With another history that the controller may have.
+    with_other_history: Vec<Finding>,
+    /// At the other time, if the time is in doubt.
+    at_other_time: Vec<Finding>,
+}
+
+impl Others {
+    fn of(pass: &Pass, ignored: &[Code], is_rolled_out: bool) -> Self {
+        let other = pass.elsewhen.as_deref();
+        let histories = std::iter::once(pass).chain(other).flat_map(Pass::at_bounds);
+        let mut others = Self {
+            with_other_history: histories
+                .flat_map(|pass| find_except(&pass, ignored))
+                .collect(),
+            at_other_time: other
+                .into_iter()
+                .flat_map(|pass| find_except(pass, ignored))
+                .collect(),
+        };
+        if is_rolled_out {
+            others
+                .with_other_history
+                .retain(|it| !is_of_pods(it.code()));
+            others.at_other_time.retain(|it| !is_of_pods(it.code()));
+        }
+        others
+    }
+}
+
+/// Whether findings of a code last throughout a run because of its pods. The writer of the replicas does not depend
+/// on pods.
+fn is_of_pods(code: Code) -> bool {
+    code.is(Aspect::Lasts) && code != Code::OtherWriter
 }

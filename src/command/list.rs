@@ -13,7 +13,7 @@ use std::thread;
 use jiff::Timestamp;
 use tokio::sync::oneshot;
 
-use super::fail_on::{FOUND, FindingsWatch};
+use super::fail_on::FindingsWatch;
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::state::{options, unanswered, without_target};
@@ -41,6 +41,7 @@ use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
+use crate::whatif::expect::ExpectationVerdict;
 
 /// The list that was requested.
 pub(super) struct ListCommand<'a> {
@@ -255,21 +256,25 @@ impl<'a> ListCommand<'a> {
             (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
-        let failed = explained
-            .result
-            .as_ref()
-            .ok()
-            .and_then(|it| watch.failed(it));
-        let judged = match (args.output, &pass.result, &explained.result) {
-            (Some(Output::Markdown), Ok(pass), Ok(of)) => {
-                Some(watch.judged(pass, of, Some(explained.key())))
-            }
-            _ => None,
-        };
         let error = match &pass.result {
             Ok(pass) => unanswered(pass),
             Err(e) => Some(e.clone()),
         };
+        let mut failed = Vec::new();
+        let mut verdict = ExpectationVerdict::Holds;
+        let mut judged = None;
+        if let (Ok(pass), Ok(of)) = (&pass.result, &explained.result) {
+            let (own, found) = watch.judged(pass, of, Some(explained.key()));
+            failed.extend(watch.failed(of));
+            // The lack of an answer has an error of its own.
+            if error.is_none() {
+                failed.extend(FindingsWatch::unknown(&own));
+            }
+            if error.is_none() || found == ExpectationVerdict::ExpectationFalse {
+                verdict = found;
+            }
+            judged = Some(own);
+        }
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);
         let keeps =
@@ -283,6 +288,7 @@ impl<'a> ListCommand<'a> {
             text,
             cells,
             failed,
+            verdict,
             judged,
             error,
             hint,
@@ -345,13 +351,13 @@ impl<'a> ListCommand<'a> {
                 page::rows(&overview, &SPARE, &layout)
             }
         };
-        let mut exit_code = 0;
+        let mut worst = ExpectationVerdict::Holds;
         for (_, hpa) in &hpas {
-            if let Some(failed) = &hpa.failed {
-                exit_code = FOUND;
-                messages.push(format!("{}: {failed}", hpa.pass.key()));
-            }
+            worst = worst.max(hpa.verdict);
+            let failed = hpa.failed.iter();
+            messages.extend(failed.map(|it| format!("{}: {it}", hpa.pass.key())));
         }
+        let mut exit_code = worst.exit_code();
         let failed = hpas
             .iter()
             .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
@@ -464,9 +470,11 @@ struct ListedHpa {
     text: String,
     /// The row of the table.
     cells: Option<Row>,
-    /// The findings that `--fail-on` matches.
-    failed: Option<String>,
-    /// The verdict on `--fail-on`, for a comment.
+    /// The findings that `--fail-on` matches, and what of it is unknown.
+    failed: Vec<String>,
+    /// The verdict on `--fail-on`, for the exit code.
+    verdict: ExpectationVerdict,
+    /// The same, for a comment.
     judged: Option<Judged>,
     /// The reason why there is no answer.
     error: Option<Error>,

@@ -168,6 +168,9 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     answer
 }
 
+/// The report that is written to a file.
+const JUNIT: &str = "--report junit=";
+
 /// Checks that saving does not overwrite anything that is read. `inputs` are the flags that name files,
 /// each with its value.
 fn check_save<'a>(
@@ -210,13 +213,13 @@ fn check_written<'a>(
     };
     match inputs.into_iter().find(|(_, input)| same(input)) {
         Some((reader, input)) => {
-            let does = if reader == "--save" {
-                "written"
-            } else {
-                "read"
+            let (does, gap) = match reader {
+                JUNIT => ("written", ""),
+                "--save" => ("written", " "),
+                _ => ("read", " "),
             };
             Err(Error::usage(format!(
-                "{flag}{path}: the file is also {does} by {reader} {input}"
+                "{flag}{path}: the file is also {does} by {reader}{gap}{input}"
             ))
             .hint("write to another file, outside the directories that are read"))
         }

@@ -15,7 +15,7 @@ use crate::apimachinery::json::time;
 use crate::engine;
 use crate::engine::decision::{Decision, Step, UnreadMetrics};
 use crate::engine::rules::Rules;
-use crate::memory::Remembered;
+use crate::memory::{Memory, Remembered};
 use crate::snapshot::Snapshot;
 use crate::snapshot::past::{Bounds, Past};
 
@@ -158,6 +158,27 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         None => Vec::from_iter(decision.proposal),
     };
     normalized(snapshot, remembered, current, proposals)
+}
+
+/// Returns the memories that bound the result of a pass; none if the memory is known, or the pass ends before it is
+/// used.
+pub fn memories(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<Memory> {
+    let (Ok(scale), Some(proposal), Some(possible)) =
+        (&snapshot.scale, decision.proposal, &remembered.possible)
+    else {
+        return Vec::new();
+    };
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let (spec, desired) = (&snapshot.hpa.spec, proposal.max(0));
+    bounds::memories(
+        spec,
+        scale.spec_replicas,
+        desired,
+        snapshot.now,
+        possible,
+        &rules,
+    )
 }
 
 /// Returns the least and the most that the metrics may ask for in a pass over `current` replicas; `None` if

@@ -1016,7 +1016,18 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             "--fail-on other-writer is about one candidate, and --vary tries several",
         ),
         (
+            format!("{week} --cpu 20% --min 5 --for 20m --vary max=10,11 --exit-code"),
+            2,
+            "--exit-code is about one candidate, and --vary tries several",
+        ),
+        (
             format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary max=5,9"),
+            0,
+            "examples/chart/rendered.yaml: no pod has run proxy",
+        ),
+        // Also if the first one cannot be played.
+        (
+            format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary min=99,2"),
             0,
             "examples/chart/rendered.yaml: no pod has run proxy",
         ),

@@ -852,6 +852,16 @@ fn what_cannot_be_is_refused_with_what_can() {
             "keep one of them",
         ),
         (
+            "--pod=web-1:cpu=1m --pod=web-1:app=cpu=2m",
+            "cpu in app of web-1 and cpu are based on the same usage",
+            "",
+        ),
+        (
+            "--pod=web-1:app=cpu=2m --pod=web-1:cpu=1m",
+            "cpu of web-1 and cpu in app are based on the same usage",
+            "",
+        ),
+        (
             "--cpu=missing --pod=web-1:app=cpu=1m",
             "cpu cannot both be missing and have a value of web-1",
             "",
@@ -1056,7 +1066,17 @@ fn what_cannot_be_is_refused_with_what_can() {
         (
             "--set=maxReplicas=x",
             "the API server would reject the spec",
-            "x is text, because",
+            "x is text, because it is no JSON; a number",
+        ),
+        (
+            "--set=maxReplicas=\"10\"",
+            "the API server would reject the spec",
+            "\"10\" is text, because it has quotes; a number",
+        ),
+        (
+            "--set=maxReplicas=",
+            "the API server would reject the spec",
+            "an empty value is text; a number",
         ),
         (
             "--target=cpu",

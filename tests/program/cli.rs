@@ -2328,6 +2328,92 @@ fn fail_on_names_what_it_found() {
     );
 }
 
+/// Returns an input without a time. Its second pod has just started at the time of the samples, but not by the clock.
+fn at_a_doubtful_time() -> String {
+    let (_, pods) = REST.split_once("---").expect("documents");
+    let young = pods
+        .replace("web-1", "web-2")
+        .replace("2026-01-01T00:00:00Z", "2026-11-21T06:59:40Z")
+        .replace("2026-01-01T00:00:10Z", "2026-11-21T06:59:50Z");
+    documents(&[HPA, REST, &young])
+}
+
+#[test]
+fn what_depends_on_a_time_in_doubt_is_not_certain() {
+    let state = at_a_doubtful_time();
+    let predict = ["predict", "web", "-f", "-"];
+    let page = answer(&predict, &state, &[]);
+    let basis = "not certain: based on this time and the most likely history";
+    assert!(page.contains(basis), "{page}");
+    let json = answer(&[&predict[..], &["-o", "json"]].concat(), &state, &[]);
+    let object: Value = serde_json::from_str(&json).expect("JSON");
+    let bands = object["thresholds"][0]["bands"].as_array().expect("bands");
+    let certain = bands.iter().map(|it| (&it["effect"], &it["certain"]));
+    assert_eq!(
+        Vec::from_iter(certain),
+        [
+            (&json!("keeps"), &json!(true)),
+            (&json!("adds"), &json!(false))
+        ]
+    );
+}
+
+#[test]
+fn an_expectation_that_only_the_time_leaves_open_names_the_flag_that_tells() {
+    for field in [
+        "desired <= 3",
+        "delta <= 1",
+        "not limited",
+        "recommended <= 3",
+    ] {
+        let args = ["predict", "web", "-f", "-", "--expect", field];
+        let output = run(&args, &at_a_doubtful_time(), &[]);
+        assert_eq!(output.status.code(), Some(4), "{field}");
+        let page = text(&output.stdout);
+        let hint = "use --now 2026-11-21T07:00:00Z to resolve this";
+        assert!(page.contains(hint), "{field}: {page}");
+    }
+}
+
+/// A finding that there is only with another history or at another time is unknown; most depend on neither.
+#[test]
+fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
+    let named = HPA.replace(
+        "name: web, namespace: shop}",
+        "name: web, namespace: shop, uid: u}",
+    );
+    let rules = "  behavior: {scaleUp: {policies: [{type: Pods, value: 2, periodSeconds: 600}]}}\n";
+    let status =
+        "status: {currentReplicas: 2, desiredReplicas: 2, lastScaleTime: 2026-11-21T06:55:00Z}";
+    let unknown = format!("{STATE}memory: unknown");
+    let history = documents(&[&format!("{named}{rules}{status}"), REST, &unknown]);
+    let time = at_a_doubtful_time();
+    for (state, finding, code, why) in [
+        (
+            &history,
+            "rate-limited",
+            4,
+            "use --history none, or --observe",
+        ),
+        (&history, "info", 4, "use --history none, or --observe"),
+        (&history, "at-max", 0, ""),
+        (&history, "warning", 0, ""),
+        (&history, "missing-request", 0, ""),
+        (&time, "uncounted-pods", 4, "use --now 2026-11-21T07:00:00Z"),
+        (&time, "missing-request", 0, ""),
+        (&time, "stale-samples", 3, ""),
+    ] {
+        for verb in [&["explain", "web"][..], &["explain"], &["predict", "web"]] {
+            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
+            let output = run(&args, state, &[]);
+            assert_eq!(output.status.code(), Some(code), "{args:?}");
+            let said = [text(&output.stdout), text(&output.stderr)].concat();
+            let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(said.contains(why), "{args:?}: {said}");
+        }
+    }
+}
+
 #[test]
 fn an_assumption_shows_what_it_comes_to() {
     for (flag, line, result) in [
@@ -2368,6 +2454,74 @@ fn an_assumption_shows_what_it_comes_to() {
         let json = answer(&[&args[..], &["-o", "json"]].concat(), &good(), &[]);
         let object: Value = serde_json::from_str(&json).expect("JSON");
         assert_eq!(object["overrides"][0]["result"], result, "{flag}");
+    }
+}
+
+/// What was observed is what the input has, whatever else is assumed, and whether or not the pass reads it.
+#[test]
+fn an_assumption_shows_what_was_observed() {
+    let full = good().replace("maxReplicas: 5", "maxReplicas: 1");
+    let queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 9}}}";
+    let items =
+        "[{metricName: q, metricLabels: {}, timestamp: '2026-11-21T07:00:00Z', value: '50'}]";
+    let asleep = documents(&[
+        &format!("{HPA}  - {queue}\n"),
+        &REST.replace("replicas: 2", "replicas: 0"),
+        &format!(
+            "{{kind: ExternalMetricValueList, apiVersion: external.metrics.k8s.io/v1beta1, items: {items}}}"
+        ),
+        STATE,
+    ]);
+    let memory = "{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1Gi}}}";
+    let candidate = format!("--hpa={}", file("observed", format!("{HPA}  - {memory}\n")));
+    let measured = good().replace("usage: {cpu: 150m}", "usage: {cpu: 150m, memory: 90Mi}");
+    for (state, flags, line) in [
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:cpu=10m"][..],
+            "cpu of web-1 10m (observed 150m)",
+        ),
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:cpu=x3"],
+            "cpu of web-1 x3 -> 450m (observed 150m)",
+        ),
+        (
+            &good(),
+            &["--cpu=300m", "--pod=web-1:app=cpu=x3"],
+            "web-1 x3 -> 450m (observed 150m)",
+        ),
+        (
+            &full,
+            &["--cpu=60%"],
+            "cpu 60% of the request (observed 150%)",
+        ),
+        (
+            &full,
+            &["--cpu=app=60%"],
+            "60% of the request (observed 150%)",
+        ),
+        (&asleep, &["--metric=q=7"], "q 7 (observed 50)"),
+        (
+            &measured,
+            &[&candidate, "--memory=1Gi"],
+            "memory 1Gi (observed 90Mi)",
+        ),
+        (
+            &measured,
+            &[&candidate, "--pod=web-1:memory=x2"],
+            "x2 -> 180Mi (observed 90Mi)",
+        ),
+        // In a run, the HPA as it is lacks the metric.
+        (
+            &measured,
+            &[&candidate, "--pod=web-1:memory=x2", "--for=1m"],
+            "x2 -> 180Mi (observed 90Mi)",
+        ),
+    ] {
+        let args = [&["predict", "web", "-f", "-"], flags].concat();
+        let page = answer(&args, state, &[]);
+        assert!(page.contains(line), "{flags:?}: no {line:?} in {page}");
     }
 }
 
@@ -2501,6 +2655,21 @@ fn nothing_that_is_read_is_saved_over() {
     let args = [&["predict", "web", "-f", &state][..], &expect].concat();
     let (error, _, code) = refusal(&run(&args, "", &[]));
     assert!(error.contains(" is also written by --save"), "{error}");
+    assert!(code == Some(2) && !Path::new(&save).exists());
+    let report = [
+        "--expect",
+        "desired < 99",
+        "--report",
+        &junit,
+        "--report",
+        "github",
+    ];
+    let args = [&["predict", "web", "-f", &state][..], &report].concat();
+    let (error, _, code) = refusal(&run(&args, "", &[("GITHUB_STEP_SUMMARY", &save)]));
+    assert!(
+        error.contains(" is also written by --report junit="),
+        "{error}"
+    );
     assert!(code == Some(2) && !Path::new(&save).exists());
     // A file next to it is not read.
     answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);

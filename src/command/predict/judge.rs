@@ -44,7 +44,7 @@ pub(super) fn judge<'s>(
     let rolled_out = first.and_then(|own| own.run.rolled_out.as_deref());
     let explanation = scenario.watch.explain(pass, rolled_out);
     let totals = simulation.timeline.as_ref().map(|own| &own.totals);
-    let (expectations, mut worst) = judgement.of(pass, &explanation, totals);
+    let (expectations, mut worst) = judgement.of(pass, &explanation, totals, rolled_out.is_some());
     let candidate = scenario.candidates.first();
     let mut judged = vec![Judged {
         candidate: first.and_then(name),
@@ -54,11 +54,11 @@ pub(super) fn judge<'s>(
     let mut findings = vec![explanation.findings.clone()];
     for other in others {
         let pass = Pass::run(other.run.input.clone());
-        let explanation = scenario
-            .watch
-            .explain(&pass, other.run.rolled_out.as_deref());
+        let rolled_out = other.run.rolled_out.as_deref();
+        let explanation = scenario.watch.explain(&pass, rolled_out);
         let totals = &other.run.timeline.totals;
-        let (expectations, verdict) = judgement.of(&pass, &explanation, Some(totals));
+        let (expectations, verdict) =
+            judgement.of(&pass, &explanation, Some(totals), rolled_out.is_some());
         worst = worst.max(verdict);
         judged.push(Judged {
             candidate: name(other),
@@ -88,6 +88,7 @@ impl Judgement<'_> {
         pass: &Pass,
         explanation: &Explanation<'_>,
         totals: Option<&Totals>,
+        is_rolled_out: bool,
     ) -> (Vec<Expectation>, ExpectationVerdict) {
         let Scenario { gate, watch, .. } = self.scenario;
         let run = totals.map(|totals| RunFacts::new(pass, totals));
@@ -95,7 +96,7 @@ impl Judgement<'_> {
         let facts = run.map_or(facts, |run| {
             facts.with_runs(run, self.replay.unwrap_or(run))
         });
-        let found = watch.expectations(explanation, &facts);
+        let found = watch.expectations(pass, explanation, &facts, is_rolled_out);
         let Some(search) = self.search else {
             return gate.judge(&facts, found);
         };

@@ -87,7 +87,9 @@ fn plan(
         .hint("leave out --history, --recommendation and --observe"));
     }
     let as_it_is = scenario.first().without_candidate();
-    Ok(plan.beside(std::iter::once(&as_it_is).chain(scenario.others())))
+    let candidates = scenario.candidates.iter().map(|own| &own.assumptions);
+    let others = std::iter::once(&as_it_is).chain(candidates);
+    Ok(plan.beside(others, scenario.search.as_ref()))
 }
 
 /// Plays only the next pass.
@@ -136,9 +138,11 @@ fn runs(scenario: &Scenario<'_>, plan: &Plan, terminal: &Terminal) -> Result<Sim
     let (mut input, overrides) = (run.input.clone(), run.overrides.clone());
     let timeline = Some(run.timeline.clone());
     tell_apart(&mut input.notes, &backtest);
-    if search.is_some() {
-        // The notes about a manifest apply to every combination.
-        let (tried, _) = plan.prepare(assumptions)?.into_parts();
+    if let Some(search) = search
+        && let Some(prepared) = search.all().find_map(|own| plan.prepare(&own).ok())
+    {
+        // The notes about a manifest apply to every combination that can be played.
+        let (tried, _) = prepared.into_parts();
         let is_new = |note: &Note| !input.notes.contains(note);
         let new: Vec<Note> = tried.notes.into_iter().filter(is_new).collect();
         input.notes.extend(new);

@@ -10,7 +10,7 @@ use crate::args::{ExpectArgs, FailOn, NamedRequest, Predict, PredictOutput, Repo
 use crate::backtest::{NamedSpec, Search};
 use crate::command::fail_on::FindingsWatch;
 use crate::command::load::{Query, table};
-use crate::command::{check_save, check_written, state};
+use crate::command::{JUNIT, check_save, check_written, state};
 use crate::error::Error;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -193,19 +193,18 @@ pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), E
 /// Checks that no input file is overwritten. Returns the file for the summary of a job.
 fn check_files(args: &Predict) -> Result<Option<String>, Error> {
     check_save(args.save.as_deref(), &args.connection, inputs(args))?;
-    let check = |flag: &str, file: &str, example: &str| {
-        let saved = args.save.iter().map(|path| ("--save", path));
-        let others = inputs(args).chain(saved);
-        check_written(flag, file, example, &args.connection, others)
-    };
+    let mut others: Vec<_> = inputs(args).collect();
+    others.extend(args.save.iter().map(|path| ("--save", path)));
     for report in &args.expect.reports {
         if let Report::Junit(file) = report {
-            check("--report junit=", file, "hpa.xml")?;
+            check_written(JUNIT, file, "hpa.xml", &args.connection, others.clone())?;
+            others.push((JUNIT, file));
         }
     }
     let summary = step_summary(&args.expect.reports)?;
     if let Some(file) = &summary {
-        check("GITHUB_STEP_SUMMARY=", file, "summary.md")?;
+        let flag = "GITHUB_STEP_SUMMARY=";
+        check_written(flag, file, "summary.md", &args.connection, others)?;
     }
     Ok(summary)
 }
@@ -265,11 +264,16 @@ impl Scenario<'_> {
 
     /// Rejects flags that do not apply to what is played.
     fn check_others(&self) -> Result<(), Error> {
-        if let (Some(_), Some(code)) = (&self.search, findings(&self.args.expect).next())
+        let expect = &self.args.expect;
+        let finding = findings(expect)
+            .next()
+            .map(|code| format!("--fail-on {code}"));
+        let change = || expect.exit_code.then(|| "--exit-code".to_owned());
+        if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change))
             && (self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty())
         {
             return Err(Error::usage(format!(
-                "--fail-on {code} is about one candidate, and --vary tries several"
+                "{flag} is about one candidate, and --vary tries several"
             ))
             .hint("leave out --vary, or judge every combination with --expect"));
         }

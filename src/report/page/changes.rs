@@ -164,10 +164,15 @@ impl Ranges<'_> {
             .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
         if bands.iter().any(|band| !band.certain) {
             let end = self.changes.up_to;
+            let basis = if self.changes.time_in_doubt {
+                "this time and the most likely history"
+            } else {
+                "the most likely history"
+            };
             self.found.push(ValueRange {
                 span: Span { from: end, to: end },
                 values: String::new(),
-                effect: "not certain: based on the most likely history".to_owned(),
+                effect: format!("not certain: based on {basis}"),
             });
         }
         self.found

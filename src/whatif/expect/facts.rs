@@ -52,7 +52,7 @@ pub enum Fact {
     Unknown(Cow<'static, str>),
 }
 
-const HISTORY: &str = "it depends on the controller's history";
+pub(super) const HISTORY: &str = "it depends on the controller's history";
 const TIME: &str = "it depends on the time of the pass, which is in doubt";
 const METRICS_IGNORED: &str = "the pass ignores the metrics";
 
@@ -249,12 +249,15 @@ impl<'a> PassFacts<'a> {
         Some(format!("use --now {now} to resolve this"))
     }
 
-    /// Returns the same facts as if the time were certain.
-    pub(super) fn at_this_time(&self) -> Self {
-        Self {
+    /// Evaluates something on the facts as they would be if the time were certain.
+    pub(super) fn at_this_time<T>(&self, ask: impl FnOnce(&PassFacts<'_>) -> T) -> T {
+        let outlook = Outlook::new(self.snapshot, self.remembered, self.decision);
+        let facts = self.with_doubts(|doubts| doubts.time = false);
+        ask(&PassFacts {
             elsewhen: None,
-            ..self.with_doubts(|doubts| doubts.time = false)
-        }
+            outlook: &outlook,
+            ..facts
+        })
     }
 
     fn with_doubts(&self, change: impl Fn(&mut Doubts)) -> Self {

@@ -167,6 +167,21 @@ pub struct Expectation {
     pub is_of_first_pass: bool,
 }
 
+/// The findings of a kind that `--fail-on` names.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindingSearch {
+    /// The codes of those that there are, in the first pass of a run unless they last throughout.
+    pub found: Vec<&'static str>,
+    /// Whether they last throughout a run.
+    pub lasts: bool,
+    /// Whether the kind includes findings about metrics.
+    pub of_metrics: bool,
+    /// Whether there are some with another history that the controller may have.
+    pub with_other_history: bool,
+    /// Whether there are some at the other time of the pass, if its time is in doubt.
+    pub at_other_time: bool,
+}
+
 /// A field that an expectation uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldValue {
@@ -228,31 +243,37 @@ impl Expectation {
             } else {
                 facts
                     .time_hint()
-                    .filter(|_| truth(&facts.at_this_time()) != Truth::Unknown)
+                    .filter(|_| facts.at_this_time(truth) != Truth::Unknown)
             };
         }
         expectation
     }
 
-    /// Returns the expectation that there is no finding of the kind that `--fail-on` names; `found` are those
-    /// that there are, in the first pass of a run unless they last throughout. Unread data may hide a finding,
-    /// and one about metrics even if the pass ignores them.
-    pub fn not_found(
-        what: &'static str,
-        found: &[&str],
-        lasts: bool,
-        of_metrics: bool,
-        facts: &PassFacts<'_>,
-    ) -> Self {
-        let lacking = if of_metrics {
+    /// Returns the expectation that there is no finding of the kind that `--fail-on` names. Unread data may hide
+    /// a finding, and one about metrics even if the pass ignores them.
+    pub fn not_found(what: &'static str, search: &FindingSearch, facts: &PassFacts<'_>) -> Self {
+        let FindingSearch {
+            found,
+            lasts,
+            of_metrics,
+            with_other_history,
+            at_other_time,
+        } = search;
+        let lacking = if *of_metrics {
             facts.lacking_to_read()
         } else {
             facts.lacking()
         };
-        let (truth, hint) = match lacking {
+        let open = lacking.or_else(|| match (with_other_history, at_other_time) {
+            (true, true) => Some(facts::HISTORY.to_owned()),
+            (true, false) => Some(facts.history_hint()),
+            (false, true) => facts.time_hint(),
+            (false, false) => None,
+        });
+        let (truth, hint) = match open {
             _ if !found.is_empty() => (Truth::False, Some(format!("found {}", found.join(", ")))),
             None => (Truth::True, None),
-            Some(lacking) => (Truth::Unknown, Some(lacking)),
+            Some(why) => (Truth::Unknown, Some(why)),
         };
         Self {
             expression: format!("no finding {what}"),
@@ -262,7 +283,7 @@ impl Expectation {
             is_plain: true,
             lack: None,
             hint,
-            is_of_first_pass: facts.has_runs() && !lasts,
+            is_of_first_pass: facts.has_runs() && !*lasts,
         }
     }
 

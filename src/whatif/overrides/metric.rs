@@ -70,7 +70,7 @@ pub(in crate::whatif) fn set_total(
     Metric::of(snapshot, index)?.set_total(snapshot, value)
 }
 
-/// Sets a metric of one pod to another value; the pod need not have had one.
+/// Sets a metric of one pod to another value; the pod need not have had one. A factor applies to `base`.
 ///
 /// # Errors
 ///
@@ -80,6 +80,7 @@ pub fn set_pod(
     index: usize,
     pod: &str,
     value: &AssumedValue,
+    base: Option<i64>,
     decision: &Decision,
 ) -> Result<(), Error> {
     let metric = Metric::of(snapshot, index)?;
@@ -87,20 +88,17 @@ pub fn set_pod(
     if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
     }
-    let observed = samples(snapshot, index, spec)
-        .into_iter()
-        .find(|(name, _)| **name == *pod);
     let one = |wanted: &Pod| *wanted.name == *pod;
-    let to = match (value, observed) {
-        (AssumedValue::Missing, _) => None,
-        (AssumedValue::Amount(amount), _) => Some(*amount),
-        (AssumedValue::Scale(factor), Some((_, observed))) => {
-            Some(metric.part(*factor, observed.into())?)
+    let to = match value {
+        AssumedValue::Missing => None,
+        AssumedValue::Amount(amount) => Some(*amount),
+        AssumedValue::Scale(factor) => {
+            let base = base.ok_or_else(|| metric.nothing_observed())?;
+            Some(metric.part(*factor, base.into())?)
         }
-        (AssumedValue::Scale(_), None) => return Err(metric.nothing_observed()),
-        (AssumedValue::Share(ratio), observed) => {
+        AssumedValue::Share(ratio) => {
             let mut measured = snapshot.clone();
-            if observed.is_none() {
+            if value_of(snapshot, index, pod).is_none() {
                 fill(&mut measured, index, spec, one);
             }
             let step = match metric.step(&measured, value, Some(decision)) {
@@ -721,17 +719,21 @@ pub(in crate::whatif) fn in_container<T>(
 }
 
 /// Returns the value of a metric for a pod.
-pub(super) fn observed_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<Reported> {
-    let spec = &snapshot.hpa.spec.metrics[index];
-    let samples = samples(snapshot, index, spec);
-    let (_, value) = samples.into_iter().find(|(name, _)| **name == *pod)?;
+pub(super) fn value_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<i64> {
+    let samples = samples(snapshot, index, &snapshot.hpa.spec.metrics[index]);
+    let mut own = samples.into_iter().filter(|(name, _)| **name == *pod);
+    own.next().map(|(_, value)| value)
+}
+
+/// Returns the value of a metric for a pod, as it is reported.
+pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
     let binary = spec.is_resource() && spec.name() == "memory";
     let format = if binary {
         Format::BinarySI
     } else {
         Format::DecimalSI
     };
-    Some(Reported::Amount(Quantity::from_milli(value, format)))
+    Reported::Amount(Quantity::from_milli(value, format))
 }
 
 /// Runs a pass with one metric only, compared with the requests if it is a resource, whatever else is in the
@@ -751,8 +753,13 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
         *own = target;
     }
     probe.hpa.spec.metrics.swap(0, index);
-    probe.hpa.spec.metrics.truncate(1);
     probe.metrics.swap(0, index);
+    alone(probe)
+}
+
+/// Runs a pass with the first metric only, whatever else is in the HPA and its target.
+pub(super) fn alone(mut probe: Snapshot) -> Decision {
+    probe.hpa.spec.metrics.truncate(1);
     probe.metrics.truncate(1);
     probe.hpa.spec.min_replicas = Some(1);
     probe.hpa.spec.max_replicas = i32::MAX;

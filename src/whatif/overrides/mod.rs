@@ -223,17 +223,16 @@ impl Assumptions {
 
         let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
         let observed = is_as_observed.then_some(decision);
-        let mut values = Values::of(&was, decision, observed);
+        let mut values = Values::of(&was, snapshot, observed);
         for assigned in &self.metrics {
-            if assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
-                || assigned.lacks_container(&self.containers_elsewhere, snapshot)
-            {
-                continue;
+            if !self.is_elsewhere(assigned, snapshot) {
+                overrides.push(values.set(snapshot, assigned)?);
             }
-            overrides.push(values.set(snapshot, assigned)?);
         }
         for (pod, assigned) in &self.of_pods {
-            overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
+            if !self.is_elsewhere(assigned, snapshot) {
+                overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
+            }
         }
         values.check_whole(snapshot)?;
         values.share(snapshot);

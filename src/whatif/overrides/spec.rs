@@ -293,14 +293,18 @@ impl SpecChanges {
             "{flag}the API server would reject the spec: {cause}"
         ));
         // The likely cause is a string for a field that does not accept one.
-        match self.fields.iter().find(|field| field.value.is_string()) {
-            Some(field) => error.hint(format!(
-                "{} is text, because it is no JSON; a number has no unit (300), a list is like \
-                 [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
-                field.text
-            )),
-            None => error,
-        }
+        let Some(field) = self.fields.iter().find(|field| field.value.is_string()) else {
+            return error;
+        };
+        let text = match &*field.text {
+            "" => "an empty value is text".to_owned(),
+            text if field.value == text => format!("{text} is text, because it is no JSON"),
+            text => format!("{text} is text, because it has quotes"),
+        };
+        error.hint(format!(
+            "{text}; a number has no unit (300), a list is like \
+             [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]"
+        ))
     }
 }
 

@@ -178,6 +178,12 @@ impl Assumptions {
         }
     }
 
+    /// Whether only a candidate that is played too has a metric, or its container.
+    pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
+        assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
+            || assigned.lacks_container(&self.containers_elsewhere, snapshot)
+    }
+
     /// The manifest of an HPA's target, if one is assumed to be applied.
     pub fn workload(&self, hpa: &Hpa) -> Option<&Workload> {
         self.candidate()?
@@ -331,7 +337,7 @@ impl Assigned {
     }
 
     /// Whether it applies to one of these containers, and no pod of the target has it.
-    pub(super) fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
+    fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
         let Some(own) = self.wanted.container.as_deref() else {
             return false;
         };
@@ -343,7 +349,7 @@ impl Assigned {
     }
 
     /// Whether it applies to one of these metrics.
-    pub(super) fn is_in(&self, metrics: &[MetricSpec]) -> bool {
+    fn is_in(&self, metrics: &[MetricSpec]) -> bool {
         self.wanted.places_in(metrics).is_ok()
     }
 

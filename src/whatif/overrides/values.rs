@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{in_container, observed_of, set_metric, set_pod};
+use super::metric::{alone, in_container, reported, set_metric, set_pod, value_of};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
@@ -20,12 +20,13 @@ use crate::whatif::value::AssumedValue;
 /// The assumed values, as they are set.
 pub(super) struct Values<'d> {
     was: &'d Snapshot,
-    decision: &'d Decision,
+    /// The answers about the metrics of the changed spec, before any value is set.
+    answers: Vec<MetricAnswer>,
     /// The decision for the snapshot before any value is set, if it is known.
     known: Option<&'d Decision>,
     taken: Vec<Taken>,
     /// The pods with individually set values, with the metric.
-    of_pods: Vec<(String, MetricId)>,
+    of_pods: Vec<(String, MetricSpec)>,
     /// The places in the spec of Resource metrics for which only the usage of a container was set.
     wholes: Vec<usize>,
 }
@@ -48,15 +49,12 @@ struct ContainerPart<'t> {
 }
 
 impl<'d> Values<'d> {
-    pub(super) fn of(
-        was: &'d Snapshot,
-        decision: &'d Decision,
-        known: Option<&'d Decision>,
-    ) -> Self {
+    /// Returns none yet, for a snapshot with another spec and other pods than it had before.
+    pub(super) fn of(was: &'d Snapshot, snapshot: &Snapshot, known: Option<&'d Decision>) -> Self {
         let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             was,
-            decision,
+            answers: snapshot.metrics.clone(),
             known,
             taken,
             of_pods,
@@ -70,6 +68,25 @@ impl<'d> Values<'d> {
             .map_or_else(|| Cow::Owned(look(snapshot)), Cow::Borrowed)
     }
 
+    /// Returns the snapshot before any change, with one metric only: that of a changed spec, with the answer at a
+    /// place there if only that spec has it.
+    fn before(&self, spec: &MetricSpec, answer: usize) -> Snapshot {
+        let mut was = self.was.clone();
+        let source = source_of(spec);
+        let mut own = was.hpa.spec.metrics.iter();
+        let (spec, answer) = match own.position(|own| source_of(own) == source) {
+            Some(place) => (was.hpa.spec.metrics[place].clone(), &was.metrics[place]),
+            None => {
+                // Before 1.30, the controller looks at metrics of containers only with its gate.
+                was.controller.gates.container_metrics = true;
+                (spec.clone(), &self.answers[answer])
+            }
+        };
+        was.metrics = vec![answer.clone()];
+        was.hpa.spec.metrics = vec![spec];
+        was
+    }
+
     /// Sets the value of a metric, or of a container without a metric of its own.
     pub(super) fn set(
         &mut self,
@@ -80,11 +97,8 @@ impl<'d> Values<'d> {
             let places = assigned.places(snapshot)?;
             let first = places[0];
             let label = self.take(snapshot, assigned, first)?;
-            let source = source_of(&snapshot.hpa.spec.metrics[first]);
-            let mut before = self.was.hpa.spec.metrics.iter();
-            let observed = before
-                .position(|before| source_of(before) == source)
-                .and_then(|place| current(self.decision, place));
+            let before = self.before(&snapshot.hpa.spec.metrics[first], first);
+            let observed = current(&alone(before), 0);
             let decision = self.decide(snapshot);
             set_metric(snapshot, first, &assigned.value, &decision)?;
             copy_answer(snapshot, &places);
@@ -93,15 +107,12 @@ impl<'d> Values<'d> {
             return Ok(own.of_metric(first, &assigned.text));
         };
         has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
-        let status = |own: &mut Snapshot, place| current(&look(own), place);
-        let observed =
-            ContainerPart::of(assigned, self.was).and_then(|ContainerPart { whole, container }| {
-                in_container(&mut self.was.clone(), whole, container, status)
-            });
         if assigned.value != AssumedValue::Missing {
             self.wholes.push(whole);
         }
         in_container(snapshot, whole, container, |snapshot, place| {
+            let before = self.before(&snapshot.hpa.spec.metrics[place], whole);
+            let observed = current(&alone(before), 0);
             let label = self.take(snapshot, assigned, place)?;
             if assigned.value == AssumedValue::Missing {
                 let spec = snapshot.hpa.spec.metrics[place].clone();
@@ -110,7 +121,8 @@ impl<'d> Values<'d> {
                 let decision = self.decide(snapshot);
                 set_metric(snapshot, place, &assigned.value, &decision)?;
             }
-            let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
+            let result =
+                current(&look(snapshot), place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
             Ok(Override {
                 result,
@@ -136,13 +148,7 @@ impl<'d> Values<'d> {
                     .hint(format!("keep one of {} and {}", other.flag, assigned.flag)));
             }
             if other.spec.shares_usage(spec) {
-                let with = &other.label;
-                return Err(Error::usage(format!(
-                    "{label} and {with} are based on the same usage: set only one"
-                ))
-                .hint(
-                    "the usage of every container, such as --cpu app=80%, is that of the pods, too",
-                ));
+                return Err(same_usage(&label, &other.label));
             }
         }
         let is_missing = assigned.value == AssumedValue::Missing;
@@ -179,7 +185,7 @@ impl<'d> Values<'d> {
         let Some(ContainerPart { whole, container }) = ContainerPart::of(assigned, snapshot) else {
             let places = assigned.places(snapshot)?;
             self.check_not_missing(snapshot, places[0], pod, assigned)?;
-            let own = self.set_pod_at(snapshot, pod, assigned, places[0])?;
+            let own = self.set_pod_at(snapshot, pod, assigned, [places[0]; 2])?;
             copy_answer(snapshot, &places);
             return Ok(own);
         };
@@ -189,7 +195,7 @@ impl<'d> Values<'d> {
         has_container(&Vec::from_iter(own), container, false, &assigned.flag)?;
         self.check_not_missing(snapshot, whole, pod, assigned)?;
         in_container(snapshot, whole, container, |snapshot, place| {
-            self.set_pod_at(snapshot, pod, assigned, place)
+            self.set_pod_at(snapshot, pod, assigned, [place, whole])
         })
     }
 
@@ -212,28 +218,47 @@ impl<'d> Values<'d> {
         Ok(())
     }
 
+    /// Sets the value of the metric at a place for one pod; the answer about it is at the other place.
     fn set_pod_at(
         &mut self,
         snapshot: &mut Snapshot,
         pod: &str,
         assigned: &Assigned,
-        place: usize,
+        [place, answer]: [usize; 2],
     ) -> Result<Override, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
         assigned.check_unit(spec)?;
-        let (own, label) = ((pod.to_owned(), spec.id()), spec.label(metrics));
-        if self.of_pods.contains(&own) {
-            let message = format!("{label} of {pod} is set twice");
-            return Err(Error::usage(message).hint(KEEP_ONE));
+        let (own, label) = ((pod.to_owned(), spec.clone()), spec.label(metrics));
+        for (_, other) in self.of_pods.iter().filter(|(name, _)| *name == pod) {
+            if other.id() == spec.id() {
+                let message = format!("{label} of {pod} is set twice");
+                return Err(Error::usage(message).hint(KEEP_ONE));
+            }
+            if other.shares_usage(spec) {
+                let with = other.label(metrics);
+                return Err(same_usage(&format!("{label} of {pod}"), &with));
+            }
         }
-        let before = observed_of(snapshot, place, pod);
+        let observed = value_of(&self.before(spec, answer), 0, pod);
+        // A pod that is assumed has only an assumed value.
+        let is_assumed = self.was.pods.iter().all(|own| *own.name != *pod);
+        let assumed = value_of(snapshot, place, pod).filter(|_| is_assumed);
         let decision = look(snapshot);
-        set_pod(snapshot, place, pod, &assigned.value, &decision)?;
-        let now = observed_of(snapshot, place, pod);
+        set_pod(
+            snapshot,
+            place,
+            pod,
+            &assigned.value,
+            observed.or(assumed),
+            &decision,
+        )?;
+        let spec = &snapshot.hpa.spec.metrics[place];
+        let now = value_of(snapshot, place, pod).map(|now| reported(spec, now));
+        let observed = observed.map(|was| reported(spec, was));
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
-            ..Override::new(format!("{label} of {pod}"), assigned.words(), before)
+            ..Override::new(format!("{label} of {pod}"), assigned.words(), observed)
         };
         self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
@@ -288,6 +313,14 @@ impl<'d> Values<'d> {
         }
         Ok(())
     }
+}
+
+/// Returns the error for two metrics with values of the same usage.
+fn same_usage(label: &str, with: &str) -> Error {
+    Error::usage(format!(
+        "{label} and {with} are based on the same usage: set only one"
+    ))
+    .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
 }
 
 impl<'t> ContainerPart<'t> {

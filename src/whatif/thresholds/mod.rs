@@ -76,6 +76,9 @@ pub struct Changes {
     /// The replicas at each value, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
+    /// Whether the time of the pass is in doubt.
+    #[serde(skip)]
+    pub time_in_doubt: bool,
 }
 
 /// The unit of a metric's values.
@@ -225,7 +228,7 @@ pub struct CurvePoint {
 }
 
 /// Searches the thresholds of each metric; `curve` is the place of the one whose curve is requested. The list
-/// is empty if the pass does not evaluate metrics, whatever their values. If the history is uncertain, the
+/// is empty if the pass does not evaluate metrics, whatever their values. If the history or the time is uncertain, the
 /// likeliest is used, and each band says whether it matters.
 ///
 /// Each tried value takes a pass over all metrics, so only the first hundred metrics are searched, and that
@@ -374,10 +377,7 @@ impl Borders {
 
     fn searched(pass: &Pass, index: usize) -> Option<(ValueSearch<'_>, Self)> {
         let Pass {
-            input,
-            remembered,
-            decision,
-            ..
+            input, decision, ..
         } = pass;
         let snapshot = &input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
@@ -386,7 +386,7 @@ impl Borders {
         let now = decision
             .metric(index)
             .and_then(|step| value_of(step, scale.unit));
-        let mut search = ValueSearch::new(snapshot, remembered, dial, index);
+        let mut search = ValueSearch::new(pass, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
         let asking = |ask| asks.iter().filter(move |it| it.asks == ask);
@@ -424,13 +424,10 @@ fn changes(
     index: usize,
     with_curve: bool,
 ) -> Result<Changes, String> {
-    let Pass {
-        input, remembered, ..
-    } = pass;
-    let snapshot = &input.snapshot;
-    let UnitScale { unit, .. } = UnitScale::of(&snapshot.hpa.spec.metrics[index], &dial);
+    let spec = &pass.input.snapshot.hpa.spec;
+    let UnitScale { unit, .. } = UnitScale::of(&spec.metrics[index], &dial);
     let now = now(unit);
-    let mut search = ValueSearch::new(snapshot, remembered, dial, index);
+    let mut search = ValueSearch::new(pass, dial, index);
     search.run(now)?;
     let curve = with_curve.then(|| search.curve(now)).transpose()?;
     let (min, max) = search.bounds();
@@ -454,6 +451,7 @@ fn changes(
         bands: search.bands()?,
         asks: search.asks(),
         curve,
+        time_in_doubt: pass.elsewhen.is_some(),
     })
 }
 

@@ -14,13 +14,17 @@ use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
 use crate::memory::Remembered;
 use crate::outlook::{self, Outlook};
+use crate::pass::Pass;
 use crate::snapshot::controller::Tolerances;
+use crate::snapshot::input::Input;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
 
 pub(super) struct ValueSearch<'s> {
     snapshot: &'s Snapshot,
     remembered: &'s Remembered,
+    /// The pass at another time, if the clock is in doubt.
+    elsewhen: Option<&'s Pass>,
     dial: Dial<'s>,
     index: usize,
     current: i32,
@@ -88,12 +92,13 @@ const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
 
 impl<'s> ValueSearch<'s> {
-    pub(super) fn new(
-        snapshot: &'s Snapshot,
-        remembered: &'s Remembered,
-        dial: Dial<'s>,
-        index: usize,
-    ) -> Self {
+    pub(super) fn new(pass: &'s Pass, dial: Dial<'s>, index: usize) -> Self {
+        let Pass {
+            input: Input { snapshot, .. },
+            remembered,
+            elsewhen,
+            ..
+        } = pass;
         let spec = &snapshot.hpa.spec;
         let current = snapshot
             .scale
@@ -105,6 +110,7 @@ impl<'s> ValueSearch<'s> {
         Self {
             snapshot,
             remembered,
+            elsewhen: elsewhen.as_deref(),
             dial,
             index,
             current,
@@ -261,7 +267,7 @@ impl<'s> ValueSearch<'s> {
     /// Returns the effect of each value.
     pub(super) fn bands(&mut self) -> Result<Vec<Band>, String> {
         let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
-        let open = self.remembered.is_open() || unread;
+        let open = self.remembered.is_open() || unread || self.elsewhen.is_some();
         let mut bands: Vec<Band> = Vec::new();
         let places: Vec<(i64, Probe)> = self
             .seen
@@ -362,10 +368,13 @@ impl<'s> ValueSearch<'s> {
 
     fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        let decision = engine::reconcile(snapshot, &self.remembered.likely);
-        let range = outlook::range(snapshot, self.remembered, &decision);
-        let same = |replicas: i32| effect_of(replicas, self.current) == effect;
-        Ok(range.is_none_or(|range| same(range.min) && same(range.max)))
+        let is_known = always_has(effect, self.current, snapshot, self.remembered);
+        let is_timeless = self.elsewhen.is_none_or(|other| {
+            let mut then = snapshot.clone();
+            then.now = other.input.snapshot.now;
+            always_has(effect, self.current, &then, &other.remembered)
+        });
+        Ok(is_known && is_timeless)
     }
 
     /// Returns the value at which the metric is probably on target.
@@ -545,6 +554,15 @@ impl<'s> ValueSearch<'s> {
         self.seen.insert(value, seen.clone());
         Ok(seen)
     }
+}
+
+/// Whether a pass has an effect over all unknowns.
+fn always_has(effect: Effect, current: i32, snapshot: &Snapshot, remembered: &Remembered) -> bool {
+    let decision = engine::reconcile(snapshot, &remembered.likely);
+    let range = outlook::range(snapshot, remembered, &decision);
+    let ends = range.into_iter().flat_map(|it| [it.min, it.max]);
+    ends.into_iter()
+        .all(|replicas| effect_of(replicas, current) == effect)
 }
 
 fn effect_of(replicas: i32, current: i32) -> Effect {

@@ -34,14 +34,14 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(real_directory) = real(directory).filter(|directory| directory.is_dir()) else {
-        let is_file = |_| io::ErrorKind::NotADirectory.into();
-        let why = fs::metadata(directory).map_or_else(|e| e, is_file);
-        let (cause, hint) = match why.kind() {
-            io::ErrorKind::NotFound => (
+        let other = "use another with --dir";
+        let (cause, hint) = match fs::metadata(directory) {
+            Ok(_) => ("it is not a directory".to_owned(), other),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => (
                 "no such directory".to_owned(),
                 "create it, or use another with --dir",
             ),
-            _ => (plain(&why), "use another with --dir"),
+            Err(e) => (plain(&e), other),
         };
         let message = format!("failed to create links in {}: {cause}", directory.display());
         return Err(Error::failed(message).hint(hint));

@@ -184,8 +184,11 @@ fn links_are_made_once_and_nothing_else_is_touched() {
 
     run(program().args(["install-links", "--dir", "/nonexistent/directory"]))
         .fails(1, &["no such directory", "hint: create it"]);
-    for file in ["/dev/null", "/dev/null/x"] {
-        let error = format!("failed to create links in {file}: it is not a directory\nhint: use");
+    for (file, why) in [
+        ("/dev/null", "it is not a directory"),
+        ("/dev/null/x", "a part of its path is not a directory"),
+    ] {
+        let error = format!("failed to create links in {file}: {why}\nhint: use");
         run(program().args(["install-links", "--dir", file])).fails(1, &[&error]);
     }
 }

@@ -1527,7 +1527,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             &input,
         );
         let list = run(&[&explain[..], &[path]].concat(), "", &[]);
-        let note = "Note: left out 1 HPA that the ControllerState has no answers for\n";
+        let note = "Note: left out 1 HPA, of which the ControllerState is not\n";
         assert_eq!(text(&list.stderr), note);
         let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
         let listed: Vec<[&Value; 2]> = list["items"]
@@ -1548,7 +1548,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
         }
         let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
         assert_eq!(predicted["replicas"], first["replicas"], "{state}");
-        let no_answers = "the ControllerState has no answers for shop/api: it is that of shop/web";
+        let no_answers = "the ControllerState is that of shop/web, not of shop/api";
         for verb in ["explain", "predict"] {
             let (error, hint, code) = refusal(&run(&[verb, "api", "-f", path], "", &[]));
             let hint = hint.as_deref();
@@ -1556,7 +1556,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
                 (&*error, hint, code),
                 (
                     no_answers,
-                    Some("save another state of shop/api itself"),
+                    Some("leave it out, or save one of shop/api"),
                     Some(2)
                 )
             );

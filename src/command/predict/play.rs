@@ -43,7 +43,7 @@ pub(super) fn play(
     }
     if lacks_pods {
         notes.push(Note::new(
-            "no pod of the target is known, so the run takes all replicas for ready",
+            "there is no pod of the target to go by, so the run takes all replicas for ready",
         ));
     }
     if is_played && scenario.args.expect.exit_code {

@@ -164,11 +164,15 @@ impl Ranges<'_> {
             .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
         if bands.iter().any(|band| !band.certain) {
             let end = self.changes.up_to;
-            let basis = if self.changes.time_in_doubt {
-                "this time and the most likely history"
-            } else {
-                "the most likely history"
-            };
+            let bases = [
+                (self.changes.time_in_doubt, "this time"),
+                (self.changes.history_in_doubt, "the most likely history"),
+            ];
+            let doubtful = bases.into_iter().filter(|(is_in_doubt, _)| *is_in_doubt);
+            let basis = doubtful
+                .map(|(_, basis)| basis)
+                .collect::<Vec<_>>()
+                .join(" and ");
             self.found.push(ValueRange {
                 span: Span { from: end, to: end },
                 values: String::new(),

@@ -731,10 +731,10 @@ fn not_own(objects: &Objects, hpa: &UndecodedHpa, options: &Options) -> Error {
     let owners: Vec<String> = owners.into_iter().flatten().map(str::to_owned).collect();
     let key = hpa.key_in(options.default_namespace());
     Error::usage(format!(
-        "the ControllerState has no answers for {key}: it is that of {}",
+        "the ControllerState is that of {}, not of {key}",
         listed(&owners)
     ))
-    .hint(format!("save another state of {key} itself"))
+    .hint(format!("leave it out, or save one of {key}"))
 }
 
 /// Whether the options select an HPA.

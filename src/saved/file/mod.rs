@@ -378,7 +378,7 @@ pub fn plain(e: &io::Error) -> String {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
-        io::ErrorKind::NotADirectory => "it is not a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "a part of its path is not a directory".to_owned(),
         _ => {
             let message = e.to_string();
             let end = message.find(" (os error").unwrap_or(message.len());

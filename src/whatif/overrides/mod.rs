@@ -230,7 +230,7 @@ impl Assumptions {
             }
         }
         for (pod, assigned) in &self.of_pods {
-            if !self.is_elsewhere(assigned, snapshot) {
+            if !self.has_elsewhere(assigned, snapshot) {
                 overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
             }
         }

@@ -178,9 +178,14 @@ impl Assumptions {
         }
     }
 
+    /// Whether only a candidate that is played too has a metric.
+    pub(super) fn has_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
+        assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
+    }
+
     /// Whether only a candidate that is played too has a metric, or its container.
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
+        self.has_elsewhere(assigned, snapshot)
             || assigned.lacks_container(&self.containers_elsewhere, snapshot)
     }
 

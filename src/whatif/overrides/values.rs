@@ -241,9 +241,8 @@ impl<'d> Values<'d> {
             }
         }
         let observed = value_of(&self.before(spec, answer), 0, pod);
-        // A pod that is assumed has only an assumed value.
-        let is_assumed = self.was.pods.iter().all(|own| *own.name != *pod);
-        let assumed = value_of(snapshot, place, pod).filter(|_| is_assumed);
+        // A pod that was not measured may have an assumed value.
+        let assumed = value_of(snapshot, place, pod);
         let decision = look(snapshot);
         set_pod(
             snapshot,

@@ -79,6 +79,9 @@ pub struct Changes {
     /// Whether the time of the pass is in doubt.
     #[serde(skip)]
     pub time_in_doubt: bool,
+    /// Whether the controller's history is.
+    #[serde(skip)]
+    pub history_in_doubt: bool,
 }
 
 /// The unit of a metric's values.
@@ -452,6 +455,7 @@ fn changes(
         asks: search.asks(),
         curve,
         time_in_doubt: pass.elsewhen.is_some(),
+        history_in_doubt: pass.remembered.is_open(),
     })
 }
 

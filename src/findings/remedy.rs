@@ -97,6 +97,7 @@ remedies! {
     LetInjector: Unplayed(ELSEWHERE), "An injected container has no request, and no annotation is known.", "The metric has a value.";
     FindRequest: Shown, "Pods lack the request of their template.", "It shows how far the rollout is.";
     Resume: Unplayed(NEW_PODS), "The target is paused, so its pods are of an earlier template.", "The pods are replaced.";
+    Promote: Unplayed(NEW_PODS), "Pods of an earlier revision count, and the rollout pauses until it is promoted.", "They are gone when the rollout ends.";
     WaitForRollout: Shown, "Pods of an earlier revision count.", "They are gone when the rollout ends.";
     DeleteEarlier: Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
     LowerPartition: Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";

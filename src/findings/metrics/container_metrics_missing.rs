@@ -125,7 +125,7 @@ impl Kind for ContainerMetricsMissing {
                 let pods: Vec<&str> = lacking.iter().map(|it| &*it.pod).collect();
                 let because = format!(": the template has the container {container}");
                 about
-                    .after_rollout(&pods, &because, "")
+                    .after_rollout(&pods, &because, None)
                     .with_all(about.rollout_status(&pods))
             }
         }

@@ -410,7 +410,7 @@ impl MissingRequest {
                 let containers = self.containers.iter();
                 let earlier = containers.filter(|it| it.source == ContainerOrigin::Earlier);
                 let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
-                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
+                about.after_rollout(&pods, "", None)
             }
             ContainerOrigin::Lost => Remedy::FindRequest.says(
                 "Find out why the pods lack the request of the template: they are older, or \
@@ -710,14 +710,14 @@ mod tests {
             the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
             - Container proxy, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container for which the template now has one: error, explains, without it 2 -> 2
             the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container that is injected into new pods: error, explains, without it 2 -> 2
@@ -814,6 +814,19 @@ mod tests {
             items
         };
         let replaced = |strategy| state_of(strategy, 1, 0);
+        let of_rollout = |items: &[Value]| -> Vec<Value> {
+            let mut text = Value::from(items).to_string();
+            for (from, to) in [
+                (kind, "Rollout"),
+                ("apps/v1", "argoproj.io/v1alpha1"),
+                ("controller-revision-hash", "rollouts-pod-template-hash"),
+                ("updateStrategy", "strategy"),
+                ("updateRevision", "currentPodHash"),
+            ] {
+                text = text.replace(from, to);
+            }
+            serde_json::from_str(&text).unwrap()
+        };
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
@@ -822,13 +835,19 @@ mod tests {
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
             ("a partition of 1, pods 1 and 2", state_of(rolling(1), 1, 1)),
             ("all pods", state_of(json!({}), 0, 0)),
+            (
+                "a canary that pauses",
+                of_rollout(&replaced(
+                    json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}),
+                )),
+            ),
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
         RollingUpdate: error, explains, without it 3 -> 3
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
@@ -850,14 +869,20 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-1 pod/web-2
         all pods: error, explains
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        a canary that pauses: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of Rollout/web.
+            - Without these pods: 3 replicas.
+            > Promote the rollout once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.
             @ pod/web-0 pod/web-1
         "#);
     }

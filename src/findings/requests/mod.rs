@@ -252,19 +252,25 @@ impl About<'_> {
 
     /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
     /// else. If the rollout leaves some of them alone, someone has to replace them.
-    pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: &str) -> Advice {
+    pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: Option<&str>) -> Advice {
         let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
         let delete = |why: &str| {
             Remedy::DeleteEarlier.says(format!("Delete the pods of the earlier revision: {why}."))
         };
-        match self.replacement() {
+        let how = self.replacement();
+        match how {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
-            _ => match self.partition_above(pods) {
-                Some((first, _)) => Remedy::LowerPartition.says(format!(
+            _ => match (self.partition_above(pods), how.promotion()) {
+                (Some((first, _)), _) => Remedy::LowerPartition.says(format!(
                     "Lower partition ({first}) in the update strategy{because}."
                 )),
-                None => wait().or(or),
+                (None, Some(pauses)) => Remedy::Promote.says(format!(
+                    "Promote the rollout once its new pods are ready{because}{}. {}.",
+                    or.map_or_else(String::new, |or| format!(", or {or}")),
+                    sentence(&pauses)
+                )),
+                (None, None) => wait().or(or.unwrap_or_default()),
             },
         }
     }

@@ -151,6 +151,12 @@ impl Kind for OtherWriter {
                     ))
                     .with(fields),
             },
+            By::Replace => Remedy::TakeOut
+                .says(format!(
+                    "Apply a manifest without replicas: {} sets them each time, to 1 if its manifest has none.",
+                    self.who()
+                ))
+                .with(fields),
             By::Apply => {
                 let edit = about.kubectl_quoted("apply edit-last-applied", &about.target(), "");
                 writer
@@ -494,6 +500,7 @@ impl Writer {
         match self.by {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
             By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
+            By::Replace => manager.replace('-', " "),
             By::ArgoCd => "Argo CD".to_owned(),
             By::Helm => "Helm".to_owned(),
             By::Flux => "Flux".to_owned(),
@@ -740,6 +747,16 @@ mod tests {
             ),
             ("kubectl", "Update", hand),
             ("kubectl-edit", "Update", hand),
+            (
+                "kubectl-replace",
+                "Update",
+                "Apply a manifest without replicas: kubectl replace sets them each time, to 1 if its manifest has none.",
+            ),
+            (
+                "kubectl-create",
+                "Update",
+                "Apply a manifest without replicas: kubectl create sets them each time, to 1 if its manifest has none.",
+            ),
             (
                 "ci",
                 "Apply",

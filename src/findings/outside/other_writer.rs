@@ -405,7 +405,10 @@ impl OtherWriter {
             ),
         };
         Remedy::ChangeBounds
-            .says(format!("Change {fields} instead."))
+            .says(format!(
+                "Change {fields} instead, if {} is right.",
+                self.now
+            ))
             .with_all(about.predict_for("10m", ""))
             .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
     }
@@ -738,7 +741,7 @@ mod tests {
             let writer = json!({"manager": manager, "operation": operation});
             said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
         };
-        let hand = "Change maxReplicas instead.";
+        let hand = "Change maxReplicas instead, if 3 is right.";
         for (manager, operation, want) in [
             (
                 "kubectl",

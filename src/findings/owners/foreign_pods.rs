@@ -292,7 +292,8 @@ impl Referred {
                 Remedy::WaitForRollout.waits(format!("for {rollout} to scale down {workload}"))
             }
             (true, ..) => Remedy::EndReferred.says(format!(
-                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0."
+                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0 once the pods of \
+                 {rollout} are ready."
             )),
             (false, _, Some(hpa)) => Remedy::EndReferred.says(format!(
                 "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods beside it."
@@ -569,7 +570,7 @@ mod tests {
             - Without them: 4 replicas.
             - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
             - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
-            > Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.
+            > Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0 once the pods of Rollout/web are ready.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1
         of the Rollout, for now: warning, explains, without it 4 -> 4

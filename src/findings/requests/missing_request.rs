@@ -8,6 +8,7 @@ use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
+use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Requests};
 
@@ -446,7 +447,7 @@ impl MissingRequest {
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny; `None` if the usage is unknown.
+    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .spec(self.metric)
@@ -455,7 +456,27 @@ impl MissingRequest {
             .filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
-        rounded_request(&self.resource, needed.max(least))
+        let request = rounded_request(&self.resource, needed.max(least))?;
+        let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
+        let input = &about.pass.input;
+        let target = input
+            .surroundings
+            .workload(&about.hpa().spec.scale_target_ref);
+        let own = input
+            .snapshot
+            .pods
+            .iter()
+            .filter(|pod| pods.contains(&pod.name));
+        let containers = own
+            .map(|pod| &**pod)
+            .chain(target.and_then(|it| it.template.as_deref()))
+            .flat_map(|pod| pod.all_containers())
+            .filter(|it| it.name == container.container);
+        let limit = lowest_limit(containers, &self.resource);
+        Some(match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(limit) => Quantity::from_milli(limit, request.format()).canonicalized(),
+            None => request,
+        })
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -606,6 +627,7 @@ mod tests {
             owned(&with(&sidecar, "Pod", &containers), &unset)
         };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
+        let zero = json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": "60m"}}}]);
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -650,6 +672,13 @@ mod tests {
             (
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
+            ),
+            (
+                "of a container that has a lower limit",
+                owned(
+                    &with(&two, "Pod", &json!({ "spec": { "containers": zero } })),
+                    &zero,
+                ),
             ),
             (
                 "where the target is an amount",
@@ -744,6 +773,13 @@ mod tests {
             @ pod/web-1 pod/web-2
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
         of a container that has a limit in the template: as of a container that has one in the template
+        of a container that has a lower limit: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - 50m in app is 83.3% of a request of 60m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=60m
+            @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);
     }

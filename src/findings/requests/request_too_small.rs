@@ -6,7 +6,7 @@ use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
-use crate::findings::targets::{Adjustment, counted, request_flags};
+use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags};
 
 /// Pods have used several times their requests for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,8 @@ pub struct RequestTooSmall {
     pub since: Timestamp,
     /// A request with which the pods use about the target.
     pub enough: Quantity,
+    /// Whether it is above a limit of the container.
+    pub is_above_limit: bool,
 }
 
 impl Kind for RequestTooSmall {
@@ -105,12 +107,18 @@ impl Kind for RequestTooSmall {
             enough,
             ..
         } = self;
+        let request = milli(self.request, resource);
+        if self.is_above_limit {
+            return Remedy::RaiseRequest.says(format!(
+                "Raise the {resource} request of {container} from {request} to about {enough}, and its limit at \
+                 least as far, unless more pods lower its usage."
+            ));
+        }
         let flags = request_flags(container, resource, enough);
         Remedy::RaiseRequest
             .says(format!(
-                "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
+                "Raise the {resource} request of {container} from {request} to about {enough}{}, unless more pods \
                  lower its usage.",
-                milli(self.request, resource),
                 about.try_it(&flags)
             ))
             .with(about.predict(&flags))
@@ -198,6 +206,8 @@ fn small_request<'p>(
         .try_fold(0, i64::checked_add)?;
     let wanted = (all.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
+    let run = counted(case, step).flat_map(|(_, pod)| pod.running(true));
+    let limit = lowest_limit(run.filter(|it| *it.name == *container), &step.name);
     Some(RequestTooSmall {
         metric: step.index,
         resource: step.name.clone(),
@@ -207,6 +217,60 @@ fn small_request<'p>(
         share,
         then,
         since,
+        is_above_limit: limit.is_some_and(|limit| limit < enough.milli_value()),
         enough,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{cpu, state, table, with};
+
+    #[test]
+    fn requests_that_pods_exceed() {
+        let busy = |percent: i32, usage: &str| {
+            let current = json!({"averageUtilization": percent, "averageValue": usage});
+            let status = json!({"currentReplicas": 2, "desiredReplicas": 2,
+                "lastScaleTime": "2026-11-21T05:00:00Z",
+                "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}]});
+            let items = state(&[cpu()], &[usage, usage]);
+            let old = json!({"metadata": {"creationTimestamp": "2026-11-21T04:00:00Z"}});
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &build::with(json!({ "status": status }), &old),
+            )
+        };
+        let hot = busy(200, "200m");
+        let limited = build::with(
+            build::requesting("app", "100m"),
+            &json!({"resources": {"limits": {"cpu": "200m"}}}),
+        );
+        let states = [
+            ("by far", hot.clone()),
+            (
+                "up to a limit",
+                with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::RequestTooSmall, states), @"
+        by far: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The last rescale was 60m ago.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ deployment/web
+        up to a limit: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The last rescale was 60m ago.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
+            @ deployment/web
+        ");
+    }
 }

@@ -37,7 +37,7 @@ impl Kind for RequestTooSmall {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "request-too-small",
         when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
-            last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+            last status, and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide \
             that.",
         remedy: "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
             answer with it.",
@@ -49,7 +49,7 @@ impl Kind for RequestTooSmall {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
-                if case.found().any(|it| explains_share(&it.facts, step)) {
+                if case.found().any(|it| explains_share(it, step)) {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
@@ -92,7 +92,7 @@ impl Kind for RequestTooSmall {
                 milli(self.usage, &self.resource)
             ),
             format!(
-                "The last rescale was {} ago.",
+                "The HPA has not rescaled for {}.",
                 distance(self.since, about.now())
             ),
         ];
@@ -130,10 +130,12 @@ impl Kind for RequestTooSmall {
 }
 
 /// Whether another finding explains the usage of a metric, or its share.
-fn explains_share(facts: &Facts, step: &MetricStep) -> bool {
-    match facts {
+fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
+    match &finding.facts {
         Facts::MemoryBaseline(it) => it.metric == step.index,
-        Facts::DilutedByContainer(it) => it.metric == step.index,
+        Facts::DilutedByContainer(it) => {
+            it.metric == step.index && finding.severity < Severity::Info
+        }
         Facts::ResizeInProgress(it) => it.metric == step.index,
         Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
         _ => false,
@@ -166,7 +168,8 @@ fn small_request<'p>(
         .and_then(|it| it.last_transition_time);
     let since = hpa
         .status
-        .last_scale_time?
+        .last_scale_time
+        .or(hpa.written.created)?
         .max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
@@ -226,6 +229,7 @@ fn small_request<'p>(
 mod tests {
     use super::*;
     use crate::build;
+    use crate::findings::requests::testing::with_container;
     use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
@@ -254,12 +258,29 @@ mod tests {
                 "up to a limit",
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
             ),
+            (
+                "of an HPA that has never rescaled",
+                with(
+                    &hot,
+                    "HorizontalPodAutoscaler",
+                    &json!({"status": {"lastScaleTime": null}}),
+                ),
+            ),
+            (
+                "beside a container that hides little",
+                with_container(
+                    &busy(272, "300m"),
+                    &build::requesting("proxy", "10m"),
+                    "290m",
+                    "10m",
+                ),
+            ),
         ];
         insta::assert_snapshot!(table(Code::RequestTooSmall, states), @"
         by far: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
-            - The last rescale was 60m ago.
+            - The HPA has not rescaled for 60m.
             - With a request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
@@ -267,9 +288,25 @@ mod tests {
         up to a limit: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
-            - The last rescale was 60m ago.
+            - The HPA has not rescaled for 60m.
             - With a request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
+            @ deployment/web
+        of an HPA that has never rescaled: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 120m.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ deployment/web
+        beside a container that hides little: warning, explains, without it 2 -> 2
+            cpu is at 272% of the requests, as in the last status
+            - app requests 100m and uses 290m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a request of 590m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 590m (predict --request app=cpu=590m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=590m
             @ deployment/web
         ");
     }

@@ -284,6 +284,10 @@ mod tests {
             }));
             items
         };
+        let of_no_request = |items: &[Value]| {
+            let containers = json!([build::requesting("app", "0")]);
+            with(items, "Pod", &json!({"spec": {"containers": containers}}))
+        };
         let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
         let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
         for (code, items, want) in [
@@ -298,6 +302,11 @@ mod tests {
                 Code::AtMin,
                 queue("1", &["190m"; 4]),
                 "Look at queue first: the pods use 190% of the cpu that they request.",
+            ),
+            (
+                Code::AtMin,
+                of_no_request(&queue("1", &["190m"; 4])),
+                "Nothing to do.",
             ),
             (Code::AtMax, served(["90", "60", "10"]), counter),
             // Not in the order of their ages, or not far apart.

@@ -80,7 +80,7 @@ remedies! {
     CorrectReference: Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.", changes Hpa;
     CreateThere: Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
     LookAtOwner: Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
-    LookAtMetric: Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
+    LookAtMetric: Shown, "A metric of the pods or of another object says the opposite of what the pods use, or its sum is below 0.", "It shows the values.";
     UseRate: Unplayed(UNKNOWN_VALUE), "A metric grows with the age of a pod, as a counter does.", "The metric follows the load.";
     PointAtRollout: Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.", changes Hpa;
     PermitWrite: Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";

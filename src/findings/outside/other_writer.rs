@@ -7,7 +7,7 @@ use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
-use crate::snapshot::surroundings::ManifestReplicas;
+use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
 /// Something else sets the replicas of the target, or will.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -360,6 +360,9 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
+    if may_idle(case) {
+        return None;
+    }
     /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
     /// This many are no coincidence.
@@ -380,6 +383,15 @@ fn again(case: &Case<'_>) -> Option<Again> {
         first,
         last,
     })
+}
+
+/// Whether KEDA may scale the target to an idle count and back, about which the controller has no events.
+fn may_idle(case: &Case<'_>) -> bool {
+    let idles = |it: &ScaledObject| {
+        it.spec.min_replica_count.is_none_or(|least| least <= 0)
+            || it.spec.idle_replica_count.is_some()
+    };
+    case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
 impl OtherWriter {
@@ -526,7 +538,7 @@ mod tests {
     use crate::findings::outside::testing::{
         deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{said, set_by, with};
+    use crate::findings::testing::{of_keda, owned_by_keda, said, set_by, with};
     use crate::findings::{Code, Facts};
     use crate::pass::Pass;
 
@@ -732,6 +744,22 @@ mod tests {
             });
             assert_eq!(got, want, "{events:?}");
         }
+        // KEDA goes to 0 and back by itself, which the controller's events do not show.
+        let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
+        let items = with_pods(items, 4, "50m");
+        for (object, want) in [
+            (json!({}), false),
+            (json!({"spec": {"minReplicaCount": 0}}), false),
+            (
+                json!({"spec": {"minReplicaCount": 2, "idleReplicaCount": 0}}),
+                false,
+            ),
+            (json!({"spec": {"minReplicaCount": 2}}), true),
+        ] {
+            let got = finding(Code::OtherWriter, &of_keda(&items, &object));
+            assert_eq!(got.is_some(), want, "{object}");
+        }
+        assert_eq!(finding(Code::OtherWriter, &owned_by_keda(&items)), None);
     }
 
     /// A tool that applies a manifest on the server will apply it again; one that edits the object will not.

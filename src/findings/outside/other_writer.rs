@@ -279,8 +279,10 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     }
     let last_entry = case.last_replicas_write();
     let replicas_owner = replicas_owner(case);
+    let controller = hpa.written.controller.as_deref();
     let is_of_controller = |entry: &ManagedFieldsEntry| {
-        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || replicas_owner.is_none())
+        entry.manager == controller.unwrap_or(CONTROLLER_MANAGER)
+            && (entry.is_of_scale() || replicas_owner.is_none())
     };
     let by_controller = last_entry.is_some_and(is_of_controller)
         || case
@@ -345,7 +347,7 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
     case.snapshot().now.checked_add(window).ok()
 }
 
-/// The field manager of the built-in controllers.
+/// The usual field manager of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller
@@ -637,6 +639,16 @@ mod tests {
             });
             assert_eq!(got, want, "{left} {now} {managed}");
         }
+        // In some distributions, the controller has another name.
+        let distribution =
+            json!([{"manager": "k3s", "subresource": "status", "time": "2026-11-21T05:59:51Z"}]);
+        let hpa = build::with(
+            settled(3),
+            &json!({"metadata": {"managedFields": distribution}}),
+        );
+        let target = deployment(8, &writes("k3s", "scale"), &none);
+        let items = with_pods([unknown_memory(), hpa, target], 5, "50m");
+        assert_eq!(finding(Code::OtherWriter, &items), None);
         // An event of the controller about the same count, after the status.
         let later = build::with(
             rescale(8, 1),

@@ -500,15 +500,20 @@ impl<'a> About<'a> {
                 (self.template_reference(), it.controller(), it.tool())
             }
         };
-        match (owner, tool) {
-            (Some(OwnerReference { kind, name, .. }), _) => {
+        let is_copy = owner.is_some_and(|it| it.api_version.starts_with("flagger.app/"));
+        let original = object.strip_suffix("-primary").filter(|_| is_copy);
+        match (original, owner, tool) {
+            (Some(original), ..) => Some(format!(
+                "Flagger copies {object} from {original}: change {original}."
+            )),
+            (None, Some(OwnerReference { kind, name, .. }), _) => {
                 Some(format!("{kind}/{name} owns {object}: change it there."))
             }
-            (None, Some(tool)) => {
+            (None, None, Some(tool)) => {
                 let (writer, source) = sources(tool);
                 Some(format!("{writer} writes {object}: change {source}."))
             }
-            (None, None) => None,
+            (None, None, None) => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ADD_NODES, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
+    add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
     stuck_in, waiting,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
@@ -236,7 +236,7 @@ impl UncountedPods {
             Clause::InitializingNotReady | Clause::InitializingOldSample => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
             }
-            Clause::Pending if pod.unschedulable.is_some() => Remedy::AddNodes.says(ADD_NODES),
+            Clause::Pending if pod.unschedulable.is_some() => add_nodes(about),
             Clause::Pending if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
             Clause::Pending => {
                 Remedy::FindUnready.says("Find out what keeps the pods from running.")

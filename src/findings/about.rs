@@ -17,6 +17,7 @@ use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
@@ -731,9 +732,8 @@ impl About<'_> {
             controller,
             ..
         } = &self.pass.input.snapshot;
-        let mut own = all
-            .iter()
-            .filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
+        let mut own = all.iter().filter(|it| names.contains(&it.name));
         own.all(|pod| {
             let since = pod.start_time.or(pod.created);
             since.is_some_and(|it| {
@@ -768,16 +768,14 @@ impl About<'_> {
     /// total does not depend on them.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let all = &self.pass.input.snapshot.pods;
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut rows = self
             .pass
             .decision
             .metrics()
             .filter(|step| !step.is_total())
             .flat_map(|step| &step.pods);
-        rows.any(|row| {
-            let name = &*all[row.pod as usize].name;
-            row.value.is_none() && pods.iter().any(|own| own.as_ref() == name)
-        })
+        rows.any(|row| row.value.is_none() && names.contains(&all[row.pod as usize].name))
     }
 
     /// Returns a sentence about the result of the pass with a change that ends the problem.

@@ -2,6 +2,7 @@
 
 use super::{add_nodes, is_alive, pod_names};
 use crate::findings::prelude::*;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
 
 /// Pods cannot be scheduled.
@@ -42,7 +43,8 @@ impl Kind for UnschedulablePods {
             usize::try_from(proposal).is_ok_and(|proposal| proposal > placed)
         });
         let events = case.pass.input.evidence.pods.iter();
-        let said = events.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
+        let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
+        let said = events.filter(|it| named.contains(&it.name));
         let autoscaler = said.max_by_key(|it| it.last).map(|it| Autoscaler {
             adds: it.reason == TRIGGERED,
             message: it.message.clone(),
@@ -243,12 +245,12 @@ mod tests {
             ("wait", pending(early, "Unschedulable")),
             ("have waited briefly", pending(late, "Unschedulable")),
             ("are gated", pending(early, "SchedulingGated")),
-        ];
-        insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
             (
                 "wait, of KEDA",
                 owned_by_keda(&pending(early, "Unschedulable")),
             ),
+        ];
+        insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
         run: none
         wait: warning, explains, without it 5 -> 5
             web-2 has found no node for 15m: 3 replicas instead of ~5
@@ -267,8 +269,6 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         are gated: none
-        ");
-    }
         wait, of KEDA: warning, explains, without it 5 -> 5
             web-2 has found no node for 15m: 3 replicas instead of ~5
             - Pending for 15m: web-2.
@@ -277,6 +277,8 @@ mod tests {
             > Add nodes, or lower maxReplicaCount of ScaledObject/web.
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
+        ");
+    }
 
     /// The cluster autoscaler's reports on pending pods, if the input has its events.
     #[test]

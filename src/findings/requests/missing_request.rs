@@ -1,5 +1,7 @@
 //! The finding `missing-request`.
 
+use std::collections::BTreeMap;
+
 use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
@@ -225,21 +227,22 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         .and_then(|workload| workload.template.as_deref());
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
+    // Whether all pods of the target have a container, by its name.
+    let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
     for pod in case.pods() {
         for container in unrequested(pod, &step.name, step.container.as_deref(), &rules) {
             let source = match (case.top_owner(pod), template) {
                 (Top::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
                     let has = |pod: &Pod| pod.has_container(container);
-                    let mut others = revisions.own.iter();
+                    let in_all = || revisions.own.iter().all(|it| has(it));
+                    let is_everywhere = *everywhere.entry(container).or_insert_with(in_all);
                     let is_requested = has_request(template, container, &step.name);
                     match (is_current, is_requested, has(template)) {
                         (Some(false), ..) | (None, true, _) => ContainerOrigin::Earlier,
                         (Some(true), true, _) => ContainerOrigin::Lost,
                         (_, false, true) => ContainerOrigin::Template,
-                        (None, false, false) if !others.all(|it| has(it)) => {
-                            ContainerOrigin::Earlier
-                        }
+                        (None, false, false) if !is_everywhere => ContainerOrigin::Earlier,
                         (_, false, false) => ContainerOrigin::Injected,
                     }
                 }
@@ -347,10 +350,11 @@ impl MissingRequest {
 
     /// Describes what the containers have instead. A request of 0 counts as none.
     fn present(&self, about: &About<'_>) -> &'static str {
-        let (names, pods) = (self.names(), self.pods());
+        let names = self.names();
+        let pods: Names<&str> = self.pods().into_iter().collect();
         let all = about.pass.input.snapshot.pods.iter();
         let containers = all
-            .filter(|pod| pods.contains(&&*pod.name))
+            .filter(|pod| pods.contains(&pod.name))
             .flat_map(|pod| pod.all_containers())
             .filter(|it| names.contains(&&*it.name));
         let (zero, none): (Vec<&Container>, Vec<&Container>) =

@@ -902,7 +902,7 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Lower partition (1) in the update strategy.
+            > Lower partition (1) to 0 in the update strategy.
             $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
             @ pod/web-0 pod/web-1
         a partition of 1, pods 1 and 2: error, explains, without it 3 -> 3

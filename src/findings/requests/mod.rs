@@ -262,8 +262,8 @@ impl About<'_> {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
             _ => match (self.partition_above(pods), how.promotion()) {
-                (Some((first, _)), _) => Remedy::LowerPartition.says(format!(
-                    "Lower partition ({first}) in the update strategy{because}."
+                (Some((first, lowest)), _) => Remedy::LowerPartition.says(format!(
+                    "Lower partition ({first}) to {lowest} in the update strategy{because}."
                 )),
                 (None, Some(pauses)) => Remedy::Promote.says(format!(
                     "Promote the rollout once its new pods are ready{because}{}. {}.",

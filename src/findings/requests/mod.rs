@@ -13,7 +13,9 @@ pub mod unreachable_target;
 
 use std::collections::BTreeMap;
 
+use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::tool::Tool;
 use crate::findings::Alternative;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
@@ -229,8 +231,20 @@ impl About<'_> {
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
-        let is_known = target.is_kind("Deployment");
-        is_known.then(|| self.kubectl_quoted("rollout resume", &self.target(), ""))
+        let known = self
+            .pass
+            .input
+            .surroundings
+            .workload(target)
+            .filter(|_| target.is_kind("Deployment"))?;
+        let command = self.kubectl_quoted("rollout resume", &self.target(), "");
+        let writer = last_writer(&known.metadata.managed_fields, SpecField::Paused);
+        let is_of_tool = writer.is_some_and(|it| Tool::of_manager(&it.manager).is_some());
+        Some(if is_of_tool {
+            command.editing(Edited::Template)
+        } else {
+            command
+        })
     }
 
     /// Returns how the target replaces pods of an earlier revision.

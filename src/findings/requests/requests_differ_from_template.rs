@@ -424,6 +424,8 @@ mod tests {
             [owned(&two, &containers), vec![vpa("Auto")]].concat()
         };
         let same = json!([build::requesting("app", "100m")]);
+        let by_tool = json!({"metadata": {"managedFields": [
+            {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:paused": {}}}}]}});
         let little = owned(&two, &json!([build::requesting("app", "25m")]));
         let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
         let states = [
@@ -460,6 +462,10 @@ mod tests {
             ("in pods of another ReplicaSet", made_of(&differing, "100m")),
             ("in pods of the ReplicaSet", made_of(&differing, "500m")),
             ("while the target is paused", paused(&differing)),
+            (
+                "while the target is paused by a tool",
+                with(&paused(&differing), "Deployment", &by_tool),
+            ),
             (
                 "while the target is paused, says the API",
                 paused(&seen(&differing)),
@@ -547,6 +553,12 @@ mod tests {
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Resume Deployment/web, which may give its pods the template's requests.
             $ kubectl rollout resume deployment/web -n default
+            @ deployment/web
+        while the target is paused by a tool: warning, explains, without it 1 -> 2
+            Deployment/web is paused, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Resume Deployment/web, which may give its pods the template's requests. Argo CD writes Deployment/web: change it in Git.
             @ deployment/web
         while the target is paused, says the API: as while the target is paused
         while the target is paused, says the ReplicaSet: warning, explains, without it 1 -> 2

@@ -889,10 +889,26 @@ impl About<'_> {
         self.patch_spec(&json!({ "metrics": metrics }))
     }
 
-    /// Returns a command that replaces a part of a metric.
+    /// Returns the path to the name of a metric in the HPA.
+    pub(crate) fn path_of_name(&self, metric: usize) -> String {
+        let place = match self.spec(metric).source() {
+            MetricSource::Resource(_) => "resource",
+            MetricSource::ContainerResource(_) => "containerResource",
+            MetricSource::Pods(_) => "pods/metric",
+            MetricSource::Object(_) => "object/metric",
+            MetricSource::External(_) | MetricSource::Unknown => "external/metric",
+        };
+        format!("/spec/metrics/{metric}/{place}/name")
+    }
+
+    /// Returns a command that replaces a part of a metric, and fails if the metrics have changed since.
     pub(crate) fn replace(&self, path: &str, value: impl Into<Value>) -> Option<Command> {
         let other: Value = value.into();
-        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": other}]))
+        let own = json!({"spec": {"metrics": self.hpa().spec.metrics}});
+        self.patch_metrics(&json!([
+            {"op": "test", "path": path, "value": own.pointer(path)?},
+            {"op": "replace", "path": path, "value": other},
+        ]))
     }
 
     /// Returns a command that sends a metrics API the controller's own request.

@@ -514,8 +514,8 @@ impl MissingRequest {
     }
 }
 
-/// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
-/// existing objects.
+/// Returns a JSON patch that adds a request to a container of the target's template, and fails if the containers have
+/// changed since. It can only add to existing objects.
 fn add_request(
     about: &About<'_>,
     name: &str,
@@ -550,8 +550,11 @@ fn add_request(
         (true, false) => ("/requests".to_owned(), json!({ resource: amount })),
         (true, true) => (String::new(), json!({"requests": { resource: amount }})),
     };
-    let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
-    Some(json!([{"op": "add", "path": path, "value": value}]))
+    let path = format!("/spec/template/spec/{list}/{place}");
+    Some(json!([
+        {"op": "test", "path": format!("{path}/name"), "value": name},
+        {"op": "add", "path": format!("{path}/resources{rest}"), "value": value},
+    ]))
 }
 
 #[cfg(test)]
@@ -813,7 +816,7 @@ mod tests {
             - Container app, which uses up to 50m, in web-0: it is in the template of Rollout/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Rollout/web.
-            $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
+            $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"test","path":"/spec/template/spec/containers/0/name","value":"app"},{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
             @ pod/web-0
         "#);
     }

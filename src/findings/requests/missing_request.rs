@@ -474,7 +474,7 @@ impl MissingRequest {
         let containers = own
             .map(|pod| &**pod)
             .chain(target.and_then(|it| it.template.as_deref()))
-            .flat_map(|pod| pod.all_containers())
+            .flat_map(Pod::all_containers)
             .filter(|it| it.name == container.container);
         let limit = lowest_limit(containers, &self.resource);
         Some(match limit.filter(|limit| *limit < request.milli_value()) {

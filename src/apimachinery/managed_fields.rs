@@ -43,13 +43,16 @@ pub enum SpecField {
     MinReplicas,
     /// `spec.maxReplicas`
     MaxReplicas,
+    /// `spec.paused`
+    Paused,
 }
 
 impl SpecField {
-    const ALL: [(&str, Self); 3] = [
+    const ALL: [(&str, Self); 4] = [
         ("f:replicas", Self::Replicas),
         ("f:minReplicas", Self::MinReplicas),
         ("f:maxReplicas", Self::MaxReplicas),
+        ("f:paused", Self::Paused),
     ];
 }
 

@@ -17,6 +17,7 @@ use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
@@ -500,15 +501,20 @@ impl<'a> About<'a> {
                 (self.template_reference(), it.controller(), it.tool())
             }
         };
-        match (owner, tool) {
-            (Some(OwnerReference { kind, name, .. }), _) => {
+        let is_copy = owner.is_some_and(|it| it.api_version.starts_with("flagger.app/"));
+        let original = object.strip_suffix("-primary").filter(|_| is_copy);
+        match (original, owner, tool) {
+            (Some(original), ..) => Some(format!(
+                "Flagger copies {object} from {original}: change {original}."
+            )),
+            (None, Some(OwnerReference { kind, name, .. }), _) => {
                 Some(format!("{kind}/{name} owns {object}: change it there."))
             }
-            (None, Some(tool)) => {
+            (None, None, Some(tool)) => {
                 let (writer, source) = sources(tool);
                 Some(format!("{writer} writes {object}: change {source}."))
             }
-            (None, None) => None,
+            (None, None, None) => None,
         }
     }
 
@@ -726,9 +732,8 @@ impl About<'_> {
             controller,
             ..
         } = &self.pass.input.snapshot;
-        let mut own = all
-            .iter()
-            .filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
+        let mut own = all.iter().filter(|it| names.contains(&it.name));
         own.all(|pod| {
             let since = pod.start_time.or(pod.created);
             since.is_some_and(|it| {
@@ -763,16 +768,14 @@ impl About<'_> {
     /// total does not depend on them.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let all = &self.pass.input.snapshot.pods;
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut rows = self
             .pass
             .decision
             .metrics()
             .filter(|step| !step.is_total())
             .flat_map(|step| &step.pods);
-        rows.any(|row| {
-            let name = &*all[row.pod as usize].name;
-            row.value.is_none() && pods.iter().any(|own| own.as_ref() == name)
-        })
+        rows.any(|row| row.value.is_none() && names.contains(&all[row.pod as usize].name))
     }
 
     /// Returns a sentence about the result of the pass with a change that ends the problem.
@@ -886,10 +889,26 @@ impl About<'_> {
         self.patch_spec(&json!({ "metrics": metrics }))
     }
 
-    /// Returns a command that replaces a part of a metric.
+    /// Returns the path to the name of a metric in the HPA.
+    pub(crate) fn path_of_name(&self, metric: usize) -> String {
+        let place = match self.spec(metric).source() {
+            MetricSource::Resource(_) => "resource",
+            MetricSource::ContainerResource(_) => "containerResource",
+            MetricSource::Pods(_) => "pods/metric",
+            MetricSource::Object(_) => "object/metric",
+            MetricSource::External(_) | MetricSource::Unknown => "external/metric",
+        };
+        format!("/spec/metrics/{metric}/{place}/name")
+    }
+
+    /// Returns a command that replaces a part of a metric, and fails if the metrics have changed since.
     pub(crate) fn replace(&self, path: &str, value: impl Into<Value>) -> Option<Command> {
         let other: Value = value.into();
-        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": other}]))
+        let own = json!({"spec": {"metrics": self.hpa().spec.metrics}});
+        self.patch_metrics(&json!([
+            {"op": "test", "path": path, "value": own.pointer(path)?},
+            {"op": "replace", "path": path, "value": other},
+        ]))
     }
 
     /// Returns a command that sends a metrics API the controller's own request.

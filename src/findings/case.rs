@@ -240,7 +240,7 @@ impl<'p> Case<'p> {
                 requested += container.requests.get("cpu")?.milli_value() as f64;
             }
         }
-        Some(used / requested)
+        (requested > 0.0).then_some(used / requested)
     }
 
     /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with their cpu usage as a

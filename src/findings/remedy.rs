@@ -80,7 +80,7 @@ remedies! {
     CorrectReference: Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.", changes Hpa;
     CreateThere: Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
     LookAtOwner: Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
-    LookAtMetric: Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
+    LookAtMetric: Shown, "A metric of the pods or of another object says the opposite of what the pods use, or its sum is below 0.", "It shows the values.";
     UseRate: Unplayed(UNKNOWN_VALUE), "A metric grows with the age of a pod, as a counter does.", "The metric follows the load.";
     PointAtRollout: Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.", changes Hpa;
     PermitWrite: Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
@@ -97,6 +97,7 @@ remedies! {
     LetInjector: Unplayed(ELSEWHERE), "An injected container has no request, and no annotation is known.", "The metric has a value.";
     FindRequest: Shown, "Pods lack the request of their template.", "It shows how far the rollout is.";
     Resume: Unplayed(NEW_PODS), "The target is paused, so its pods are of an earlier template.", "The pods are replaced.";
+    Promote: Unplayed(NEW_PODS), "Pods of an earlier revision count, and the rollout pauses until it is promoted.", "They are gone when the rollout ends.";
     WaitForRollout: Shown, "Pods of an earlier revision count.", "They are gone when the rollout ends.";
     DeleteEarlier: Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
     LowerPartition: Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";

@@ -288,8 +288,7 @@ fn request<'p>(
     let containers = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
     let requests = containers().filter_map(|it| it.requests.get(resource));
     let highest = requests.map(Amount::milli_value).max()?;
-    let limits = containers().filter_map(|it| it.limits.get(resource));
-    let limit = limits.map(Amount::milli_value).min();
+    let limit = lowest_limit(containers(), resource);
     let mut allowed = higher(highest, format_of(resource), 2);
     allowed.retain(|value| limit.is_none_or(|limit| *value <= limit));
     first(&allowed, |value| {
@@ -300,6 +299,15 @@ fn request<'p>(
         let played = other.played(case, metric.index, whose)?;
         (played.proposal <= most).then_some(played)
     })
+}
+
+/// Returns the lowest limit of containers for a resource; the API server rejects a request above it.
+pub(super) fn lowest_limit<'c>(
+    containers: impl Iterator<Item = &'c Container>,
+    resource: &str,
+) -> Option<i64> {
+    let limits = containers.filter_map(|it| it.limits.get(resource));
+    limits.map(Amount::milli_value).min()
 }
 
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.

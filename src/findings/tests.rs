@@ -74,6 +74,19 @@ fn a_patch_of_what_a_tool_writes() {
             "{text:?}"
         );
     }
+    let canary = json!({"metadata": {"ownerReferences": [{"apiVersion": "flagger.app/v1beta1",
+        "kind": "Canary", "name": "shop", "controller": true}]}});
+    let mut copied = pass(&by_hpa(&canary));
+    "web-primary".clone_into(&mut copied.input.snapshot.hpa.name);
+    let text = views(&copied, &find(&copied));
+    let advice = text
+        .iter()
+        .find(|it| it.code == Code::AtMax)
+        .unwrap()
+        .advice
+        .text();
+    let want = " Flagger copies hpa/web-primary from hpa/web: change hpa/web.";
+    assert!(advice.ends_with(want), "{advice}");
     let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
     assert!(
         text.commands

@@ -20,6 +20,8 @@ pub enum By {
     Flux,
     /// A manifest applied by `kubectl apply`.
     Apply,
+    /// A manifest given to `kubectl replace` or `kubectl create`.
+    Replace,
     /// A manifest that the API server applies, as for `kubectl apply --server-side`.
     ServerSide,
     /// Any other program.
@@ -36,7 +38,7 @@ impl By {
     pub(super) fn is_of_manifest(self) -> bool {
         matches!(
             self,
-            Self::ArgoCd | Self::Helm | Self::Flux | Self::Apply | Self::ServerSide
+            Self::ArgoCd | Self::Helm | Self::Flux | Self::Apply | Self::Replace | Self::ServerSide
         )
     }
 }
@@ -72,6 +74,7 @@ pub(super) fn by(entry: &ManagedFieldsEntry) -> By {
             _ if entry.is_applied() => By::ServerSide,
             Some(Tool::Terraform | Tool::Pulumi) => By::Program,
             None if name == "kubectl-client-side-apply" => By::Apply,
+            None if matches!(name, "kubectl-replace" | "kubectl-create") => By::Replace,
             None if is_kubectl(name) => By::Hand,
             None => By::Program,
         },

@@ -19,6 +19,8 @@ pub struct Written {
     pub status: Option<Timestamp>,
     /// Whether `apply` made that change, in place of the controller.
     pub by_us: bool,
+    /// The field manager of the controller, which some distributions name differently, if it wrote the status.
+    pub controller: Option<Box<str>>,
     /// The tool that wrote any part except the status.
     pub tool: Option<Tool>,
     /// The field managers that have written `minReplicas` or `maxReplicas`.
@@ -32,8 +34,13 @@ impl Written {
         let entry =
             |(time, of_status): (Option<_>, _)| Some(ManagedFieldsEntry::at(time?, of_status));
         let mut managed: Vec<_> = parts.filter_map(entry).collect();
-        if let Some(last) = managed.last_mut().filter(|_| self.by_us) {
-            FIELD_MANAGER.clone_into(&mut last.manager);
+        let writer = if self.by_us {
+            Some(FIELD_MANAGER)
+        } else {
+            self.controller.as_deref()
+        };
+        if let (Some(last), Some(writer)) = (managed.last_mut(), writer) {
+            writer.clone_into(&mut last.manager);
         }
         managed.extend(self.bounds.iter().cloned());
         managed.extend(self.tool.map(|tool| ManagedFieldsEntry::of(tool.manager())));
@@ -48,6 +55,10 @@ impl Written {
             entry.manager == FIELD_MANAGER && entry.is_of_status() && entry.time == status
         };
         let by_us = managed.iter().any(ours);
+        let controllers = managed.iter().filter(|entry| {
+            entry.is_of_status() && entry.manager != FIELD_MANAGER && !entry.manager.is_empty()
+        });
+        let controller = controllers.max_by_key(|entry| entry.time);
         let tool = Tool::of_managed(managed);
         let bounds = managed
             .iter()
@@ -61,6 +72,7 @@ impl Written {
             spec: last_write(managed, false),
             status,
             by_us,
+            controller: controller.map(|entry| entry.manager.as_str().into()),
             tool,
             bounds,
         }

@@ -114,13 +114,15 @@ fn merge_with(into: &mut Value, patch: &Value, other: &dyn Fn(&mut Value, &Value
     }
 }
 
-/// Applies a JSON patch (RFC 6902) of additions, replacements and removals; `None` if a path leads nowhere.
+/// Applies a JSON patch (RFC 6902) of tests, additions, replacements and removals; `None` if a test fails or a path
+/// leads nowhere.
 pub(crate) fn patched(mut object: Value, patch: &Value) -> Option<Value> {
     for step in patch.as_array()? {
         let (parent, last) = step["path"].as_str()?.rsplit_once('/')?;
         let last = last.replace("~1", "/").replace("~0", "~");
         let value = step.get("value").cloned();
         match (step["op"].as_str()?, object.pointer_mut(parent)?) {
+            ("test", parent) if parent.pointer(&format!("/{last}")) == value.as_ref() => {}
             ("add", Value::Array(items)) if last == "-" => items.push(value?),
             ("add", Value::Array(items)) => {
                 let at = last.parse().ok().filter(|at| *at <= items.len())?;

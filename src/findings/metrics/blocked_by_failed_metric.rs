@@ -109,9 +109,15 @@ impl Kind for BlockedByFailedMetric {
                 self.way_around(about)
             )),
         };
-        let removal =
-            |metric: &usize| json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
-        let patch: serde_json::Value = self.failed.iter().rev().map(removal).collect();
+        // It fails if the metrics have changed since.
+        let removal = |metric: &usize| {
+            let (path, name) = (about.path_of_name(*metric), about.spec(*metric).name());
+            [
+                json!({"op": "test", "path": path, "value": name}),
+                json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
+            ]
+        };
+        let patch: serde_json::Value = self.failed.iter().rev().flat_map(removal).collect();
         advice.with_all(about.patch_metrics(&patch))
     }
 }

@@ -125,7 +125,7 @@ impl Kind for ContainerMetricsMissing {
                 let pods: Vec<&str> = lacking.iter().map(|it| &*it.pod).collect();
                 let because = format!(": the template has the container {container}");
                 about
-                    .after_rollout(&pods, &because, "")
+                    .after_rollout(&pods, &because, None)
                     .with_all(about.rollout_status(&pods))
             }
         }
@@ -318,7 +318,7 @@ mod tests {
         let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}});
         let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
         let lowered =
-            "Lower partition (2) in the update strategy: the template has the container app.";
+            "Lower partition (2) to 1 in the update strategy: the template has the container app.";
         assert_eq!(text(2), (lowered.to_owned(), vec![lower]));
         let status = "kubectl rollout status statefulset/web -n default --watch=false";
         let wait = "Wait for the rollout to end: the template has the container app.";

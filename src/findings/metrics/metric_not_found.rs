@@ -89,8 +89,7 @@ impl Kind for MetricNotFound {
             ));
             advice.with(about.describe_scaled_object(owner))
         } else if let Some(near) = &self.near {
-            let type_ = spec.type_.to_lowercase();
-            let path = format!("/spec/metrics/{}/{type_}/metric/name", self.metric);
+            let path = about.path_of_name(self.metric);
             let described = self.described();
             let other = described.as_deref().unwrap_or("add a rule to the adapter");
             Remedy::UseName
@@ -207,7 +206,7 @@ mod tests {
             - The API says: the server could not find the metric queue for x.
             - It serves queue_count for pods.
             > Use the name queue_count if that is meant, or describe one of the jobs.batch with a metric of type Object.
-            $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/pods/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
             $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
         by no near name: error, explains
             the custom metrics API does not know queue, so nothing is scaled

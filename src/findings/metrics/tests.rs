@@ -319,7 +319,7 @@ fn a_metric_that_has_no_value() {
         - It serves queue1.
         - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
         > Use the name queue1 if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
     says KEDA: as says an API that is served
     has a near name: error, explains
@@ -328,7 +328,7 @@ fn a_metric_that_has_no_value() {
         - It serves queues.
         - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
         > Use the name queues if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
     has a near name with a value: error, explains
         the external metrics API does not know queue, so nothing is scaled
@@ -336,7 +336,7 @@ fn a_metric_that_has_no_value() {
         - It serves queues.
         - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
         > Use the name queues if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queues"}]'
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
     has no near name: as says the API
     has a near name in the API's list: error, explains
@@ -345,7 +345,7 @@ fn a_metric_that_has_no_value() {
         - It serves queue1.
         - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
         > Use the name queue1 if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/external/metric/name","value":"queue1"}]'
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1
     has a near name in another API's list: as says the API
     has a near name for pods: error, explains
@@ -353,7 +353,7 @@ fn a_metric_that_has_no_value() {
         - The API says: the server could not find the metric queue for pods.
         - It serves queues.
         > Use the name queues if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queues"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/pods/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queues"}]'
         $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
     has its own name for services only: error, explains
         the custom metrics API serves queue for jobs.batch and services, not for pods, so nothing is scaled
@@ -375,7 +375,7 @@ fn a_metric_that_has_no_value() {
         - The API says: the server could not find the metric queue for pods.
         - It serves queue_count.
         > Use the name queue_count if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/pods/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/pods/metric/name","value":"queue_count"}]'
         $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
     has a near name for services only: as has its own name for pods, too
     has a near name for its kind: error, explains
@@ -384,7 +384,7 @@ fn a_metric_that_has_no_value() {
         - It serves queues.
         - It is looked up for Ingress/web in the HPA's namespace, default: an object of another one cannot be described.
         > Use the name queues if that is meant, or add a rule to the adapter.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/object/metric/name","value":"queues"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/object/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0/object/metric/name","value":"queues"}]'
         $ kubectl get --raw /apis/custom.metrics.k8s.io/v1beta1
     has a near name for pods only: error, explains
         the custom metrics API does not know queue on Ingress/web, so nothing is scaled
@@ -483,7 +483,7 @@ fn a_container_without_metrics() {
         no pod has a container ap, so nothing is scaled
         - The containers of the pods: app.
         > Use the container app.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
     is there: none
     "#);
     let missing = [
@@ -526,7 +526,7 @@ fn a_container_without_metrics() {
         1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods
         - web-1 has no container app.
         > Use a ContainerResource metric for server.
-        $ kubectl patch hpa web -n default --type=json -p '[{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"server"}]'
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"app"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"server"}]'
         @ pod/web-1
     is new in the template: error, explains
         1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods

@@ -7,7 +7,7 @@ use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
-use crate::snapshot::surroundings::ManifestReplicas;
+use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
 /// Something else sets the replicas of the target, or will.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -151,6 +151,12 @@ impl Kind for OtherWriter {
                     ))
                     .with(fields),
             },
+            By::Replace => Remedy::TakeOut
+                .says(format!(
+                    "Apply a manifest without replicas: {} sets them each time, to 1 if its manifest has none.",
+                    self.who()
+                ))
+                .with(fields),
             By::Apply => {
                 let edit = about.kubectl_quoted("apply edit-last-applied", &about.target(), "");
                 writer
@@ -273,8 +279,10 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     }
     let last_entry = case.last_replicas_write();
     let replicas_owner = replicas_owner(case);
+    let controller = hpa.written.controller.as_deref();
     let is_of_controller = |entry: &ManagedFieldsEntry| {
-        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || replicas_owner.is_none())
+        entry.manager == controller.unwrap_or(CONTROLLER_MANAGER)
+            && (entry.is_of_scale() || replicas_owner.is_none())
     };
     let by_controller = last_entry.is_some_and(is_of_controller)
         || case
@@ -339,7 +347,7 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
     case.snapshot().now.checked_add(window).ok()
 }
 
-/// The field manager of the built-in controllers.
+/// The usual field manager of the built-in controllers.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
 /// Returns the owner of the target whose controller sets the target's replicas, as a Deployment's controller
@@ -354,6 +362,9 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
+    if may_idle(case) {
+        return None;
+    }
     /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
     /// This many are no coincidence.
@@ -374,6 +385,15 @@ fn again(case: &Case<'_>) -> Option<Again> {
         first,
         last,
     })
+}
+
+/// Whether KEDA may scale the target to an idle count and back, about which the controller has no events.
+fn may_idle(case: &Case<'_>) -> bool {
+    let idles = |it: &ScaledObject| {
+        it.spec.min_replica_count.is_none_or(|least| least <= 0)
+            || it.spec.idle_replica_count.is_some()
+    };
+    case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
 impl OtherWriter {
@@ -399,7 +419,10 @@ impl OtherWriter {
             ),
         };
         Remedy::ChangeBounds
-            .says(format!("Change {fields} instead."))
+            .says(format!(
+                "Change {fields} instead, if {} is right.",
+                self.now
+            ))
             .with_all(about.predict_for("10m", ""))
             .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
     }
@@ -494,6 +517,7 @@ impl Writer {
         match self.by {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
             By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
+            By::Replace => manager.replace('-', " "),
             By::ArgoCd => "Argo CD".to_owned(),
             By::Helm => "Helm".to_owned(),
             By::Flux => "Flux".to_owned(),
@@ -516,7 +540,7 @@ mod tests {
     use crate::findings::outside::testing::{
         deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{said, set_by, with};
+    use crate::findings::testing::{of_keda, owned_by_keda, said, set_by, with};
     use crate::findings::{Code, Facts};
     use crate::pass::Pass;
 
@@ -615,6 +639,16 @@ mod tests {
             });
             assert_eq!(got, want, "{left} {now} {managed}");
         }
+        // In some distributions, the controller has another name.
+        let distribution =
+            json!([{"manager": "k3s", "subresource": "status", "time": "2026-11-21T05:59:51Z"}]);
+        let hpa = build::with(
+            settled(3),
+            &json!({"metadata": {"managedFields": distribution}}),
+        );
+        let target = deployment(8, &writes("k3s", "scale"), &none);
+        let items = with_pods([unknown_memory(), hpa, target], 5, "50m");
+        assert_eq!(finding(Code::OtherWriter, &items), None);
         // An event of the controller about the same count, after the status.
         let later = build::with(
             rescale(8, 1),
@@ -722,6 +756,22 @@ mod tests {
             });
             assert_eq!(got, want, "{events:?}");
         }
+        // KEDA goes to 0 and back by itself, which the controller's events do not show.
+        let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
+        let items = with_pods(items, 4, "50m");
+        for (object, want) in [
+            (json!({}), false),
+            (json!({"spec": {"minReplicaCount": 0}}), false),
+            (
+                json!({"spec": {"minReplicaCount": 2, "idleReplicaCount": 0}}),
+                false,
+            ),
+            (json!({"spec": {"minReplicaCount": 2}}), true),
+        ] {
+            let got = finding(Code::OtherWriter, &of_keda(&items, &object));
+            assert_eq!(got.is_some(), want, "{object}");
+        }
+        assert_eq!(finding(Code::OtherWriter, &owned_by_keda(&items)), None);
     }
 
     /// A tool that applies a manifest on the server will apply it again; one that edits the object will not.
@@ -731,7 +781,7 @@ mod tests {
             let writer = json!({"manager": manager, "operation": operation});
             said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
         };
-        let hand = "Change maxReplicas instead.";
+        let hand = "Change maxReplicas instead, if 3 is right.";
         for (manager, operation, want) in [
             (
                 "kubectl",
@@ -740,6 +790,16 @@ mod tests {
             ),
             ("kubectl", "Update", hand),
             ("kubectl-edit", "Update", hand),
+            (
+                "kubectl-replace",
+                "Update",
+                "Apply a manifest without replicas: kubectl replace sets them each time, to 1 if its manifest has none.",
+            ),
+            (
+                "kubectl-create",
+                "Update",
+                "Apply a manifest without replicas: kubectl create sets them each time, to 1 if its manifest has none.",
+            ),
             (
                 "ci",
                 "Apply",

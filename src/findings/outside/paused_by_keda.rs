@@ -47,18 +47,6 @@ impl Kind for PausedByKeda {
         if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
             return None;
         }
-        let without = case.without(|snapshot| {
-            let behavior = snapshot.hpa.spec.behavior.iter_mut();
-            for rules in behavior
-                .flat_map(|it| [&mut it.scale_up, &mut it.scale_down])
-                .flatten()
-            {
-                rules.select_policy = rules
-                    .select_policy
-                    .take()
-                    .filter(|policy| policy != DISABLED);
-            }
-        });
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
             .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
@@ -82,6 +70,20 @@ impl Kind for PausedByKeda {
             fixed,
             by_flagger,
         };
+        let without = case.without(|snapshot| {
+            let behavior = snapshot.hpa.spec.behavior.iter_mut();
+            let sides = behavior.flat_map(|it| {
+                [
+                    (Direction::Up, &mut it.scale_up),
+                    (Direction::Down, &mut it.scale_down),
+                ]
+            });
+            for (_, side) in sides.filter(|(direction, _)| facts.may_disable(*direction)) {
+                if let Some(rules) = side {
+                    rules.select_policy.take_if(|policy| policy == DISABLED);
+                }
+            }
+        });
         // One direction is paused on purpose, and the HPA still works in the other.
         let is_meant = by_flagger || !facts.is_whole();
         let severity = if is_meant {
@@ -187,10 +189,11 @@ impl Kind for PausedByKeda {
 }
 
 impl PausedByKeda {
-    /// Returns the directions that the HPA disables, in the words of KEDA.
+    /// Returns the directions that the pause disables, in the words of KEDA.
     fn directions(&self) -> Vec<&'static str> {
         let disabled = self.disabled.iter();
         disabled
+            .filter(|direction| self.may_disable(**direction))
             .map(|direction| match direction {
                 Direction::Up => "out",
                 Direction::Down => "in",
@@ -243,6 +246,7 @@ mod tests {
     use crate::build;
     use crate::findings::outside::testing::{finding, input, unknown_memory, with_pods};
 
+    use crate::findings::testing::said;
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -337,6 +341,18 @@ mod tests {
             });
             assert_eq!(got, want);
         }
+        // A pause of everything disables no direction: that is the ScaledObject's own policy.
+        let items = [unknown_memory(), owned(disabled), build::scale(4)];
+        let items = items.into_iter().chain(object(json!({whole: "true"})));
+        let text = said(Code::PausedByKeda, &with_pods(items, 4, "100m"));
+        let want = "ScaledObject/web is paused by autoscaling.keda.sh/paused";
+        assert_eq!(text.summary, want);
+        assert!(
+            !text
+                .evidence
+                .iter()
+                .any(|it| it.starts_with("Without the pause"))
+        );
     }
 
     /// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.

@@ -30,15 +30,8 @@ impl Kind for ScaleNotWritten {
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
-        /// Conflicts with another writer and failures to answer, which need no fix if they happen once.
-        const PASSING: [&str; 6] = [
-            "Operation cannot be fulfilled",
-            "timed out",
-            "timeout",
-            "deadline exceeded",
-            "connection refused",
-            "connection reset",
-        ];
+        /// Refusals. Anything else, such as a conflict or a failure to answer, needs no fix if it happens once.
+        const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
         /// This many times count as often.
         const OFTEN: i32 = 3;
         let pass = case.pass;
@@ -62,7 +55,7 @@ impl Kind for ScaleNotWritten {
         }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
-        let is_passing = PASSING.iter().any(|words| error.contains(words))
+        let is_passing = !REFUSED.iter().any(|words| error.contains(words))
             && failures.is_none_or(|it| it.times < OFTEN);
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
@@ -219,6 +212,14 @@ mod tests {
             // What passes by itself is no trouble before it happens often.
             (
                 vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", "etcdserver: leader changed"),
+                ],
                 "90m",
                 None,
             ),

@@ -6,6 +6,7 @@ use crate::engine::decision::Group;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
+use crate::findings::pods::finished_pods::FinishedPods;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
@@ -68,6 +69,13 @@ impl Kind for ForeignPods {
             referred,
         };
         Some(case.weigh(facts, without, Severity::Warning))
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let may_be_deleted = |it: &FinishedPods| {
+            it.owner.is_none() && self.names().is_subset(&it.pods().into_iter().collect())
+        };
+        others.first(|it| matches!(&it.facts, Facts::FinishedPods(it) if may_be_deleted(it)))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -292,7 +300,8 @@ impl Referred {
                 Remedy::WaitForRollout.waits(format!("for {rollout} to scale down {workload}"))
             }
             (true, ..) => Remedy::EndReferred.says(format!(
-                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0."
+                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0 once the pods of \
+                 {rollout} are ready."
             )),
             (false, _, Some(hpa)) => Remedy::EndReferred.says(format!(
                 "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods beside it."
@@ -379,6 +388,10 @@ mod tests {
             ("are of another by name", is_of(&of_set("api", "3c4d"))),
             ("are of no one", items.clone()),
             ("state no owners", no_owners.clone()),
+            (
+                "are of no one, and have succeeded",
+                with_pod(&items, "web-2", &json!({"status": {"phase": "Succeeded"}})),
+            ),
             ("do not count", with_pod(&is_of(&job), "web-2", &failed)),
             ("may be of a custom target", custom(&is_of(&job))),
             (
@@ -439,6 +452,13 @@ mod tests {
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         state no owners: none
+        are of no one, and have succeeded: warning, explains, follows finished-pods, without it 3 -> 3
+            1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
+            - Without an owner: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Follow the advice of finished-pods.
+            @ pod/web-2
         do not count: none
         may be of a custom target: none
         were given to it together: none
@@ -569,7 +589,7 @@ mod tests {
             - Without them: 4 replicas.
             - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
             - spec.workloadRef.scaleDown of Rollout/web is not stated: Argo Rollouts never scales that down itself.
-            > Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.
+            > Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0 once the pods of Rollout/web are ready.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1
         of the Rollout, for now: warning, explains, without it 4 -> 4

@@ -149,7 +149,7 @@ impl Kind for OldRevisionPods {
         }
         if about.target().starts_with("deployment/") {
             return about
-                .after_rollout(&[], "", "set a smaller maxSurge")
+                .after_rollout(&[], "", Some("set a smaller maxSurge"))
                 .with_all(about.rollout_status(&[]));
         }
         let smaller = if self.keeps_stable {
@@ -158,7 +158,7 @@ impl Kind for OldRevisionPods {
             "keep fewer pods of other revisions"
         };
         about
-            .after_rollout(&names_of(&self.beyond), "", smaller)
+            .after_rollout(&names_of(&self.beyond), "", Some(smaller))
             .with_all(about.list_pods("--show-labels"))
     }
 

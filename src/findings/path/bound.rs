@@ -1,9 +1,10 @@
 //! A bound that decides, and the evidence against the metric that asks for more or less.
 
 use super::{limit, winner};
+use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// A bound that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,6 +33,8 @@ pub enum Suspicion {
     /// The pods use this share of the cpu that they request: hardly any if the metric asks for more replicas, or
     /// more than that if it asks for fewer.
     Cpu(f64),
+    /// The API reports this value below 0, in milli-units, and the controller takes the sum as the largest number.
+    Negative(i64),
 }
 
 /// Returns a bound that decides, for the controller's reason.
@@ -61,6 +64,9 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
     if step.is_resource() {
         return None;
     }
+    if let Some(value) = taken_as_largest(case, step) {
+        return Some(Suspicion::Negative(value));
+    }
     if ratio > 1.0 && rises_with_age(case, step) {
         return Some(Suspicion::Counter);
     }
@@ -71,6 +77,16 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
         share >= BUSY
     };
     speaks.then_some(Suspicion::Cpu(share))
+}
+
+/// Returns a value below 0 of a metric whose sum is therefore the largest number.
+fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
+    let total = step.proposal()?.total.as_ref()?.milli_value();
+    let MetricAnswer::External(values) = case.snapshot().metrics.get(step.index)? else {
+        return None;
+    };
+    let mut below = values.iter().map(|it| it.value).filter(|value| *value < 0);
+    below.next().filter(|_| total == i64::MAX)
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -147,6 +163,10 @@ pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
         Some(Suspicion::Cpu(share)) => Remedy::LookAtMetric.says(format!(
             "Look at {label} first: the pods use {} of the cpu that they request.",
             percent(share)
+        )),
+        Some(Suspicion::Negative(value)) => Remedy::LookAtMetric.says(format!(
+            "Look at {label} first: the API reports {}, and the controller takes a sum below 0 as the largest number.",
+            amount(value, Format::DecimalSI)
         )),
         None => Advice::default(),
     };
@@ -284,6 +304,10 @@ mod tests {
             }));
             items
         };
+        let of_no_request = |items: &[Value]| {
+            let containers = json!([build::requesting("app", "0")]);
+            with(items, "Pod", &json!({"spec": {"containers": containers}}))
+        };
         let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
         let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
         for (code, items, want) in [
@@ -298,6 +322,16 @@ mod tests {
                 Code::AtMin,
                 queue("1", &["190m"; 4]),
                 "Look at queue first: the pods use 190% of the cpu that they request.",
+            ),
+            (
+                Code::AtMax,
+                queue("-50", &["50m"; 4]),
+                "Look at queue first: the API reports -50, and the controller takes a sum below 0 as the largest number.",
+            ),
+            (
+                Code::AtMin,
+                of_no_request(&queue("1", &["190m"; 4])),
+                "Nothing to do.",
             ),
             (Code::AtMax, served(["90", "60", "10"]), counter),
             // Not in the order of their ages, or not far apart.

@@ -1,5 +1,7 @@
 //! Replicas beyond a bound, which this pass or an earlier one corrects without using metrics.
 
+use std::collections::BTreeSet;
+
 use serde_json::Map;
 
 use super::bound::bound;
@@ -222,18 +224,17 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         Some((beyond, hpa.status.last_scale_time?))
     })?;
     let follows = |it: &&Event| it.last.is_some_and(|last| is_soon(last.duration_since(at)));
-    let mut followed = evidence
-        .scaled
-        .iter()
-        .filter(follows)
-        .filter_map(Event::followed);
+    let followed = evidence.scaled.iter().filter(follows);
+    // During a rollout, a count of one ReplicaSet is not the target's.
+    let sets: BTreeSet<Option<&str>> = followed.clone().map(Event::replica_set).collect();
     let scaled_from = followed
+        .filter_map(Event::followed)
         .find(|(_, to)| *to == current)
-        .and_then(|(from, _)| from);
+        .and_then(|(from, _)| from.filter(|_| sets.len() == 1));
     let from = status.map(|it| it.from).or(scaled_from);
     let from_beyond = from.filter(|from| match beyond {
         Direction::Up => *from > current,
-        Direction::Down => *from < current,
+        Direction::Down => (1..current).contains(from),
     });
     (case.since(at)? <= RECENT).then_some((beyond, from_beyond, at))
 }
@@ -686,12 +687,33 @@ mod tests {
         let status = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
             "lastScaleTime": at, "conditions": [
                 {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-        let all = found(&with(&most("90m"), hpa, &status));
-        let earlier = all.iter().find_map(|it| match &it.facts {
-            Facts::AboveMax(AboveMax(Correction::Done(done))) => done.earlier(),
-            _ => None,
-        });
-        assert_eq!(earlier, Some(9));
+        let earlier = |items: &[Value]| {
+            found(items).iter().find_map(|it| match &it.facts {
+                Facts::AboveMax(AboveMax(Correction::Done(done)))
+                | Facts::BelowMin(BelowMin(Correction::Done(done))) => done.earlier(),
+                _ => None,
+            })
+        };
+        assert_eq!(earlier(&with(&most("90m"), hpa, &status)), Some(9));
+        // So do the events of a Deployment, unless a rollout divides the replicas between ReplicaSets.
+        let scaled = |set: &str, from: i32, to: i32| {
+            let followed = event(
+                &format!("Scaled up replica set {set} from {from} to {to}"),
+                at,
+            );
+            let of = json!({"metadata": {"name": set}, "involvedObject": {"kind": "Deployment"},
+                "reason": "ScalingReplicaSet"});
+            build::with(followed, &of)
+        };
+        for (scaled, want) in [
+            (vec![scaled("web-1", 2, 4)], Some(2)),
+            (vec![scaled("web-2", 0, 4)], None),
+            (vec![scaled("web-2", 2, 4), scaled("web-1", 1, 2)], None),
+        ] {
+            let items = with(&least("50m"), hpa, &written(just));
+            let items = [items, vec![event(below, at)], scaled].concat();
+            assert_eq!(earlier(&items), want);
+        }
     }
 
     /// A correction refers to what scaled the target, unless a person did, or that is not shown.

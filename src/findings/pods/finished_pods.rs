@@ -76,6 +76,8 @@ impl Kind for FinishedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // Deleted, they need no other labels.
+        self.owner.as_ref()?;
         others.foreign(self.succeeded.iter().chain(&self.failed))
     }
 
@@ -152,7 +154,7 @@ impl Kind for FinishedPods {
 
 impl FinishedPods {
     /// Returns the names of the pods.
-    fn pods(&self) -> Vec<&str> {
+    pub(crate) fn pods(&self) -> Vec<&str> {
         let pods = self.succeeded.iter().chain(&self.failed);
         pods.map(|name| &**name).collect()
     }

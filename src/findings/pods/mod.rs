@@ -117,8 +117,13 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// The advice on pods without a node.
-const ADD_NODES: &str = "Add nodes, or lower maxReplicas.";
+/// Returns the advice on pods without a node.
+fn add_nodes(about: &About<'_>) -> Advice {
+    Remedy::AddNodes.says(format!(
+        "Add nodes, or lower {}.",
+        about.field("maxReplicas")
+    ))
+}
 
 /// Describes what a container waits for, and how often it has restarted.
 fn waiting(pod: &Pod) -> Option<String> {

@@ -1,9 +1,9 @@
 //! The finding `uncounted-pods`.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    ADD_NODES, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
+    add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
     stuck_in, waiting,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
@@ -212,21 +212,31 @@ impl UncountedPods {
         }
     }
 
-    /// Describes why they do not count, with the pods of each cause.
+    /// Describes why they do not count, with the pods of each of the first causes.
     fn causes(&self, about: &About<'_>) -> Vec<String> {
-        let mut causes: Vec<(String, Vec<&str>)> = Vec::new();
-        for uncounted in &self.pods {
-            let name = &*about.pod(uncounted).name;
+        /// Each pod may have a time of its own.
+        const SHOWN: usize = 5;
+        let mut of: BTreeMap<String, (usize, Vec<&str>)> = BTreeMap::new();
+        for (place, uncounted) in self.pods.iter().enumerate() {
             let cause = sentence(&because(about, uncounted));
-            match causes.iter_mut().find(|(known, _)| *known == cause) {
-                Some((_, names)) => names.push(name),
-                None => causes.push((cause, vec![name])),
-            }
+            let (_, pods) = of.entry(cause).or_insert((place, Vec::new()));
+            pods.push(&about.pod(uncounted).name);
         }
-        causes
+        let mut causes: Vec<(String, (usize, Vec<&str>))> = of.into_iter().collect();
+        causes.sort_by_key(|(_, (place, _))| *place);
+        let others = causes.split_off(SHOWN.min(causes.len()));
+        let mut evidence: Vec<String> = causes
             .iter()
-            .map(|(cause, pods)| format!("{cause}: {}.", names(pods)))
-            .collect()
+            .map(|(cause, (_, pods))| format!("{cause}: {}.", names(pods)))
+            .collect();
+        if !others.is_empty() {
+            let pods: Vec<&str> = others.into_iter().flat_map(|(_, (_, pods))| pods).collect();
+            evidence.push(format!(
+                "For other reasons or at other times: {}.",
+                names(&pods)
+            ));
+        }
+        evidence
     }
 
     /// Returns the advice on a pod that no error keeps from counting, by the clause that leaves it out.
@@ -236,7 +246,7 @@ impl UncountedPods {
             Clause::InitializingNotReady | Clause::InitializingOldSample => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
             }
-            Clause::Pending if pod.unschedulable.is_some() => Remedy::AddNodes.says(ADD_NODES),
+            Clause::Pending if pod.unschedulable.is_some() => add_nodes(about),
             Clause::Pending if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
             Clause::Pending => {
                 Remedy::FindUnready.says("Find out what keeps the pods from running.")
@@ -499,6 +509,28 @@ mod tests {
     use crate::findings::testing::{cpu, only, pass, said, state, with};
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
+
+    /// Many pods of which each has its own time.
+    #[test]
+    fn causes_of_many_pods() {
+        let mut items = state(&[cpu()], &["80m"; 9]);
+        for number in 2..9 {
+            let since = format!("2026-11-21T05:3{number}:00Z");
+            let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": since});
+            let unready = json!({"status": {"conditions": [ready]}});
+            items = with_pods(&items, &[&format!("web-{number}")], &unready);
+        }
+        let evidence = said(Code::UncountedPods, &items).evidence;
+        let of = |number: usize| {
+            format!(
+                "Not ready since 05:3{number}:00Z ({}m ago): web-{number}.",
+                30 - number
+            )
+        };
+        let mut want: Vec<String> = (2..7).map(of).collect();
+        want.push("For other reasons or at other times: web-7 and web-8.".to_owned());
+        assert_eq!(evidence[..6], want);
+    }
 
     #[test]
     fn uncounted_pods() {

@@ -1,7 +1,8 @@
 //! The finding `unschedulable-pods`.
 
-use super::{ADD_NODES, is_alive, pod_names};
+use super::{add_nodes, is_alive, pod_names};
 use crate::findings::prelude::*;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
 
 /// Pods cannot be scheduled.
@@ -42,7 +43,8 @@ impl Kind for UnschedulablePods {
             usize::try_from(proposal).is_ok_and(|proposal| proposal > placed)
         });
         let events = case.pass.input.evidence.pods.iter();
-        let said = events.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
+        let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
+        let said = events.filter(|it| named.contains(&it.name));
         let autoscaler = said.max_by_key(|it| it.last).map(|it| Autoscaler {
             adds: it.reason == TRIGGERED,
             message: it.message.clone(),
@@ -110,15 +112,21 @@ impl Kind for UnschedulablePods {
             Remedy::Nothing
                 .says("Nothing to do: the metrics propose no more pods than those with a node.")
         } else if is_full {
-            Remedy::AddNodes.says("Raise the maximum of the node group, or lower maxReplicas.")
+            Remedy::AddNodes.says(format!(
+                "Raise the maximum of the node group, or lower {}.",
+                about.field("maxReplicas")
+            ))
         } else if refuses.is_some() {
             Remedy::AddNodes.says(
                 "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
             )
         } else if about.finding.severity == Severity::Info {
-            Remedy::WaitForPods.waits("for a node; if none comes, add nodes or lower maxReplicas")
+            Remedy::WaitForPods.waits(format!(
+                "for a node; if none comes, add nodes or lower {}",
+                about.field("maxReplicas")
+            ))
         } else {
-            Remedy::AddNodes.says(ADD_NODES)
+            add_nodes(about)
         };
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
@@ -170,7 +178,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{cpu, found, state, table, with};
+    use crate::findings::testing::{cpu, found, owned_by_keda, state, table, with};
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
     #[test]
@@ -237,6 +245,10 @@ mod tests {
             ("wait", pending(early, "Unschedulable")),
             ("have waited briefly", pending(late, "Unschedulable")),
             ("are gated", pending(early, "SchedulingGated")),
+            (
+                "wait, of KEDA",
+                owned_by_keda(&pending(early, "Unschedulable")),
+            ),
         ];
         insta::assert_snapshot!(table(Code::UnschedulablePods, states), @r"
         run: none
@@ -257,6 +269,14 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         are gated: none
+        wait, of KEDA: warning, explains, without it 5 -> 5
+            web-2 has found no node for 15m: 3 replicas instead of ~5
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available.
+            - With it running, and as busy as the others on average: 5 replicas.
+            > Add nodes, or lower maxReplicaCount of ScaledObject/web.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
         ");
     }
 

@@ -1,5 +1,7 @@
 //! The finding `missing-request`.
 
+use std::collections::BTreeMap;
+
 use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
@@ -8,6 +10,7 @@ use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
+use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Requests};
 
@@ -224,21 +227,22 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         .and_then(|workload| workload.template.as_deref());
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
+    // Whether all pods of the target have a container, by its name.
+    let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
     for pod in case.pods() {
         for container in unrequested(pod, &step.name, step.container.as_deref(), &rules) {
             let source = match (case.top_owner(pod), template) {
                 (Top::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
                     let has = |pod: &Pod| pod.has_container(container);
-                    let mut others = revisions.own.iter();
+                    let in_all = || revisions.own.iter().all(|it| has(it));
+                    let is_everywhere = *everywhere.entry(container).or_insert_with(in_all);
                     let is_requested = has_request(template, container, &step.name);
                     match (is_current, is_requested, has(template)) {
                         (Some(false), ..) | (None, true, _) => ContainerOrigin::Earlier,
                         (Some(true), true, _) => ContainerOrigin::Lost,
                         (_, false, true) => ContainerOrigin::Template,
-                        (None, false, false) if !others.all(|it| has(it)) => {
-                            ContainerOrigin::Earlier
-                        }
+                        (None, false, false) if !is_everywhere => ContainerOrigin::Earlier,
                         (_, false, false) => ContainerOrigin::Injected,
                     }
                 }
@@ -346,10 +350,11 @@ impl MissingRequest {
 
     /// Describes what the containers have instead. A request of 0 counts as none.
     fn present(&self, about: &About<'_>) -> &'static str {
-        let (names, pods) = (self.names(), self.pods());
+        let names = self.names();
+        let pods: Names<&str> = self.pods().into_iter().collect();
         let all = about.pass.input.snapshot.pods.iter();
         let containers = all
-            .filter(|pod| pods.contains(&&*pod.name))
+            .filter(|pod| pods.contains(&pod.name))
             .flat_map(|pod| pod.all_containers())
             .filter(|it| names.contains(&&*it.name));
         let (zero, none): (Vec<&Container>, Vec<&Container>) =
@@ -410,7 +415,7 @@ impl MissingRequest {
                 let containers = self.containers.iter();
                 let earlier = containers.filter(|it| it.source == ContainerOrigin::Earlier);
                 let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
-                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
+                about.after_rollout(&pods, "", None)
             }
             ContainerOrigin::Lost => Remedy::FindRequest.says(
                 "Find out why the pods lack the request of the template: they are older, or \
@@ -446,7 +451,7 @@ impl MissingRequest {
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny; `None` if the usage is unknown.
+    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .spec(self.metric)
@@ -455,7 +460,27 @@ impl MissingRequest {
             .filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
-        rounded_request(&self.resource, needed.max(least))
+        let request = rounded_request(&self.resource, needed.max(least))?;
+        let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
+        let input = &about.pass.input;
+        let target = input
+            .surroundings
+            .workload(&about.hpa().spec.scale_target_ref);
+        let own = input
+            .snapshot
+            .pods
+            .iter()
+            .filter(|pod| pods.contains(&pod.name));
+        let containers = own
+            .map(|pod| &**pod)
+            .chain(target.and_then(|it| it.template.as_deref()))
+            .flat_map(Pod::all_containers)
+            .filter(|it| it.name == container.container);
+        let limit = lowest_limit(containers, &self.resource);
+        Some(match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(limit) => Quantity::from_milli(limit, request.format()).canonicalized(),
+            None => request,
+        })
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -489,8 +514,8 @@ impl MissingRequest {
     }
 }
 
-/// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
-/// existing objects.
+/// Returns a JSON patch that adds a request to a container of the target's template, and fails if the containers have
+/// changed since. It can only add to existing objects.
 fn add_request(
     about: &About<'_>,
     name: &str,
@@ -525,8 +550,11 @@ fn add_request(
         (true, false) => ("/requests".to_owned(), json!({ resource: amount })),
         (true, true) => (String::new(), json!({"requests": { resource: amount }})),
     };
-    let path = format!("/spec/template/spec/{list}/{place}/resources{rest}");
-    Some(json!([{"op": "add", "path": path, "value": value}]))
+    let path = format!("/spec/template/spec/{list}/{place}");
+    Some(json!([
+        {"op": "test", "path": format!("{path}/name"), "value": name},
+        {"op": "add", "path": format!("{path}/resources{rest}"), "value": value},
+    ]))
 }
 
 #[cfg(test)]
@@ -606,6 +634,7 @@ mod tests {
             owned(&with(&sidecar, "Pod", &containers), &unset)
         };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
+        let zero = json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": "60m"}}}]);
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -650,6 +679,13 @@ mod tests {
             (
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
+            ),
+            (
+                "of a container that has a lower limit",
+                owned(
+                    &with(&two, "Pod", &json!({ "spec": { "containers": zero } })),
+                    &zero,
+                ),
             ),
             (
                 "where the target is an amount",
@@ -710,14 +746,14 @@ mod tests {
             the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
             - Container proxy, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container for which the template now has one: error, explains, without it 2 -> 2
             the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container that is injected into new pods: error, explains, without it 2 -> 2
@@ -744,6 +780,13 @@ mod tests {
             @ pod/web-1 pod/web-2
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
         of a container that has a limit in the template: as of a container that has one in the template
+        of a container that has a lower limit: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - 50m in app is 83.3% of a request of 60m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=60m
+            @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);
     }
@@ -773,7 +816,7 @@ mod tests {
             - Container app, which uses up to 50m, in web-0: it is in the template of Rollout/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Rollout/web.
-            $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
+            $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"test","path":"/spec/template/spec/containers/0/name","value":"app"},{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
             @ pod/web-0
         "#);
     }
@@ -814,6 +857,19 @@ mod tests {
             items
         };
         let replaced = |strategy| state_of(strategy, 1, 0);
+        let of_rollout = |items: &[Value]| -> Vec<Value> {
+            let mut text = Value::from(items).to_string();
+            for (from, to) in [
+                (kind, "Rollout"),
+                ("apps/v1", "argoproj.io/v1alpha1"),
+                ("controller-revision-hash", "rollouts-pod-template-hash"),
+                ("updateStrategy", "strategy"),
+                ("updateRevision", "currentPodHash"),
+            ] {
+                text = text.replace(from, to);
+            }
+            serde_json::from_str(&text).unwrap()
+        };
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
@@ -822,13 +878,19 @@ mod tests {
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
             ("a partition of 1, pods 1 and 2", state_of(rolling(1), 1, 1)),
             ("all pods", state_of(json!({}), 0, 0)),
+            (
+                "a canary that pauses",
+                of_rollout(&replaced(
+                    json!({"canary": {"steps": [{"setWeight": 50}, {"pause": {}}]}}),
+                )),
+            ),
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
         RollingUpdate: error, explains, without it 3 -> 3
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
@@ -843,21 +905,27 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Lower partition (1) in the update strategy.
+            > Lower partition (1) to 0 in the update strategy.
             $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
             @ pod/web-0 pod/web-1
         a partition of 1, pods 1 and 2: error, explains, without it 3 -> 3
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-1 pod/web-2
         all pods: error, explains
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
-            > Wait for the rollout to end, or delete the pods of the earlier revision.
+            > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        a canary that pauses: error, explains, without it 3 -> 3
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of Rollout/web.
+            - Without these pods: 3 replicas.
+            > Promote the rollout once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.
             @ pod/web-0 pod/web-1
         "#);
     }

@@ -13,7 +13,9 @@ pub mod unreachable_target;
 
 use std::collections::BTreeMap;
 
+use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::tool::Tool;
 use crate::findings::Alternative;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
@@ -229,8 +231,20 @@ impl About<'_> {
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
-        let is_known = target.is_kind("Deployment");
-        is_known.then(|| self.kubectl_quoted("rollout resume", &self.target(), ""))
+        let known = self
+            .pass
+            .input
+            .surroundings
+            .workload(target)
+            .filter(|_| target.is_kind("Deployment"))?;
+        let command = self.kubectl_quoted("rollout resume", &self.target(), "");
+        let writer = last_writer(&known.metadata.managed_fields, SpecField::Paused);
+        let is_of_tool = writer.is_some_and(|it| Tool::of_manager(&it.manager).is_some());
+        Some(if is_of_tool {
+            command.editing(Edited::Template)
+        } else {
+            command
+        })
     }
 
     /// Returns how the target replaces pods of an earlier revision.
@@ -252,19 +266,25 @@ impl About<'_> {
 
     /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
     /// else. If the rollout leaves some of them alone, someone has to replace them.
-    pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: &str) -> Advice {
+    pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: Option<&str>) -> Advice {
         let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
         let delete = |why: &str| {
             Remedy::DeleteEarlier.says(format!("Delete the pods of the earlier revision: {why}."))
         };
-        match self.replacement() {
+        let how = self.replacement();
+        match how {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
-            _ => match self.partition_above(pods) {
-                Some((first, _)) => Remedy::LowerPartition.says(format!(
-                    "Lower partition ({first}) in the update strategy{because}."
+            _ => match (self.partition_above(pods), how.promotion()) {
+                (Some((first, lowest)), _) => Remedy::LowerPartition.says(format!(
+                    "Lower partition ({first}) to {lowest} in the update strategy{because}."
                 )),
-                None => wait().or(or),
+                (None, Some(pauses)) => Remedy::Promote.says(format!(
+                    "Promote the rollout once its new pods are ready{because}{}. {}.",
+                    or.map_or_else(String::new, |or| format!(", or {or}")),
+                    sentence(&pauses)
+                )),
+                (None, None) => wait().or(or.unwrap_or_default()),
             },
         }
     }

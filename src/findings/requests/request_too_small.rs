@@ -6,7 +6,7 @@ use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
-use crate::findings::targets::{Adjustment, counted, request_flags};
+use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags};
 
 /// Pods have used several times their requests for as long as the status shows.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,13 +29,15 @@ pub struct RequestTooSmall {
     pub since: Timestamp,
     /// A request with which the pods use about the target.
     pub enough: Quantity,
+    /// Whether it is above a limit of the container.
+    pub is_above_limit: bool,
 }
 
 impl Kind for RequestTooSmall {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "request-too-small",
         when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
-            last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+            last status, and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide \
             that.",
         remedy: "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
             answer with it.",
@@ -47,7 +49,7 @@ impl Kind for RequestTooSmall {
         let metrics = utilizations(case);
         metrics
             .filter_map(|(step, percent)| {
-                if case.found().any(|it| explains_share(&it.facts, step)) {
+                if case.found().any(|it| explains_share(it, step)) {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
@@ -90,7 +92,7 @@ impl Kind for RequestTooSmall {
                 milli(self.usage, &self.resource)
             ),
             format!(
-                "The last rescale was {} ago.",
+                "The HPA has not rescaled for {}.",
                 distance(self.since, about.now())
             ),
         ];
@@ -105,12 +107,18 @@ impl Kind for RequestTooSmall {
             enough,
             ..
         } = self;
+        let request = milli(self.request, resource);
+        if self.is_above_limit {
+            return Remedy::RaiseRequest.says(format!(
+                "Raise the {resource} request of {container} from {request} to about {enough}, and its limit at \
+                 least as far, unless more pods lower its usage."
+            ));
+        }
         let flags = request_flags(container, resource, enough);
         Remedy::RaiseRequest
             .says(format!(
-                "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
+                "Raise the {resource} request of {container} from {request} to about {enough}{}, unless more pods \
                  lower its usage.",
-                milli(self.request, resource),
                 about.try_it(&flags)
             ))
             .with(about.predict(&flags))
@@ -122,10 +130,12 @@ impl Kind for RequestTooSmall {
 }
 
 /// Whether another finding explains the usage of a metric, or its share.
-fn explains_share(facts: &Facts, step: &MetricStep) -> bool {
-    match facts {
+fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
+    match &finding.facts {
         Facts::MemoryBaseline(it) => it.metric == step.index,
-        Facts::DilutedByContainer(it) => it.metric == step.index,
+        Facts::DilutedByContainer(it) => {
+            it.metric == step.index && finding.severity < Severity::Info
+        }
         Facts::ResizeInProgress(it) => it.metric == step.index,
         Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
         _ => false,
@@ -158,7 +168,8 @@ fn small_request<'p>(
         .and_then(|it| it.last_transition_time);
     let since = hpa
         .status
-        .last_scale_time?
+        .last_scale_time
+        .or(hpa.written.created)?
         .max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
@@ -198,6 +209,8 @@ fn small_request<'p>(
         .try_fold(0, i64::checked_add)?;
     let wanted = (all.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
+    let run = counted(case, step).flat_map(|(_, pod)| pod.running(true));
+    let limit = lowest_limit(run.filter(|it| *it.name == *container), &step.name);
     Some(RequestTooSmall {
         metric: step.index,
         resource: step.name.clone(),
@@ -207,6 +220,94 @@ fn small_request<'p>(
         share,
         then,
         since,
+        is_above_limit: limit.is_some_and(|limit| limit < enough.milli_value()),
         enough,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::requests::testing::with_container;
+    use crate::findings::testing::{cpu, state, table, with};
+
+    #[test]
+    fn requests_that_pods_exceed() {
+        let busy = |percent: i32, usage: &str| {
+            let current = json!({"averageUtilization": percent, "averageValue": usage});
+            let status = json!({"currentReplicas": 2, "desiredReplicas": 2,
+                "lastScaleTime": "2026-11-21T05:00:00Z",
+                "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}]});
+            let items = state(&[cpu()], &[usage, usage]);
+            let old = json!({"metadata": {"creationTimestamp": "2026-11-21T04:00:00Z"}});
+            with(
+                &items,
+                "HorizontalPodAutoscaler",
+                &build::with(json!({ "status": status }), &old),
+            )
+        };
+        let hot = busy(200, "200m");
+        let limited = build::with(
+            build::requesting("app", "100m"),
+            &json!({"resources": {"limits": {"cpu": "200m"}}}),
+        );
+        let states = [
+            ("by far", hot.clone()),
+            (
+                "up to a limit",
+                with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
+            ),
+            (
+                "of an HPA that has never rescaled",
+                with(
+                    &hot,
+                    "HorizontalPodAutoscaler",
+                    &json!({"status": {"lastScaleTime": null}}),
+                ),
+            ),
+            (
+                "beside a container that hides little",
+                with_container(
+                    &busy(272, "300m"),
+                    &build::requesting("proxy", "10m"),
+                    "290m",
+                    "10m",
+                ),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::RequestTooSmall, states), @"
+        by far: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ deployment/web
+        up to a limit: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
+            @ deployment/web
+        of an HPA that has never rescaled: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 120m.
+            - With a request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ deployment/web
+        beside a container that hides little: warning, explains, without it 2 -> 2
+            cpu is at 272% of the requests, as in the last status
+            - app requests 100m and uses 290m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a request of 590m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 590m (predict --request app=cpu=590m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request app=cpu=590m
+            @ deployment/web
+        ");
+    }
 }

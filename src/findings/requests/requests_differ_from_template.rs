@@ -1,11 +1,12 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Revisions, compared, milli, request_of, rounded_request, total, utilizations};
+use super::{Revisions, compared, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
-use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
+use crate::numbers::format_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
@@ -77,7 +78,11 @@ impl Kind for RequestsDifferFromTemplate {
         let requests = counted_containers(template, step.container.as_deref(), &rules)
             .map(|it| request_of(it, &step.name).map(Amount::milli_value));
         let request = total(requests).filter(|it| *it > 0);
-        let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
+        // No one states a fraction of a byte.
+        let unit = if step.name == "cpu" { 1 } else { 1000 };
+        let average = request
+            .and_then(|it| Some(it.checked_mul(percent.into())? / 100 / unit * unit))
+            .filter(|it| *it > 0);
         let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
         let without = case.without(|snapshot| {
             for pod in snapshot
@@ -185,10 +190,10 @@ impl Kind for RequestsDifferFromTemplate {
         } else {
             String::new()
         };
-        let average = self.average.and_then(|it| rounded_request(resource, it));
-        let Some(average) = average else {
+        let Some(average) = self.average else {
             return Remedy::UseAverageValue.says(format!("Use an AverageValue target{other}."));
         };
+        let average = Quantity::from_milli(average, format_of(resource)).canonicalized();
         let used = about.average_value(self.metric, &average.to_string());
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))
@@ -419,9 +424,13 @@ mod tests {
             [owned(&two, &containers), vec![vpa("Auto")]].concat()
         };
         let same = json!([build::requesting("app", "100m")]);
+        let by_tool = json!({"metadata": {"managedFields": [
+            {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:paused": {}}}}]}});
+        let little = owned(&two, &json!([build::requesting("app", "25m")]));
         let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
+            ("which are little", little),
             ("but not a VerticalPodAutoscaler's", with_vpa("Off")),
             ("but those of a VerticalPodAutoscaler of memory", of_memory),
             (
@@ -453,6 +462,10 @@ mod tests {
             ("in pods of another ReplicaSet", made_of(&differing, "100m")),
             ("in pods of the ReplicaSet", made_of(&differing, "500m")),
             ("while the target is paused", paused(&differing)),
+            (
+                "while the target is paused by a tool",
+                with(&paused(&differing), "Deployment", &by_tool),
+            ),
             (
                 "while the target is paused, says the API",
                 paused(&seen(&differing)),
@@ -506,6 +519,13 @@ mod tests {
             > Use averageValue: 350m, or let the VerticalPodAutoscaler leave cpu alone.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
             @ deployment/web verticalpodautoscaler/web
+        which are little: warning, explains, without it 11 -> 4
+            cpu is a share of requests that something else sets: 100m instead of 25m in app
+            - app requests 100m in 2 of 2 pods, and 25m in the template.
+            - With the template's requests: a proposal of 11, and 4 replicas after stabilization and limits.
+            > Use averageValue: 17m.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"17m","type":"AverageValue"}},"type":"Resource"}]}}'
+            @ deployment/web
         but not a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
@@ -533,6 +553,12 @@ mod tests {
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Resume Deployment/web, which may give its pods the template's requests.
             $ kubectl rollout resume deployment/web -n default
+            @ deployment/web
+        while the target is paused by a tool: warning, explains, without it 1 -> 2
+            Deployment/web is paused, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Resume Deployment/web, which may give its pods the template's requests. Argo CD writes Deployment/web: change it in Git.
             @ deployment/web
         while the target is paused, says the API: as while the target is paused
         while the target is paused, says the ReplicaSet: warning, explains, without it 1 -> 2

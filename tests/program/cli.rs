@@ -2343,7 +2343,7 @@ fn what_depends_on_a_time_in_doubt_is_not_certain() {
     let state = at_a_doubtful_time();
     let predict = ["predict", "web", "-f", "-"];
     let page = answer(&predict, &state, &[]);
-    let basis = "not certain: based on this time and the most likely history";
+    let basis = "not certain: based on this time\n";
     assert!(page.contains(basis), "{page}");
     let json = answer(&[&predict[..], &["-o", "json"]].concat(), &state, &[]);
     let object: Value = serde_json::from_str(&json).expect("JSON");
@@ -2475,6 +2475,7 @@ fn an_assumption_shows_what_was_observed() {
     let memory = "{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1Gi}}}";
     let candidate = format!("--hpa={}", file("observed", format!("{HPA}  - {memory}\n")));
     let measured = good().replace("usage: {cpu: 150m}", "usage: {cpu: 150m, memory: 90Mi}");
+    let unmeasured = good().replace("kind: PodMetrics", "kind: Secret");
     for (state, flags, line) in [
         (
             &good(),
@@ -2511,6 +2512,11 @@ fn an_assumption_shows_what_was_observed() {
             &measured,
             &[&candidate, "--pod=web-1:memory=x2"],
             "x2 -> 180Mi (observed 90Mi)",
+        ),
+        (
+            &unmeasured,
+            &["--cpu=100m", "--pod=web-1:cpu=x3"],
+            "cpu of web-1 x3 -> 300m",
         ),
         // In a run, the HPA as it is lacks the metric.
         (

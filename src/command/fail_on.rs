@@ -129,7 +129,7 @@ impl FindingsWatch {
         });
         let mut searches = Vec::from_iter(searches);
         if searches.iter().any(|it| it.found.is_empty()) {
-            let others = Others::of(pass, &self.ignored, is_rolled_out);
+            let others = OtherFindings::of(pass, &self.ignored, is_rolled_out);
             for (watched, search) in self.fail_on.iter().zip(&mut searches) {
                 let is = |it: &Finding| watched.is(it.code(), it.severity);
                 search.with_other_history = others.with_other_history.iter().any(is);
@@ -187,14 +187,14 @@ impl FindingsWatch {
 }
 
 /// The findings about the passes that there may be instead of a pass.
-struct Others {
+struct OtherFindings {
     /// With another history that the controller may have.
     with_other_history: Vec<Finding>,
     /// At the other time, if the time is in doubt.
     at_other_time: Vec<Finding>,
 }
 
-impl Others {
+impl OtherFindings {
     fn of(pass: &Pass, ignored: &[Code], is_rolled_out: bool) -> Self {
         let other = pass.elsewhen.as_deref();
         let histories = std::iter::once(pass).chain(other).flat_map(Pass::at_bounds);

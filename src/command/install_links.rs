@@ -23,6 +23,21 @@ enum LinkFate {
     Foreign,
 }
 
+/// Returns the error about a path that leads to no directory.
+fn no_directory(path: &Path) -> Error {
+    let other = "use another with --dir";
+    let (cause, hint) = match fs::metadata(path) {
+        Ok(_) => ("it is not a directory".to_owned(), other),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => (
+            "no such directory".to_owned(),
+            "create it, or use another with --dir",
+        ),
+        Err(e) => (plain(&e), other),
+    };
+    let message = format!("failed to create links in {}: {cause}", path.display());
+    Error::failed(message).hint(hint)
+}
+
 /// Creates the links; `command` is the definition of the command line, which has the verbs.
 pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Error> {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -34,17 +49,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
     let Some(real_directory) = real(directory).filter(|directory| directory.is_dir()) else {
-        let other = "use another with --dir";
-        let (cause, hint) = match fs::metadata(directory) {
-            Ok(_) => ("it is not a directory".to_owned(), other),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => (
-                "no such directory".to_owned(),
-                "create it, or use another with --dir",
-            ),
-            Err(e) => (plain(&e), other),
-        };
-        let message = format!("failed to create links in {}: {cause}", directory.display());
-        return Err(Error::failed(message).hint(hint));
+        return Err(no_directory(directory));
     };
     // In the program's directory, a link needs no path, and survives a move of the directory.
     let own = program

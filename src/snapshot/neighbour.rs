@@ -65,7 +65,7 @@ pub(crate) struct UnknownSelector {
     pub(crate) hpa: Option<Box<Hpa>>,
     /// The reason why the selector is unknown.
     pub(crate) why: WhyUnknownSelector,
-    compared: Option<Compared>,
+    compared: Option<ComparedSelector>,
 }
 
 impl UnknownSelector {
@@ -75,7 +75,7 @@ impl UnknownSelector {
             key,
             hpa: hpa.cloned().map(Box::new),
             why,
-            compared: hpa.map(Compared::of),
+            compared: hpa.map(ComparedSelector::of),
         }
     }
 
@@ -95,7 +95,7 @@ impl UnknownSelector {
         notes: &mut Vec<Note>,
     ) {
         const NAMED: usize = 20;
-        let own = Compared::of(own);
+        let own = ComparedSelector::of(own);
         let mut unknown = unknown.into_iter().filter(|it| it.matters_to(own));
         notes.extend(unknown.by_ref().take(NAMED).map(Self::note));
         let more = unknown.count();
@@ -115,7 +115,7 @@ impl UnknownSelector {
     }
 
     /// Whether the controller may find that this HPA selects pods of `own`.
-    fn matters_to(&self, own: Compared) -> bool {
+    fn matters_to(&self, own: ComparedSelector) -> bool {
         let were_apart = self.compared.is_some_and(|other| own.were_apart(other));
         self.may_be_stored() && !were_apart
     }
@@ -129,7 +129,7 @@ fn has_stored_selector(hpa: &Hpa) -> bool {
 
 /// What an HPA shows about the passes that compared its selector with those of others.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Compared {
+struct ComparedSelector {
     /// The time at which the HPA was changed.
     changed: Option<Timestamp>,
     /// The time since which those passes that read the scale have found no shared pods.
@@ -138,7 +138,7 @@ struct Compared {
     last: Option<Timestamp>,
 }
 
-impl Compared {
+impl ComparedSelector {
     fn of(hpa: &Hpa) -> Self {
         Self {
             changed: hpa.written.created.max(hpa.written.spec),
@@ -191,7 +191,7 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{Compared, UnknownSelector, WhyUnknownSelector};
+    use super::{ComparedSelector, UnknownSelector, WhyUnknownSelector};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::right::UnknownFactCause;
     use crate::snapshot::written::Written;
@@ -331,7 +331,7 @@ mod tests {
             ),
         ] {
             let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), why);
-            let own = Compared::of(&own);
+            let own = ComparedSelector::of(&own);
             assert_eq!(unknown.matters_to(own), matters, "{name}");
         }
     }
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_target_that_never_was_has_no_selector() {
         let other = Hpa::of(&json!({}), json!({}));
-        let own = Compared::of(&hpa(0, FINE, 1, 10));
+        let own = ComparedSelector::of(&hpa(0, FINE, 1, 10));
         for (why, matters) in [
             (
                 WhyUnknownSelector::TargetGone {

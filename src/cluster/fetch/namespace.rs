@@ -33,7 +33,7 @@ use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
 
 /// A namespace of a list, with what is fetched once for all of its HPAs.
-struct Namespace<'s, 'w> {
+struct ListedNamespace<'s, 'w> {
     fetch: Fetch<'s>,
     common: &'s Common,
     whole: &'s Whole<'w>,
@@ -76,7 +76,7 @@ pub(super) async fn answer(
 ) -> Vec<MissingRight> {
     let name = items.first().map_or("", |item| &item.namespace);
     let lists = Lists::default();
-    let namespace = Namespace {
+    let namespace = ListedNamespace {
         fetch: Fetch {
             lists: Some(&lists),
             ..Fetch::new(session, name)
@@ -130,7 +130,7 @@ pub(super) async fn answer(
     lists.refused()
 }
 
-impl Namespace<'_, '_> {
+impl ListedNamespace<'_, '_> {
     /// Lists the HPAs of a namespace again if its turn has come late: their status and the clock should be of
     /// the same time as the rest. HPAs that have appeared since are not explained.
     async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ListingTime)> {

@@ -69,7 +69,7 @@ impl Total {
 }
 
 /// The measurements of something in the pods.
-struct Measured {
+struct Measurements {
     /// The sum over those pods that keep their usage.
     own: i128,
     /// The sum over those that share the load, and their number.
@@ -79,7 +79,7 @@ struct Measured {
     is_there: bool,
 }
 
-impl Measured {
+impl Measurements {
     fn of<'v>(values: impl Iterator<Item = (&'v str, i64)>, workload: &TargetPods) -> Self {
         let mut measured = Self {
             own: 0,
@@ -160,14 +160,15 @@ impl TotalUsage {
             }
         }
         load.usage.retain_mut(|(container, resource, total)| {
-            let known = Measured::of(used(snapshot, container, resource), workload).total(workload);
+            let known =
+                Measurements::of(used(snapshot, container, resource), workload).total(workload);
             *total = known.unwrap_or(Total::Unknown);
             known.is_some()
         });
         let values = snapshot.metrics.iter().map(|answer| match answer {
             MetricAnswer::Pods(values) => {
                 let values = values.iter().map(|value| (&*value.pod, value.value));
-                Measured::of(values, workload).total(workload)
+                Measurements::of(values, workload).total(workload)
             }
             _ => None,
         });
@@ -341,7 +342,7 @@ pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
     workload: &TargetPods,
 ) -> Option<Total> {
-    let total = Measured::of(values, workload).total(workload);
+    let total = Measurements::of(values, workload).total(workload);
     total.filter(|total| total.is_known())
 }
 
@@ -364,7 +365,8 @@ fn having(
     resource: &ResourceName,
     workload: &TargetPods,
 ) -> Option<Having> {
-    let Measured { own, pods, .. } = Measured::of(used(snapshot, container, resource), workload);
+    let Measurements { own, pods, .. } =
+        Measurements::of(used(snapshot, container, resource), workload);
     let sharing = |role: &&Role| matches!(role, Role::Shares(_));
     let of = workload.measured_roles().iter().filter(sharing).count() as i128;
     (pods > 0).then_some(Having { own, pods, of })

@@ -292,7 +292,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
             .any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
     let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
-    let again = again(case);
+    let is_of_others =
+        |entry: &ManagedFieldsEntry| !is_of_controller(entry) && !entry.manager.contains("keda");
+    let again = again(case).filter(|_| !may_idle(case) || last_entry.is_some_and(is_of_others));
     if !differs && again.is_none() {
         return None;
     }
@@ -362,9 +364,6 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
-    if may_idle(case) {
-        return None;
-    }
     /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
     /// This many are no coincidence.
@@ -757,8 +756,19 @@ mod tests {
             assert_eq!(got, want, "{events:?}");
         }
         // KEDA goes to 0 and back by itself, which the controller's events do not show.
-        let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
-        let items = with_pods(items, 4, "50m");
+        let written_by = |writers: &Value| {
+            let target = deployment(4, writers, &json!({}));
+            let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
+            with_pods(items, 4, "50m")
+        };
+        let items = written_by(&json!([]));
+        for (writer, want) in [("keda", false), ("argocd-controller", true)] {
+            let got = finding(
+                Code::OtherWriter,
+                &of_keda(&written_by(&writes(writer, "")), &json!({})),
+            );
+            assert_eq!(got.is_some(), want, "{writer}");
+        }
         for (object, want) in [
             (json!({}), false),
             (json!({"spec": {"minReplicaCount": 0}}), false),

@@ -417,13 +417,16 @@ impl OtherWriter {
                 about.field("maxReplicas")
             ),
         };
+        // The metrics need more than the person set.
+        let is_short = self.after.is_some_and(|after| after > self.now);
+        let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
         Remedy::ChangeBounds
             .says(format!(
                 "Change {fields} instead, if {} is right.",
                 self.now
             ))
             .with_all(about.predict_for("10m", ""))
-            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(patched.and_then(|bounds| about.patch_spec(&bounds)))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
@@ -856,11 +859,14 @@ mod tests {
     /// A bound that keeps what a person set, and leaves the HPA a choice.
     #[test]
     fn replicas_that_a_person_sets() {
-        let patch = |replicas: i32, least: i32, most: i32| {
+        let patch_at = |replicas: i32, least: i32, most: i32, target: i32| {
             let writer = json!({"manager": "kubectl", "subresource": "scale"});
-            let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
+            let metric = build::resource("cpu", &build::utilization(target));
+            let spec =
+                json!({"spec": {"minReplicas": least, "maxReplicas": most, "metrics": [metric]}});
             let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
             let commands = said(Code::OtherWriter, &items).commands;
+        let patch = |replicas: i32, least: i32, most: i32| patch_at(replicas, least, most, 50);
             commands
                 .get(1)
                 .map(|it| it.split("-p ").last().unwrap().to_owned())
@@ -870,6 +876,8 @@ mod tests {
         assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
         assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
         assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
+        // The metrics need more.
+        assert_eq!(patch_at(3, 2, 10, 30), None);
         assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);

@@ -808,11 +808,7 @@ mod tests {
                 "Update",
                 "Apply a manifest without replicas: kubectl replace sets them each time, to 1 if its manifest has none.",
             ),
-            (
-                "kubectl-create",
-                "Update",
-                "Apply a manifest without replicas: kubectl create sets them each time, to 1 if its manifest has none.",
-            ),
+            ("kubectl-create", "Update", hand),
             (
                 "ci",
                 "Apply",
@@ -866,21 +862,21 @@ mod tests {
                 json!({"spec": {"minReplicas": least, "maxReplicas": most, "metrics": [metric]}});
             let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
             let commands = said(Code::OtherWriter, &items).commands;
-        let patch = |replicas: i32, least: i32, most: i32| patch_at(replicas, least, most, 50);
             commands
                 .get(1)
                 .map(|it| it.split("-p ").last().unwrap().to_owned())
         };
+        let patch = |replicas: i32, least: i32, most: i32| patch_at(replicas, least, most, 50);
         let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
         // The last pass left 6.
         assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
         assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
         assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
-        // The metrics need more.
-        assert_eq!(patch_at(3, 2, 10, 30), None);
         assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
+        // The metrics need more.
+        assert_eq!(patch_at(3, 2, 10, 30), None);
     }
 }

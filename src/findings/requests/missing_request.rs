@@ -451,7 +451,8 @@ impl MissingRequest {
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown.
+    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown, or the
+    /// limit allows none.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .spec(self.metric)
@@ -477,10 +478,11 @@ impl MissingRequest {
             .flat_map(Pod::all_containers)
             .filter(|it| it.name == container.container);
         let limit = lowest_limit(containers, &self.resource);
-        Some(match limit.filter(|limit| *limit < request.milli_value()) {
-            Some(limit) => Quantity::from_milli(limit, request.format()).canonicalized(),
-            None => request,
-        })
+        match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(0) => None,
+            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
+            None => Some(request),
+        }
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -634,7 +636,11 @@ mod tests {
             owned(&with(&sidecar, "Pod", &containers), &unset)
         };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-        let zero = json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": "60m"}}}]);
+        let zero = |limit: &str| json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": limit}}}]);
+        let of_limit = |limit: &str| {
+            let spec = json!({ "spec": { "containers": zero(limit) } });
+            owned(&with(&two, "Pod", &spec), &zero(limit))
+        };
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -680,13 +686,8 @@ mod tests {
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
             ),
-            (
-                "of a container that has a lower limit",
-                owned(
-                    &with(&two, "Pod", &json!({ "spec": { "containers": zero } })),
-                    &zero,
-                ),
-            ),
+            ("of a container that has a lower limit", of_limit("60m")),
+            ("of a container that has a limit of 0", of_limit("0")),
             (
                 "where the target is an amount",
                 with_spec(&sidecar, &of_amount),
@@ -796,6 +797,11 @@ mod tests {
         let target =
             json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
         let bare = json!([{"name": "app", "resources": {"requests": {"memory": "1Gi"}}}]);
+        of a container that has a limit of 0: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            > Set a cpu request for app in Deployment/web.
+            @ pod/web-0 pod/web-1
         let owner = json!([{"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web",
             "controller": true}]);
         let items = state(&[cpu()], &["50m"]);

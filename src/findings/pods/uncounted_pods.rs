@@ -225,7 +225,7 @@ impl UncountedPods {
             *first = order.min(*first);
             pods.push(&pod.name);
         }
-        let mut causes: Vec<(String, ((bool, usize), Vec<&str>))> = of.into_iter().collect();
+        let mut causes = Vec::from_iter(of);
         causes.sort_by_key(|(_, (order, _))| *order);
         let others = causes.split_off(SHOWN.min(causes.len()));
         let mut evidence: Vec<String> = causes

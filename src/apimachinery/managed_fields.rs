@@ -77,6 +77,14 @@ impl ManagedFieldsEntry {
         }
     }
 
+    /// Returns a change of the status by a field manager at an unknown time.
+    pub(crate) fn of_status(manager: &str) -> Self {
+        Self {
+            subresource: STATUS.to_owned(),
+            ..Self::of(manager)
+        }
+    }
+
     /// Whether the entry was written through the scale subresource, as by the controller and `kubectl scale`.
     pub fn is_of_scale(&self) -> bool {
         self.subresource == "scale"

@@ -10,7 +10,7 @@ pub enum By {
     Scale,
     /// The scale subresource, by another autoscaler.
     Autoscaler,
-    /// The object itself, with `kubectl edit` or the like.
+    /// The object itself, with `kubectl edit`, `kubectl create` or the like.
     Hand,
     /// A manifest applied by Argo CD.
     ArgoCd,
@@ -20,7 +20,7 @@ pub enum By {
     Flux,
     /// A manifest applied by `kubectl apply`.
     Apply,
-    /// A manifest given to `kubectl replace` or `kubectl create`.
+    /// A manifest given to `kubectl replace`.
     Replace,
     /// A manifest that the API server applies, as for `kubectl apply --server-side`.
     ServerSide,
@@ -74,7 +74,7 @@ pub(super) fn by(entry: &ManagedFieldsEntry) -> By {
             _ if entry.is_applied() => By::ServerSide,
             Some(Tool::Terraform | Tool::Pulumi) => By::Program,
             None if name == "kubectl-client-side-apply" => By::Apply,
-            None if matches!(name, "kubectl-replace" | "kubectl-create") => By::Replace,
+            None if name == "kubectl-replace" => By::Replace,
             None if is_kubectl(name) => By::Hand,
             None => By::Program,
         },

@@ -34,14 +34,19 @@ impl Written {
         let entry =
             |(time, of_status): (Option<_>, _)| Some(ManagedFieldsEntry::at(time?, of_status));
         let mut managed: Vec<_> = parts.filter_map(entry).collect();
+        let controller = self.controller.as_deref();
+        let is_controllers = self.status.is_some() && !self.by_us;
         let writer = if self.by_us {
             Some(FIELD_MANAGER)
         } else {
-            self.controller.as_deref()
+            controller
         };
-        if let (Some(last), Some(writer)) = (managed.last_mut(), writer) {
-            writer.clone_into(&mut last.manager);
+        let status = managed.iter_mut().find(|entry| entry.is_of_status());
+        if let (Some(status), Some(writer)) = (status, writer) {
+            writer.clone_into(&mut status.manager);
         }
+        let beside = controller.filter(|_| !is_controllers);
+        managed.extend(beside.map(ManagedFieldsEntry::of_status));
         managed.extend(self.bounds.iter().cloned());
         managed.extend(self.tool.map(|tool| ManagedFieldsEntry::of(tool.manager())));
         managed
@@ -90,4 +95,25 @@ pub(super) fn last_write(managed: &[ManagedFieldsEntry], of_status: bool) -> Opt
         .iter()
         .filter(|entry| entry.is_of_status() == of_status);
     entries.filter_map(|entry| entry.time).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A state is saved with its controller's name, also after a write by `apply` and without a time.
+    #[test]
+    fn the_controller_of_equivalent_fields() {
+        let time: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        for (status, by_us) in [(Some(time), false), (Some(time), true), (None, false)] {
+            let written = Written {
+                spec: Some(time),
+                status,
+                by_us,
+                controller: Some("k3s".into()),
+                ..Written::default()
+            };
+            assert_eq!(Written::new(None, &written.managed_fields()), written);
+        }
+    }
 }

@@ -292,7 +292,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
             .any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
     let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
-    let again = again(case);
+    let is_of_others =
+        |entry: &ManagedFieldsEntry| !is_of_controller(entry) && !entry.manager.contains("keda");
+    let again = again(case).filter(|_| !may_idle(case) || last_entry.is_some_and(is_of_others));
     if !differs && again.is_none() {
         return None;
     }
@@ -362,9 +364,6 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
-    if may_idle(case) {
-        return None;
-    }
     /// Events that are further apart are not connected.
     const KEPT: SignedDuration = SignedDuration::from_mins(30);
     /// This many are no coincidence.
@@ -418,13 +417,16 @@ impl OtherWriter {
                 about.field("maxReplicas")
             ),
         };
+        // The metrics need more than the person set.
+        let is_short = self.after.is_some_and(|after| after > self.now);
+        let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
         Remedy::ChangeBounds
             .says(format!(
                 "Change {fields} instead, if {} is right.",
                 self.now
             ))
             .with_all(about.predict_for("10m", ""))
-            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(patched.and_then(|bounds| about.patch_spec(&bounds)))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
@@ -757,8 +759,19 @@ mod tests {
             assert_eq!(got, want, "{events:?}");
         }
         // KEDA goes to 0 and back by itself, which the controller's events do not show.
-        let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
-        let items = with_pods(items, 4, "50m");
+        let written_by = |writers: &Value| {
+            let target = deployment(4, writers, &json!({}));
+            let items = [unknown_memory(), settled(4), target, rescale(4, 20)];
+            with_pods(items, 4, "50m")
+        };
+        let items = written_by(&json!([]));
+        for (writer, want) in [("keda", false), ("argocd-controller", true)] {
+            let got = finding(
+                Code::OtherWriter,
+                &of_keda(&written_by(&writes(writer, "")), &json!({})),
+            );
+            assert_eq!(got.is_some(), want, "{writer}");
+        }
         for (object, want) in [
             (json!({}), false),
             (json!({"spec": {"minReplicaCount": 0}}), false),
@@ -795,11 +808,7 @@ mod tests {
                 "Update",
                 "Apply a manifest without replicas: kubectl replace sets them each time, to 1 if its manifest has none.",
             ),
-            (
-                "kubectl-create",
-                "Update",
-                "Apply a manifest without replicas: kubectl create sets them each time, to 1 if its manifest has none.",
-            ),
+            ("kubectl-create", "Update", hand),
             (
                 "ci",
                 "Apply",
@@ -846,15 +855,18 @@ mod tests {
     /// A bound that keeps what a person set, and leaves the HPA a choice.
     #[test]
     fn replicas_that_a_person_sets() {
-        let patch = |replicas: i32, least: i32, most: i32| {
+        let patch_at = |replicas: i32, least: i32, most: i32, target: i32| {
             let writer = json!({"manager": "kubectl", "subresource": "scale"});
-            let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
+            let metric = build::resource("cpu", &build::utilization(target));
+            let spec =
+                json!({"spec": {"minReplicas": least, "maxReplicas": most, "metrics": [metric]}});
             let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
             let commands = said(Code::OtherWriter, &items).commands;
             commands
                 .get(1)
                 .map(|it| it.split("-p ").last().unwrap().to_owned())
         };
+        let patch = |replicas: i32, least: i32, most: i32| patch_at(replicas, least, most, 50);
         let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
         // The last pass left 6.
         assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
@@ -864,5 +876,7 @@ mod tests {
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
+        // The metrics need more.
+        assert_eq!(patch_at(3, 2, 10, 30), None);
     }
 }

@@ -32,6 +32,18 @@ impl Kind for ScaleNotWritten {
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Refusals. Anything else, such as a conflict or a failure to answer, needs no fix if it happens once.
         const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
+        /// What passes by itself as a rule, if no event shows how often it has happened.
+        const PASSING: [&str; 9] = [
+            "Operation cannot be fulfilled",
+            "timed out",
+            "timeout",
+            "deadline exceeded",
+            "connection refused",
+            "connection reset",
+            "EOF",
+            "leader changed",
+            "unavailable",
+        ];
         /// This many times count as often.
         const OFTEN: i32 = 3;
         let pass = case.pass;
@@ -56,7 +68,10 @@ impl Kind for ScaleNotWritten {
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
         let is_passing = !REFUSED.iter().any(|words| error.contains(words))
-            && failures.is_none_or(|it| it.times < OFTEN);
+            && recent_failures(case).map_or_else(
+                || PASSING.iter().any(|words| error.contains(words)),
+                |times| times < OFTEN,
+            );
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas.is_none()
@@ -140,14 +155,32 @@ pub struct Failures {
     pub first: Option<Timestamp>,
 }
 
+/// Returns how often the scale could not be written of late, whatever the error, as its text may name another address
+/// each time; `None` if no event shows any failure.
+fn recent_failures(case: &Case<'_>) -> Option<i32> {
+    /// Failures that are longer ago are of another time.
+    const RECENT: SignedDuration = SignedDuration::from_mins(5);
+    let now = case.snapshot().now;
+    let is_recent = |event: &&Event| {
+        event
+            .last
+            .is_some_and(|last| now.duration_since(last) < RECENT)
+    };
+    let recent = Failures::events(case).filter(is_recent);
+    recent.map(|event| event.count).reduce(i32::saturating_add)
+}
+
 impl Failures {
+    /// Returns the events about writes that failed.
+    fn events<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p Event> {
+        let hpa = &case.pass.input.snapshot.hpa;
+        let events = case.pass.input.evidence.events.iter();
+        events.filter(|event| event.is_about(hpa) && event.reason == "FailedRescale")
+    }
+
     /// Returns the content of the latest event with an error.
     fn with(case: &Case<'_>, error: &str) -> Option<Self> {
-        let hpa = &case.snapshot().hpa;
-        let events = case.pass.input.evidence.events.iter();
-        let failed = events.filter(|event| {
-            event.is_about(hpa) && event.reason == "FailedRescale" && event.message.contains(error)
-        });
+        let failed = Self::events(case).filter(|event| event.message.contains(error));
         let latest = failed.max_by_key(|event| event.last)?;
         Some(Self {
             times: latest.count,
@@ -192,6 +225,7 @@ mod tests {
             build::with(event, &json!({ "message": message }))
         };
         let slow = "etcdserver: request timed out";
+        let unserved = "failed calling webhook \"x\": no endpoints available for service \"x\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
         for (items, cpu, want) in [
             (
@@ -231,6 +265,22 @@ mod tests {
                 ],
                 "90m",
                 Some((Severity::Warning, since, Some(80))),
+            ),
+            // The address in the text is another one each time.
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", slow),
+                    failing("dial tcp 10.0.0.2:443: no route to host"),
+                ],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            // Not known to pass.
+            (
+                vec![unknown_memory(), failed("FailedUpdateScale", unserved)],
+                "90m",
+                Some((Severity::Warning, since, None)),
             ),
             (
                 vec![stated, settled(4)],
@@ -277,7 +327,10 @@ mod tests {
                 let Facts::ScaleNotWritten(facts) = it.facts else {
                     panic!("{it:?}")
                 };
-                assert!([denied, slow].contains(&&*facts.error), "{facts:?}");
+                assert!(
+                    [denied, slow, unserved].contains(&&*facts.error),
+                    "{facts:?}"
+                );
                 assert_eq!((facts.to, it.explains), (8, true));
                 (it.severity, facts.failed, facts.failures.map(|it| it.times))
             });

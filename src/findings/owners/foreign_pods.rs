@@ -344,7 +344,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::{of_set, owned};
-    use crate::findings::testing::{cpu, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, said, state, table, with, with_pod};
 
     /// Returns the state with a target of another kind.
     fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
@@ -502,6 +502,21 @@ mod tests {
             @ pod/web-2
         may not have counted yet: none
         ");
+    }
+
+    /// Pods without an owner of which some have succeeded need other labels, as the others do.
+    #[test]
+    fn finished_pods_among_pods_of_no_one() {
+        let follows = |running: usize| {
+            let items = state(&[cpu()], &vec!["50m"; 3 + running]);
+            let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
+            let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
+            let succeeded = json!({"status": {"phase": "Succeeded"}});
+            let items = with_pod(&items, "web-2", &succeeded);
+            [Code::FinishedPods, Code::ForeignPods].map(|code| said(code, &items).follows)
+        };
+        assert_eq!(follows(0), [None, Some(Code::FinishedPods)]);
+        assert_eq!(follows(1), [Some(Code::ForeignPods), None]);
     }
 
     /// A workload and the Rollout that has its template both have pods.

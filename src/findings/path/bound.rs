@@ -80,7 +80,7 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
 }
 
 /// Returns a value below 0 of a metric whose sum is therefore the largest number.
-fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
+pub(super) fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     let total = step.proposal()?.total.as_ref()?.milli_value();
     let MetricAnswer::External(values) = case.snapshot().metrics.get(step.index)? else {
         return None;
@@ -164,12 +164,19 @@ pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
             "Look at {label} first: the pods use {} of the cpu that they request.",
             percent(share)
         )),
-        Some(Suspicion::Negative(value)) => Remedy::LookAtMetric.says(format!(
-            "Look at {label} first: the API reports {}, and the controller takes a sum below 0 as the largest number.",
-            amount(value, Format::DecimalSI)
-        )),
+        Some(Suspicion::Negative(value)) => return look_at_negative(about, metric, value),
         None => Advice::default(),
     };
+    advice.with(about.ask(metric))
+}
+
+/// Returns the advice on a metric with a value below 0 and therefore the largest number as its sum.
+pub(super) fn look_at_negative(about: &About<'_>, metric: usize, value: i64) -> Advice {
+    let label = about.label(metric);
+    let advice = Remedy::LookAtMetric.says(format!(
+        "Look at {label} first: the API reports {}, and the controller takes a sum below 0 as the largest number.",
+        amount(value, Format::DecimalSI)
+    ));
     advice.with(about.ask(metric))
 }
 

@@ -1,5 +1,6 @@
 //! The finding `rate-limited`.
 
+use super::bound::{look_at_negative, taken_as_largest};
 use super::{is_limited, limit, policies, proposed, rules, winner};
 use crate::engine::decision::RateLimit;
 use crate::findings::NextChange;
@@ -21,6 +22,8 @@ pub struct RateLimited {
     pub next: Option<NextChange>,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
+    /// The value below 0, in milli-units, for which the controller takes that metric's sum as the largest number.
+    pub negative: Option<i64>,
 }
 
 impl Kind for RateLimited {
@@ -35,15 +38,21 @@ impl Kind for RateLimited {
 
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
+        let winner = winner(case);
         let facts = RateLimited {
             desired: limited.desired,
             result: limited.result,
             current: case.decision().replicas_before()?,
             limit: limited.rate?,
             next: case.next(),
-            metric: winner(case).map(|(metric, _)| metric.index),
+            metric: winner.map(|(metric, _)| metric.index),
+            negative: winner.and_then(|(metric, _)| taken_as_largest(case, metric)),
         };
-        Some(Finding::explaining(Severity::Info, facts))
+        let severity = match facts.negative {
+            Some(_) => Severity::Warning,
+            None => Severity::Info,
+        };
+        Some(Finding::explaining(severity, facts))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -115,6 +124,9 @@ impl Kind for RateLimited {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
+        if let (Some(metric), Some(value)) = (self.metric, self.negative) {
+            return look_at_negative(about, metric, value);
+        }
         let limit = &self.limit;
         let rules = rules(limit.direction);
         let field = about.field(&format!("behavior.{rules}.policies"));
@@ -141,6 +153,8 @@ mod tests {
 
     use super::*;
 
+    use crate::build;
+    use crate::findings::path::testing::queue_of;
     use crate::findings::testing::{cpu, said, state, with};
 
     /// Passes are 15 seconds apart, which a shorter period or window does not change.
@@ -186,6 +200,18 @@ mod tests {
             [window(10).as_deref(), window(0).as_deref()],
             [Some(none), None]
         );
+    }
+
+    /// The sum of a value below 0 is the largest number, which the next passes approach.
+    #[test]
+    fn a_value_below_0() {
+        let items = queue_of(&build::average("30"), "-50", 4);
+        let most = json!({"spec": {"maxReplicas": 100}});
+        let items = with(&items, "HorizontalPodAutoscaler", &most);
+        let text = said(Code::RateLimited, &items);
+        assert_eq!(text.severity, Severity::Warning);
+        let look = "Look at queue first: the API reports -50, ";
+        assert!(text.advice.text().starts_with(look), "{text:?}");
     }
 
     /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.

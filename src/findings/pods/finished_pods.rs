@@ -1,7 +1,10 @@
 //! The finding `finished-pods`.
 
+use std::collections::BTreeSet;
+
 use super::{filled, is_finished, pod_names};
 use crate::engine::decision::Group;
+use crate::findings::owners::foreign_pods::ForeignPods;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
@@ -76,9 +79,13 @@ impl Kind for FinishedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        // Deleted, they need no other labels.
-        self.owner.as_ref()?;
-        others.foreign(self.succeeded.iter().chain(&self.failed))
+        let own: BTreeSet<&str> = self.pods().into_iter().collect();
+        let is_of_them = |it: &ForeignPods| {
+            let foreign = it.names();
+            // If they are all, it is enough to delete them.
+            own.is_subset(&foreign) && (self.owner.is_some() || foreign != own)
+        };
+        others.first(|it| matches!(&it.facts, Facts::ForeignPods(it) if is_of_them(it)))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -212,18 +212,21 @@ impl UncountedPods {
         }
     }
 
-    /// Describes why they do not count, with the pods of each of the first causes.
+    /// Describes why they do not count, with the pods of each of the first causes: errors, then others.
     fn causes(&self, about: &About<'_>) -> Vec<String> {
         /// Each pod may have a time of its own.
         const SHOWN: usize = 5;
-        let mut of: BTreeMap<String, (usize, Vec<&str>)> = BTreeMap::new();
+        let mut of: BTreeMap<String, ((bool, usize), Vec<&str>)> = BTreeMap::new();
         for (place, uncounted) in self.pods.iter().enumerate() {
             let cause = sentence(&because(about, uncounted));
-            let (_, pods) = of.entry(cause).or_insert((place, Vec::new()));
-            pods.push(&about.pod(uncounted).name);
+            let pod = about.pod(uncounted);
+            let order = (failing(pod).is_none(), place);
+            let (first, pods) = of.entry(cause).or_insert((order, Vec::new()));
+            *first = order.min(*first);
+            pods.push(&pod.name);
         }
-        let mut causes: Vec<(String, (usize, Vec<&str>))> = of.into_iter().collect();
-        causes.sort_by_key(|(_, (place, _))| *place);
+        let mut causes = Vec::from_iter(of);
+        causes.sort_by_key(|(_, (order, _))| *order);
         let others = causes.split_off(SHOWN.min(causes.len()));
         let mut evidence: Vec<String> = causes
             .iter()
@@ -504,7 +507,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        rps, uncounted, unmeasured, unready_since, values, with_pods,
+        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
     };
     use crate::findings::testing::{cpu, only, pass, said, state, with};
     use crate::findings::{Alternative, Facts};
@@ -520,7 +523,7 @@ mod tests {
             let unready = json!({"status": {"conditions": [ready]}});
             items = with_pods(&items, &[&format!("web-{number}")], &unready);
         }
-        let evidence = said(Code::UncountedPods, &items).evidence;
+        let causes = |items: &[Value]| said(Code::UncountedPods, items).evidence[..6].to_vec();
         let of = |number: usize| {
             format!(
                 "Not ready since 05:3{number}:00Z ({}m ago): web-{number}.",
@@ -529,7 +532,15 @@ mod tests {
         };
         let mut want: Vec<String> = (2..7).map(of).collect();
         want.push("For other reasons or at other times: web-7 and web-8.".to_owned());
-        assert_eq!(evidence[..6], want);
+        assert_eq!(causes(&items), want);
+        // What the advice is about is among them.
+        let crashes = with_pods(&items, &["web-8"], &waiting("CrashLoopBackOff", 7));
+        let crash =
+            "Not ready since 05:38:00Z (22m ago) (app waits: CrashLoopBackOff, 7 restarts): web-8.";
+        want.insert(0, crash.to_owned());
+        want.truncate(5);
+        want.push("For other reasons or at other times: web-6 and web-7.".to_owned());
+        assert_eq!(causes(&crashes), want);
     }
 
     #[test]

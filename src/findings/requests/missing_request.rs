@@ -9,6 +9,7 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
+use crate::findings::pods::never_ready::{NeverReady, StuckPod};
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
@@ -92,9 +93,16 @@ impl Kind for MissingRequest {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
-        others
-            .any(Code::ForeignPods)
-            .filter(|_| self.containers.iter().all(is_foreign))
+        if self.containers.iter().all(is_foreign) {
+            return others.any(Code::ForeignPods);
+        }
+        // A rollout does not end before its new pods are ready.
+        let is_earlier = |it: &Unrequested| it.source == ContainerOrigin::Earlier;
+        let are_earlier = self.containers.iter().all(is_earlier);
+        let own = self.pods();
+        let is_own = |pod: &StuckPod| own.contains(&&*pod.name);
+        let is_newer = |it: &NeverReady| it.revision.is_some() && !it.pods.iter().any(is_own);
+        others.first(|it| are_earlier && matches!(&it.facts, Facts::NeverReady(it) if is_newer(it)))
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -451,7 +459,8 @@ impl MissingRequest {
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown.
+    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown, or the
+    /// limit allows none.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .spec(self.metric)
@@ -477,10 +486,11 @@ impl MissingRequest {
             .flat_map(Pod::all_containers)
             .filter(|it| it.name == container.container);
         let limit = lowest_limit(containers, &self.resource);
-        Some(match limit.filter(|limit| *limit < request.milli_value()) {
-            Some(limit) => Quantity::from_milli(limit, request.format()).canonicalized(),
-            None => request,
-        })
+        match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(0) => None,
+            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
+            None => Some(request),
+        }
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -563,8 +573,9 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
-    use crate::findings::testing::{cpu, state, table, with, with_spec};
+    use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
 
     #[test]
     fn requests_that_are_missing() {
@@ -634,7 +645,11 @@ mod tests {
             owned(&with(&sidecar, "Pod", &containers), &unset)
         };
         let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
-        let zero = json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": "60m"}}}]);
+        let zero = |limit: &str| json!([{"name": "app", "resources": {"requests": {"cpu": "0"}, "limits": {"cpu": limit}}}]);
+        let of_limit = |limit: &str| {
+            let spec = json!({ "spec": { "containers": zero(limit) } });
+            owned(&with(&two, "Pod", &spec), &zero(limit))
+        };
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -680,13 +695,8 @@ mod tests {
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
             ),
-            (
-                "of a container that has a lower limit",
-                owned(
-                    &with(&two, "Pod", &json!({ "spec": { "containers": zero } })),
-                    &zero,
-                ),
-            ),
+            ("of a container that has a lower limit", of_limit("60m")),
+            ("of a container that has a limit of 0", of_limit("0")),
             (
                 "where the target is an amount",
                 with_spec(&sidecar, &of_amount),
@@ -787,6 +797,11 @@ mod tests {
             > Set a cpu request for app in Deployment/web.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=60m
             @ pod/web-0 pod/web-1
+        of a container that has a limit of 0: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            > Set a cpu request for app in Deployment/web.
+            @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);
     }
@@ -870,9 +885,17 @@ mod tests {
             }
             serde_json::from_str(&text).unwrap()
         };
+        let crashed = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 7),
+        );
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
+            (
+                "RollingUpdate, and the new pod crashes",
+                with_pod(&replaced(json!({})), "web-2", &crashed),
+            ),
             ("a partition of 0", replaced(rolling(0))),
             ("OnDelete", replaced(json!({"type": "OnDelete"}))),
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
@@ -892,6 +915,11 @@ mod tests {
             - Without these pods: 3 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        RollingUpdate, and the new pod crashes: error, explains, follows never-ready
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            > Follow the advice of never-ready.
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
         OnDelete: error, explains, without it 3 -> 3
@@ -925,7 +953,7 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of Rollout/web.
             - Without these pods: 3 replicas.
-            > Promote the rollout once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.
+            > If the rollout pauses, promote it once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.
             @ pod/web-0 pod/web-1
         "#);
     }

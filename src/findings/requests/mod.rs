@@ -280,7 +280,7 @@ impl About<'_> {
                     "Lower partition ({first}) to {lowest} in the update strategy{because}."
                 )),
                 (None, Some(pauses)) => Remedy::Promote.says(format!(
-                    "Promote the rollout once its new pods are ready{because}{}. {}.",
+                    "If the rollout pauses, promote it once its new pods are ready{because}{}. {}.",
                     or.map_or_else(String::new, |or| format!(", or {or}")),
                     sentence(&pauses)
                 )),

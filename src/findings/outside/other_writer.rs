@@ -292,8 +292,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
             .any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
     let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
-    let is_of_others =
-        |entry: &ManagedFieldsEntry| !is_of_controller(entry) && !entry.manager.contains("keda");
+    let is_of_others = |entry: &ManagedFieldsEntry| {
+        !is_of_controller(entry) && !entry.manager.contains("keda") && by(entry).repeats()
+    };
     let again = again(case).filter(|_| !may_idle(case) || last_entry.is_some_and(is_of_others));
     if !differs && again.is_none() {
         return None;
@@ -418,7 +419,8 @@ impl OtherWriter {
             ),
         };
         // The metrics need more than the person set.
-        let is_short = self.after.is_some_and(|after| after > self.now);
+        let proposal = about.pass.decision.proposal;
+        let is_short = proposal.is_some_and(|needed| needed > self.now);
         let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
         Remedy::ChangeBounds
             .says(format!(

@@ -33,16 +33,19 @@ impl Kind for ScaleNotWritten {
         /// Refusals. Anything else, such as a conflict or a failure to answer, needs no fix if it happens once.
         const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
         /// What passes by itself as a rule, if no event shows how often it has happened.
-        const PASSING: [&str; 9] = [
+        const PASSING: [&str; 11] = [
             "Operation cannot be fulfilled",
             "timed out",
-            "timeout",
+            // Not `?timeout=10s`, which is in the address of any webhook.
+            " timeout",
             "deadline exceeded",
             "connection refused",
             "connection reset",
             "EOF",
             "leader changed",
             "unavailable",
+            "unable to handle the request",
+            "too many requests",
         ];
         /// This many times count as often.
         const OFTEN: i32 = 3;
@@ -68,7 +71,7 @@ impl Kind for ScaleNotWritten {
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
         let is_passing = !REFUSED.iter().any(|words| error.contains(words))
-            && recent_failures(case).map_or_else(
+            && failures_so_far(case, error).map_or_else(
                 || PASSING.iter().any(|words| error.contains(words)),
                 |times| times < OFTEN,
             );
@@ -155,19 +158,21 @@ pub struct Failures {
     pub first: Option<Timestamp>,
 }
 
-/// Returns how often the scale could not be written of late, whatever the error, as its text may name another address
-/// each time; `None` if no event shows any failure.
-fn recent_failures(case: &Case<'_>) -> Option<i32> {
-    /// Failures that are longer ago are of another time.
+/// Returns how often the scale could not be written: with this error, or of late with any, as the text may name another
+/// address each time; `None` if no event shows any failure.
+fn failures_so_far(case: &Case<'_>, error: &str) -> Option<i32> {
+    /// Failures that began longer ago are of another time.
     const RECENT: SignedDuration = SignedDuration::from_mins(5);
     let now = case.snapshot().now;
     let is_recent = |event: &&Event| {
-        event
-            .last
-            .is_some_and(|last| now.duration_since(last) < RECENT)
+        let first = event.first.or(event.last);
+        first.is_some_and(|first| now.duration_since(first) < RECENT)
     };
+    Failures::events(case).next()?;
+    let same = Failures::with(case, error).map_or(0, |it| it.times);
     let recent = Failures::events(case).filter(is_recent);
-    recent.map(|event| event.count).reduce(i32::saturating_add)
+    let any = recent.map(|event| event.count).fold(0, i32::saturating_add);
+    Some(same.max(any))
 }
 
 impl Failures {
@@ -224,8 +229,15 @@ mod tests {
             let event = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
             build::with(event, &json!({ "message": message }))
         };
+        let unrouted = |times: i32| -> Vec<_> {
+            let began = json!({"firstTimestamp": "2026-11-21T05:58:00Z", "count": 1});
+            let error = |host| format!("dial tcp 10.0.0.{host}:443: no route to host");
+            let event = |host| build::with(failing(&error(host)), &began);
+            (0..times).map(event).collect()
+        };
         let slow = "etcdserver: request timed out";
-        let unserved = "failed calling webhook \"x\": no endpoints available for service \"x\"";
+        let unserved = "failed calling webhook \"x\": failed to call webhook: Post \"https://x.y.svc:443/z?timeout=10s\": no \
+                        endpoints available for service \"x\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
         for (items, cpu, want) in [
             (
@@ -268,13 +280,22 @@ mod tests {
             ),
             // The address in the text is another one each time.
             (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", slow),
-                    failing("dial tcp 10.0.0.2:443: no route to host"),
-                ],
+                [
+                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                    unrouted(3),
+                ]
+                .concat(),
                 "90m",
                 Some((Severity::Warning, since, None)),
+            ),
+            (
+                [
+                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                    unrouted(2),
+                ]
+                .concat(),
+                "90m",
+                None,
             ),
             // Not known to pass.
             (

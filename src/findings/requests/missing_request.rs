@@ -9,7 +9,6 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
-use crate::findings::pods::never_ready::{NeverReady, StuckPod};
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
@@ -93,16 +92,9 @@ impl Kind for MissingRequest {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
-        if self.containers.iter().all(is_foreign) {
-            return others.any(Code::ForeignPods);
-        }
-        // A rollout does not end before its new pods are ready.
-        let is_earlier = |it: &Unrequested| it.source == ContainerOrigin::Earlier;
-        let are_earlier = self.containers.iter().all(is_earlier);
-        let own = self.pods();
-        let is_own = |pod: &StuckPod| own.contains(&&*pod.name);
-        let is_newer = |it: &NeverReady| it.revision.is_some() && !it.pods.iter().any(is_own);
-        others.first(|it| are_earlier && matches!(&it.facts, Facts::NeverReady(it) if is_newer(it)))
+        others
+            .any(Code::ForeignPods)
+            .filter(|_| self.containers.iter().all(is_foreign))
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -573,9 +565,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
-    use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
+    use crate::findings::testing::{cpu, state, table, with, with_spec};
 
     #[test]
     fn requests_that_are_missing() {
@@ -885,17 +876,9 @@ mod tests {
             }
             serde_json::from_str(&text).unwrap()
         };
-        let crashed = build::with(
-            unready_since("2026-11-21T05:00:00Z"),
-            &waiting("CrashLoopBackOff", 7),
-        );
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
-            (
-                "RollingUpdate, and the new pod crashes",
-                with_pod(&replaced(json!({})), "web-2", &crashed),
-            ),
             ("a partition of 0", replaced(rolling(0))),
             ("OnDelete", replaced(json!({"type": "OnDelete"}))),
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
@@ -915,11 +898,6 @@ mod tests {
             - Without these pods: 3 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
-            @ pod/web-0 pod/web-1
-        RollingUpdate, and the new pod crashes: error, explains, follows never-ready
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
-            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
-            > Follow the advice of never-ready.
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
         OnDelete: error, explains, without it 3 -> 3

@@ -6,7 +6,6 @@ use crate::engine::decision::Group;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
-use crate::findings::pods::finished_pods::FinishedPods;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
@@ -69,13 +68,6 @@ impl Kind for ForeignPods {
             referred,
         };
         Some(case.weigh(facts, without, Severity::Warning))
-    }
-
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let may_be_deleted = |it: &FinishedPods| {
-            it.owner.is_none() && self.names().is_subset(&it.pods().into_iter().collect())
-        };
-        others.first(|it| matches!(&it.facts, Facts::FinishedPods(it) if may_be_deleted(it)))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -344,7 +336,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::{of_set, owned};
-    use crate::findings::testing::{cpu, said, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, state, table, with, with_pod};
 
     /// Returns the state with a target of another kind.
     fn of_kind(items: &[Value], api_version: &str, kind: &str) -> Vec<Value> {
@@ -388,10 +380,6 @@ mod tests {
             ("are of another by name", is_of(&of_set("api", "3c4d"))),
             ("are of no one", items.clone()),
             ("state no owners", no_owners.clone()),
-            (
-                "are of no one, and have succeeded",
-                with_pod(&items, "web-2", &json!({"status": {"phase": "Succeeded"}})),
-            ),
             ("do not count", with_pod(&is_of(&job), "web-2", &failed)),
             ("may be of a custom target", custom(&is_of(&job))),
             (
@@ -452,13 +440,6 @@ mod tests {
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         state no owners: none
-        are of no one, and have succeeded: warning, explains, follows finished-pods, without it 3 -> 3
-            1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
-            - Without an owner: web-2.
-            - It uses 150m of the 250m that cpu counts (60%).
-            - Without it: 3 replicas.
-            > Follow the advice of finished-pods.
-            @ pod/web-2
         do not count: none
         may be of a custom target: none
         were given to it together: none
@@ -502,21 +483,6 @@ mod tests {
             @ pod/web-2
         may not have counted yet: none
         ");
-    }
-
-    /// Pods without an owner of which some have succeeded need other labels, as the others do.
-    #[test]
-    fn finished_pods_among_pods_of_no_one() {
-        let follows = |running: usize| {
-            let items = state(&[cpu()], &vec!["50m"; 3 + running]);
-            let items = with_pod(&items, "web-0", &of_set("web", "1a2b"));
-            let items = with_pod(&items, "web-1", &of_set("web", "1a2b"));
-            let succeeded = json!({"status": {"phase": "Succeeded"}});
-            let items = with_pod(&items, "web-2", &succeeded);
-            [Code::FinishedPods, Code::ForeignPods].map(|code| said(code, &items).follows)
-        };
-        assert_eq!(follows(0), [None, Some(Code::FinishedPods)]);
-        assert_eq!(follows(1), [Some(Code::ForeignPods), None]);
     }
 
     /// A workload and the Rollout that has its template both have pods.

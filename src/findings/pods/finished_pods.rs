@@ -1,10 +1,7 @@
 //! The finding `finished-pods`.
 
-use std::collections::BTreeSet;
-
 use super::{filled, is_finished, pod_names};
 use crate::engine::decision::Group;
-use crate::findings::owners::foreign_pods::ForeignPods;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
@@ -79,13 +76,7 @@ impl Kind for FinishedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own: BTreeSet<&str> = self.pods().into_iter().collect();
-        let is_of_them = |it: &ForeignPods| {
-            let foreign = it.names();
-            // If they are all, it is enough to delete them.
-            own.is_subset(&foreign) && (self.owner.is_some() || foreign != own)
-        };
-        others.first(|it| matches!(&it.facts, Facts::ForeignPods(it) if is_of_them(it)))
+        others.foreign(self.succeeded.iter().chain(&self.failed))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -161,7 +152,7 @@ impl Kind for FinishedPods {
 
 impl FinishedPods {
     /// Returns the names of the pods.
-    pub(crate) fn pods(&self) -> Vec<&str> {
+    fn pods(&self) -> Vec<&str> {
         let pods = self.succeeded.iter().chain(&self.failed);
         pods.map(|name| &**name).collect()
     }

@@ -1527,7 +1527,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             &input,
         );
         let list = run(&[&explain[..], &[path]].concat(), "", &[]);
-        let note = "Note: left out 1 HPA, of which the ControllerState is not\n";
+        let note = "Note: left out 1 HPA: the ControllerState is that of others\n";
         assert_eq!(text(&list.stderr), note);
         let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
         let listed: Vec<[&Value; 2]> = list["items"]
@@ -2344,6 +2344,12 @@ fn what_depends_on_a_time_in_doubt_is_not_certain() {
     let predict = ["predict", "web", "-f", "-"];
     let page = answer(&predict, &state, &[]);
     let basis = "not certain: based on this time\n";
+    assert!(page.contains(basis), "{page}");
+    let queue = "{type: External, external: {metric: {name: q}, target: {type: Value, value: 9}}}";
+    let unread = documents(&[&format!("{HPA}  - {queue}\n"), REST]);
+    let then = ["--now=2026-11-21T07:00:10Z", "--history=none"];
+    let page = answer(&[&predict[..], &then].concat(), &unread, &[]);
+    let basis = "not certain: based on the metrics that are known\n";
     assert!(page.contains(basis), "{page}");
     let json = answer(&[&predict[..], &["-o", "json"]].concat(), &state, &[]);
     let object: Value = serde_json::from_str(&json).expect("JSON");

@@ -85,7 +85,7 @@ fn expected(args: &ExpectArgs) -> Result<(Gate, FindingsWatch), Error> {
     let gate = Gate::new(args)?;
     let findings = findings(args).cloned().collect::<Vec<_>>();
     let watch = FindingsWatch::of_predict(&findings, &args.ignore)?;
-    if !gate.has_expectations() && !args.exit_code {
+    if !gate.has_expectations() && (!args.exit_code || !args.reports.is_empty()) {
         watch.check_something_remains()?;
     }
     if let Some(report) = args.reports.first()

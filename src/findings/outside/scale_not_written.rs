@@ -159,20 +159,23 @@ pub struct Failures {
 }
 
 /// Returns how often the scale could not be written: with this error, or of late with any, as the text may name another
-/// address each time; `None` if no event shows any failure.
+/// address each time; `None` if no event shows it.
 fn failures_so_far(case: &Case<'_>, error: &str) -> Option<i32> {
     /// Failures that began longer ago are of another time.
     const RECENT: SignedDuration = SignedDuration::from_mins(5);
     let now = case.snapshot().now;
     let is_recent = |event: &&Event| {
-        let first = event.first.or(event.last);
-        first.is_some_and(|first| now.duration_since(first) < RECENT)
+        // The server combines events of many texts into one.
+        let is_of_many = event.message.starts_with("(combined from similar events)");
+        let began = event.first.filter(|_| !is_of_many).or(event.last);
+        began.is_some_and(|began| now.duration_since(began) < RECENT)
     };
-    Failures::events(case).next()?;
-    let same = Failures::with(case, error).map_or(0, |it| it.times);
+    let same = Failures::events(case).filter(|event| event.message.contains(error));
     let recent = Failures::events(case).filter(is_recent);
-    let any = recent.map(|event| event.count).fold(0, i32::saturating_add);
-    Some(same.max(any))
+    let times = |event: &Event| event.count;
+    let same = same.map(times).fold(0, i32::saturating_add);
+    let any = recent.map(times).fold(0, i32::saturating_add);
+    Some(same.max(any)).filter(|times| *times > 0)
 }
 
 impl Failures {
@@ -235,6 +238,9 @@ mod tests {
             let event = |host| build::with(failing(&error(host)), &began);
             (0..times).map(event).collect()
         };
+        let combined = "(combined from similar events): New size: 8; error: no route to host";
+        let long_ago = json!({"firstTimestamp": "2026-11-21T05:05:00Z", "count": 1,
+            "lastTimestamp": "2026-11-21T05:05:00Z"});
         let slow = "etcdserver: request timed out";
         let unserved = "failed calling webhook \"x\": failed to call webhook: Post \"https://x.y.svc:443/z?timeout=10s\": no \
                         endpoints available for service \"x\"";
@@ -296,6 +302,25 @@ mod tests {
                 .concat(),
                 "90m",
                 None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", slow),
+                    build::with(failing(conflict), &json!({ "message": combined })),
+                ],
+                "90m",
+                Some((Severity::Warning, since, None)),
+            ),
+            // Not known to pass, whatever failed long ago.
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", unserved),
+                    build::with(failing(conflict), &long_ago),
+                ],
+                "90m",
+                Some((Severity::Warning, since, None)),
             ),
             // Not known to pass.
             (

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
+use crate::pass::Doubts;
 use crate::report::chart::{Chart, ChartMark, ChartSeries, MOST_ROWS, Shape, round_numbers};
 use crate::report::section::Table;
 use crate::whatif::kept::KeptTarget;
@@ -164,9 +165,15 @@ impl Ranges<'_> {
             .sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
         if bands.iter().any(|band| !band.certain) {
             let end = self.changes.up_to;
+            let Doubts {
+                metrics,
+                history,
+                time,
+            } = self.changes.doubts;
             let bases = [
-                (self.changes.time_in_doubt, "this time"),
-                (self.changes.history_in_doubt, "the most likely history"),
+                (time, "this time"),
+                (history, "the most likely history"),
+                (metrics, "the metrics that are known"),
             ];
             let doubtful = bases.into_iter().filter(|(is_in_doubt, _)| *is_in_doubt);
             let basis = doubtful

@@ -12,7 +12,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{CombineStep, Decision, MetricResult, MetricStep, Proposal};
 use crate::engine::hold::Hold;
 use crate::error::Error;
-use crate::pass::Pass;
+use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::ValueSearch;
@@ -76,12 +76,9 @@ pub struct Changes {
     /// The replicas at each value, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
-    /// Whether the time of the pass is in doubt.
+    /// What a pass at another value may depend on.
     #[serde(skip)]
-    pub time_in_doubt: bool,
-    /// Whether the controller's history is.
-    #[serde(skip)]
-    pub history_in_doubt: bool,
+    pub doubts: Doubts,
 }
 
 /// The unit of a metric's values.
@@ -454,8 +451,7 @@ fn changes(
         bands: search.bands()?,
         asks: search.asks(),
         curve,
-        time_in_doubt: pass.elsewhen.is_some(),
-        history_in_doubt: pass.remembered.is_open(),
+        doubts: pass.doubts(pass.input.snapshot.hpa.spec.max_replicas),
     })
 }
 

@@ -306,14 +306,9 @@ impl World {
         self.load.set_usage(spec.name(), spec.container(), total)
     }
 
-    /// Whether no pod is known, nor what it would be like.
-    pub(super) fn lacks_pods(&self) -> bool {
-        self.workload.has_no_model()
-    }
-
     /// Returns how many pods are ready: all replicas if none is known.
     pub(super) fn ready(&self) -> usize {
-        if self.lacks_pods() {
+        if self.workload.has_no_model() {
             let scale = self.snapshot.scale.as_ref();
             let replicas = scale.map_or(0, |scale| scale.spec_replicas);
             return usize::try_from(replicas).unwrap_or(0);

@@ -22,6 +22,8 @@ use std::path::Path;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use terminal_size::{Height, Width, terminal_size_of};
+
 use crate::args::{Cli, ConnectionFlags, Form, Verb, command_line, meant_as_type, states_no_type};
 use crate::cluster::signals::{Signals, unheard};
 use crate::cluster::{self, Environment, Session, connect};
@@ -236,12 +238,11 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Returns the width of a terminal.
-fn columns() -> usize {
-    let own = || comfy_table::Table::new().width().map(usize::from);
+/// Returns the width of a terminal, given its size if that is known.
+fn columns(size: Option<(Width, Height)>) -> usize {
     variable("COLUMNS")
         .and_then(|columns| columns.parse().ok())
-        .or_else(own)
+        .or_else(|| size.map(|(Width(columns), _)| columns.into()))
         // A terminal that does not know its size says 0.
         .filter(|columns| *columns > 0)
         .unwrap_or(80)
@@ -268,7 +269,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Examines standard output and the environment. `COLUMNS` takes precedence over the terminal's own width;
+    /// Examines standard output, standard error and the environment. `COLUMNS` takes precedence over the terminal's own width;
     /// if the output is not a terminal, lines may have any length.
     pub fn detect() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -278,8 +279,13 @@ impl Terminal {
             let lowercase = locale.to_lowercase();
             lowercase.contains("utf-8") || lowercase.contains("utf8")
         });
-        let width = std::io::stdout().is_terminal().then(columns);
-        let messages = std::io::stderr().is_terminal().then(columns);
+        let (stdout, stderr) = (std::io::stdout(), std::io::stderr());
+        let width = stdout
+            .is_terminal()
+            .then(|| columns(terminal_size_of(&stdout)));
+        let messages = stderr
+            .is_terminal()
+            .then(|| columns(terminal_size_of(&stderr)));
         let asks = messages.is_some() && std::io::stdin().is_terminal();
         Self {
             width,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use tokio::pin;
 use tokio::time::sleep;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Terminal;
 use crate::cluster::fetch::common::Progress;
@@ -27,46 +28,57 @@ pub(super) async fn shown<T>(
         return work.await;
     };
     pin!(work);
-    let mut shown = Line { tell, longest: 0 };
+    let mut shown = Line { tell, widest: 0 };
     let mut wait = MOMENT;
     loop {
         let pause = sleep(wait);
         pin!(pause);
-        match select(work.as_mut(), pause).await {
-            Either::Left((done, _)) => return done,
-            Either::Right(_) if terminal.messages.is_some() => {
-                shown.rewrite(&clean(&line(), terminal.ascii));
-                wait = BETWEEN;
-            }
-            Either::Right(_) => {
-                tell(&format!("{}\n", clean(&line(), terminal.ascii)));
-                return work.await;
-            }
+        if let Either::Left((done, _)) = select(work.as_mut(), pause).await {
+            return done;
         }
+        let line = clean(&line(), terminal.ascii);
+        let Some(width) = terminal.messages else {
+            tell(&format!("{line}\n"));
+            return work.await;
+        };
+        shown.rewrite(within(&line, width.saturating_sub(1)));
+        wait = BETWEEN;
     }
 }
 
 /// A line of a terminal, which disappears when this is dropped: the work is done, or a signal has ended it.
 struct Line {
     tell: fn(&str),
-    /// The length of its longest state so far.
-    longest: usize,
+    /// The columns of its widest state so far.
+    widest: usize,
 }
 
 impl Line {
     fn rewrite(&mut self, line: &str) {
-        self.longest = self.longest.max(line.len());
-        let longest = self.longest;
-        (self.tell)(&format!("\r{line:longest$}"));
+        let width = line.width();
+        self.widest = self.widest.max(width);
+        let rest = self.widest - width;
+        (self.tell)(&format!("\r{line}{:rest$}", ""));
     }
+}
+
+/// Returns the part of a line that fits into some columns: the cursor would not return to the start of a line that the
+/// terminal has wrapped.
+fn within(line: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = line.char_indices().find(|(_, letter)| {
+        used += letter.width().unwrap_or(0);
+        used > columns
+    });
+    end.map_or(line, |(end, _)| &line[..end])
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if self.longest > 0 {
+        if self.widest > 0 {
             // A terminal has added `^C`.
-            let longest = self.longest + 2;
-            (self.tell)(&format!("\r{:longest$}\r", ""));
+            let widest = self.widest + 2;
+            (self.tell)(&format!("\r{:widest$}\r", ""));
         }
     }
 }
@@ -128,6 +140,9 @@ mod tests {
         let steers = || "watching shop/web\u{1b}]0;x\u{7}".to_owned();
         let lines = told(long, Some(80), steers);
         assert_eq!(lines[0], "\rwatching shop/web^[]0;x\\u{7}");
+        let lines = told(long, Some(10), || "läuft seit zwei Minuten".to_owned());
+        assert_eq!(lines[0], "\rläuft sei");
+        assert_eq!(lines.last().expect("an end"), "\r           \r");
         assert_eq!(
             told(long, None, steers),
             ["watching shop/web^[]0;x\\u{7}\n"]

@@ -2,7 +2,7 @@
 //! kubectl's protocol for plugins. It never fails, prints nothing on standard error, and ends within two
 //! seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -263,7 +263,7 @@ fn names(typing: &Typing) -> Vec<Candidate> {
             .collect()
         }
     };
-    candidates.dedup_by(|a, b| a.0 == b.0);
+    keep_first_of_each(&mut candidates);
     let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
     candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead)));
     candidates
@@ -351,8 +351,13 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
             (format!("{name}="), metric.label(metrics))
         })
         .collect();
-    candidates.dedup_by(|a, b| a.0 == b.0);
+    keep_first_of_each(&mut candidates);
     candidates
+}
+
+fn keep_first_of_each(candidates: &mut Vec<Candidate>) {
+    let mut known = HashSet::new();
+    candidates.retain(|(name, _)| known.insert(name.clone()));
 }
 
 /// Returns the containers whose usage counts: those with a ContainerResource metric, and those of the pods

@@ -15,7 +15,13 @@ fn cluster() -> Cluster {
     let mut cluster = recorded();
     cluster
         .autoscaled(["shop", "web"], 3)
-        .autoscaled(["shop", "cart"], 3);
+        .autoscaled(["shop", "cart"], 3)
+        .autoscaled(["twice", "a"], 3)
+        .autoscaled(["twice", "b"], 3)
+        .autoscaled(["twice", "c"], 3)
+        .edit_hpa(["twice", "c"], |hpa| {
+            hpa["spec"]["scaleTargetRef"]["name"] = "a".into();
+        });
     let namespaces = r#"{"apiVersion":"v1","kind":"NamespaceList","metadata":{},
         "items":[{"metadata":{"name":"default"}},{"metadata":{"name":"shop"}}]}"#;
     let answer = Answer::json(200, namespaces.to_owned());
@@ -70,6 +76,10 @@ fn each_place_has_its_candidates() {
         (
             &["explain", "-n", "shop", "deploy", "c"],
             "cart\thpa/cart\n:4\n",
+        ),
+        (
+            &["explain", "-n", "twice", "deploy", ""],
+            "a\thpa/a\nb\thpa/b\n:4\n",
         ),
         (&["predict", "-n", "shop", "cart", ""], ":4\n"),
         (&["predict", "--metric", ""], "cpu=\tcpu\n:6\n"),

@@ -433,8 +433,20 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
+                let allows_none = |it: &&Unrequested| {
+                    it.source == first.source && self.limit(about, it) == Some(0)
+                };
+                let closed = self.containers.iter().filter(allows_none);
+                let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
+                let set = match closed[..] {
+                    [] => "Set".to_owned(),
+                    _ => format!(
+                        "Raise or remove the {resource} limit of {}, which is 0, and set",
+                        names(&closed)
+                    ),
+                };
                 Remedy::SetRequest.says(format!(
-                    "Set a {resource} request for {} in {}.",
+                    "{set} a {resource} request for {} in {}.",
                     names(&self.names_from(&first.source)),
                     about.template_reference()
                 ))
@@ -472,6 +484,16 @@ impl MissingRequest {
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
         let request = rounded_request(&self.resource, needed.max(least))?;
+        let limit = self.limit(about, container);
+        match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(0) => None,
+            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
+            None => Some(request),
+        }
+    }
+
+    /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
+    fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
         let input = &about.pass.input;
         let target = input
@@ -487,12 +509,7 @@ impl MissingRequest {
             .chain(target.and_then(|it| it.template.as_deref()))
             .flat_map(Pod::all_containers)
             .filter(|it| it.name == container.container);
-        let limit = lowest_limit(containers, &self.resource);
-        match limit.filter(|limit| *limit < request.milli_value()) {
-            Some(0) => None,
-            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
-            None => Some(request),
-        }
+        lowest_limit(containers, &self.resource)
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -802,7 +819,7 @@ mod tests {
         of a container that has a limit of 0: error, explains
             the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
-            > Set a cpu request for app in Deployment/web.
+            > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

@@ -409,6 +409,14 @@ impl OtherWriter {
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let bounds = self.bounds(about);
+        let tried = about.predict_for("10m", "");
+        let needed = about.pass.decision.proposal.filter(|it| *it > self.now);
+        let of_max = |it: &serde_json::Value| it.get("maxReplicas").is_some();
+        let caps = self.now < about.hpa().spec.max_replicas && bounds.as_ref().is_some_and(of_max);
+        if let Some(needed) = needed.filter(|_| caps) {
+            let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
+            return Remedy::LeaveReplicas.says(text).with_all(tried);
+        }
         let fields = match &bounds {
             Some(bounds) if bounds.get("minReplicas").is_some() => about.field("minReplicas"),
             Some(_) => about.field("maxReplicas"),
@@ -418,17 +426,13 @@ impl OtherWriter {
                 about.field("maxReplicas")
             ),
         };
-        // The metrics need more than the person set.
-        let proposal = about.pass.decision.proposal;
-        let is_short = proposal.is_some_and(|needed| needed > self.now);
-        let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
         Remedy::ChangeBounds
             .says(format!(
                 "Change {fields} instead, if {} is right.",
                 self.now
             ))
-            .with_all(about.predict_for("10m", ""))
-            .with_all(patched.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(tried)
+            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
@@ -767,11 +771,14 @@ mod tests {
             with_pods(items, 4, "50m")
         };
         let items = written_by(&json!([]));
-        for (writer, want) in [("keda", false), ("argocd-controller", true)] {
-            let got = finding(
-                Code::OtherWriter,
-                &of_keda(&written_by(&writes(writer, "")), &json!({})),
-            );
+        for (writer, subresource, want) in [
+            ("keda", "", false),
+            ("argocd-controller", "", true),
+            // A person does not write again and again.
+            ("kubectl", "scale", false),
+        ] {
+            let items = of_keda(&written_by(&writes(writer, subresource)), &json!({}));
+            let got = finding(Code::OtherWriter, &items);
             assert_eq!(got.is_some(), want, "{writer}");
         }
         for (object, want) in [
@@ -878,7 +885,18 @@ mod tests {
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
-        // The metrics need more.
+        // The metrics need more, even if nothing may be added.
         assert_eq!(patch_at(3, 2, 10, 30), None);
+        assert_eq!(patch_at(8, 2, 7, 30), of("maxReplicas", 8));
+        let writer = json!({"manager": "kubectl", "subresource": "scale"});
+        let metric = build::resource("cpu", &build::utilization(30));
+        let no_more = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+        let spec = json!({"spec": {"metrics": [metric], "behavior": no_more}});
+        let items = with(&set_by(&writer, 3), "HorizontalPodAutoscaler", &spec);
+        let advice = said(Code::OtherWriter, &items).advice.text();
+        assert_eq!(
+            advice,
+            "Leave the replicas to the HPA: its metrics propose 5."
+        );
     }
 }

@@ -1,11 +1,14 @@
 //! The finding `other-writer`.
 
+use std::collections::BTreeSet;
+
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
@@ -295,7 +298,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let is_of_others = |entry: &ManagedFieldsEntry| {
         !is_of_controller(entry) && !entry.manager.contains("keda") && by(entry).repeats()
     };
-    let again = again(case).filter(|_| !may_idle(case) || last_entry.is_some_and(is_of_others));
+    let is_third =
+        |again: &Again| last_entry.is_some_and(is_of_others) || has_left(case, again.replicas);
+    let again = again(case).filter(|again| !may_idle(case) || is_third(again));
     if !differs && again.is_none() {
         return None;
     }
@@ -394,6 +399,24 @@ fn may_idle(case: &Case<'_>) -> bool {
             || it.spec.idle_replica_count.is_some()
     };
     case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
+}
+
+/// Whether the target has gone from a count to a lower one above 0, which is neither the controller's doing nor KEDA's.
+fn has_left(case: &Case<'_>, replicas: i32) -> bool {
+    let input = &case.pass.input;
+    let idle = case
+        .scaled_object()
+        .and_then(|it| it.spec.idle_replica_count);
+    let followed = || input.evidence.scaled.iter();
+    // During a rollout, a count of one ReplicaSet is not the target's.
+    let sets: BTreeSet<Option<&str>> = followed().map(Event::replica_set).collect();
+    let goes = |(from, to): (Option<i32>, i32)| {
+        from == Some(replicas)
+            && (1..replicas).contains(&to)
+            && idle != Some(to)
+            && input.scaled_to(to).next().is_none()
+    };
+    sets.len() == 1 && followed().filter_map(Event::followed).any(goes)
 }
 
 impl OtherWriter {
@@ -780,6 +803,36 @@ mod tests {
             let items = of_keda(&written_by(&writes(writer, subresource)), &json!({}));
             let got = finding(Code::OtherWriter, &items);
             assert_eq!(got.is_some(), want, "{writer}");
+        }
+        let followed = |message: &str| {
+            let of_target = json!({"metadata": {"name": message}, "reason": "ScalingReplicaSet",
+                "involvedObject": {"kind": "Deployment"}, "message": message});
+            build::with(rescale(2, 1), &of_target)
+        };
+        let (down, off) = (
+            "Scaled down replica set web-a from 4 to 2",
+            "Scaled down replica set web-a from 4 to 0",
+        );
+        for (messages, own, object, want) in [
+            (&[off][..], 20, json!({}), false),
+            (&[down], 20, json!({}), true),
+            // KEDA's, the controller's own, and a rollout.
+            (&[down], 20, json!({"spec": {"idleReplicaCount": 2}}), false),
+            (&[down], 2, json!({}), false),
+            (
+                &[down, "Scaled up replica set web-b from 0 to 2"],
+                20,
+                json!({}),
+                false,
+            ),
+        ] {
+            let mut events: Vec<Value> = messages.iter().map(|it| followed(it)).collect();
+            if own == 2 {
+                events.push(rescale(2, 1));
+            }
+            let items = of_keda(&[&items[..], &events].concat(), &object);
+            let got = finding(Code::OtherWriter, &items);
+            assert_eq!(got.is_some(), want, "{messages:?} {own} {object}");
         }
         for (object, want) in [
             (json!({}), false),

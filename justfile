@@ -36,7 +36,7 @@ generate:
     UPDATE_COMPLETIONS=1 cargo test --test program completions
     UPDATE_MAN=1 cargo test --test program man
     UPDATE_PICTURES=1 cargo test --test program pictures
-    TRYCMD=overwrite cargo test --test program readme
+    TRYCMD=overwrite cargo test --test program readme -- --include-ignored
 
 # measure the time and memory of a pass, and of the whole command compared with kubectl
 bench:

@@ -70,23 +70,26 @@ pub(crate) fn moments(each: usize) -> Vec<ToldPass> {
     all.collect()
 }
 
-/// The recorded passes, these moments, and the states of users.
-pub(crate) fn passes_and(moments: &[ToldPass]) -> impl Iterator<Item = &ToldPass> {
+/// One in `each` of the recorded passes, these moments, and the states of users.
+pub(crate) fn passes_and(each: usize, moments: &[ToldPass]) -> impl Iterator<Item = &ToldPass> {
     let states = cases().values().filter_map(|case| case.told().ok());
-    recorded()
-        .map(|(_, told)| told)
-        .chain(moments)
-        .chain(states)
+    let recorded = recorded().map(|(_, told)| told).step_by(each);
+    recorded.chain(moments).chain(states)
 }
 
-/// The same for all tests. A run has many moments that differ little: one in 24 is taken, or all of them if
-/// `ALL_MOMENTS` is set.
+/// All recorded passes, some moments, and the states of users.
 pub(crate) fn passes() -> impl Iterator<Item = &'static ToldPass> {
+    passes_and(1, some_moments())
+}
+
+/// The same moments for all tests. A run has many that differ little: one in 24 is taken, or all of them if
+/// `ALL_MOMENTS` is set.
+pub(crate) fn some_moments() -> &'static [ToldPass] {
     static MOMENTS: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
         let has_all = env::var_os("ALL_MOMENTS").is_some();
         moments(if has_all { 1 } else { 24 })
     });
-    passes_and(&MOMENTS)
+    &MOMENTS
 }
 
 /// A state, and the findings expected in it.

@@ -104,20 +104,19 @@ fn judge(name: &str, pass: &Pass, scrapes: Scrapes, offset: i64, judged: &mut Ju
     judged.add(pass, (range.min, range.max), headline);
 }
 
-/// Judges every Nth pass of each run, the first of them another one for each way to scrape and each offset, and
-/// prints the shares.
+/// Judges every Nth pass of each run, another one for each way to scrape and each offset, and prints the shares.
 fn judged(every: usize) -> Vec<(Scrapes, Judged)> {
     let mut all = Vec::new();
-    let mut first = 0;
+    let mut looks = 0;
     for scrapes in all_scrapes() {
         let mut total = Judged::default();
         for offset in OFFSETS {
-            first += 1;
             for name in NAMES {
+                looks += 1;
                 let last = moments(name).last().unwrap().snapshot.now;
                 let passes = passes(name);
                 let passes = passes.iter().filter(|pass| pass.time < last);
-                for pass in passes.skip(first % every).step_by(every) {
+                for pass in passes.skip(looks * 61 % every).step_by(every) {
                     judge(name, pass, scrapes, offset, &mut total);
                 }
             }
@@ -129,8 +128,9 @@ fn judged(every: usize) -> Vec<(Scrapes, Judged)> {
 }
 
 /// Makes sure that no answer is certain and wrong, and that most are right, however often was scraped. What happens
-/// between two scrapes of 30 s may be in neither.
+/// between two scrapes of 30 s may be in neither: one pass in a hundred, or one in all.
 fn check(all: &[(Scrapes, Judged)]) {
+    assert!(all.iter().all(|(_, judged)| judged.all > 0), "{all:?}");
     for every in [1, 3, 6] {
         let these = || all.iter().filter(|(scrapes, _)| scrapes.every == every);
         let sum = |of: fn(&Judged) -> usize| these().map(|(_, judged)| of(judged)).sum::<usize>();
@@ -138,7 +138,7 @@ fn check(all: &[(Scrapes, Judged)]) {
         assert_eq!(sum(|own| own.certain_and_wrong), 0, "every {every}");
         let outside = passes - sum(|own| own.in_range);
         assert!(
-            outside * 100 <= if every == 6 { passes } else { 0 },
+            outside * 100 <= if every == 6 { passes.max(100) } else { 0 },
             "every {every}: {outside}"
         );
         assert!(sum(|own| own.certain) * 2 > passes, "every {every}");
@@ -155,7 +155,7 @@ fn check(all: &[(Scrapes, Judged)]) {
 
 #[test]
 fn past_passes_are_answered_as_the_controller_decided() {
-    check(&judged(96));
+    check(&judged(160));
 }
 
 #[test]

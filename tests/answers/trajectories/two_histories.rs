@@ -393,7 +393,7 @@ fn shown(name: &str, pass: &Pass) -> BTreeSet<i32> {
 /// No answer is certain where another history shows the same. Prints how many of the others are proven.
 #[test]
 fn what_is_certain_has_no_other_history() {
-    have_no_other_history(20);
+    have_no_other_history(40);
 }
 
 #[test]
@@ -447,12 +447,13 @@ fn have_no_other_history(every: usize) {
                  {undecided:?}",
                 undecided.len(),
             );
+            assert!(compared > 0, "{name} {past:?}");
             all += compared;
             open += undecided.len();
         }
         println!("all, past {past:?}: {all} moments, {open} undecided");
         assert!(
-            all * every >= 600 && open * 8 <= all,
+            all * every >= 400 && open * 8 <= all,
             "{open} of {all} are undecided"
         );
     }

@@ -195,10 +195,20 @@ fn leaks_are_found() {
     assert_eq!(leak(b"nothing", a.as_bytes()), None);
 }
 
-/// Every file by every flag.
+/// Every file by every flag, of runs that read it in the same way by one in turn.
 #[test]
 fn no_text_of_a_file_shows() {
-    let place = Place::new("flags");
+    show_no_text_of_a_file("flags", false);
+}
+
+#[test]
+#[ignore = "every file by every run: cargo test --release --test live -- --ignored"]
+fn no_text_of_a_file_shows_long() {
+    show_no_text_of_a_file("all-flags", true);
+}
+
+fn show_no_text_of_a_file(place: &str, is_thorough: bool) {
+    let place = Place::new(place);
     let state = nginx();
     let file = place.home.join("checkout/input.yaml");
     let link = place.home.join("checkout/link.yaml");
@@ -224,61 +234,76 @@ fn no_text_of_a_file_shows() {
         "--until",
         "1m",
     ];
-    // What is read through a link is read as the file is: one in three files is enough for each of these.
-    let through_a_link: [Vec<&str>; 2] = [
-        vec!["explain", "web", "-f", &*by_link, "-o", "markdown"],
-        [
-            &predict[..],
-            &["--trace", &*by_link, "--for", "1m", "-o", "markdown"],
-        ]
-        .concat(),
-    ];
-    let runs: Vec<Vec<&str>> = vec![
+    // Each time the runs that read a file in the same way.
+    let runs: [Vec<Vec<&str>>; 7] = [
         vec![
-            "explain",
-            "-f",
-            &*named,
-            "-o",
-            "json",
-            "--save",
-            "saved.json",
+            vec![
+                "explain",
+                "-f",
+                &*named,
+                "-o",
+                "json",
+                "--save",
+                "saved.json",
+            ],
+            [
+                &["predict", "web", "-f", &*named, "-o", "yaml"][..],
+                &reports,
+            ]
+            .concat(),
+            vec!["explain", "web", "-f", &*by_link, "-o", "markdown"],
         ],
-        [
-            &["predict", "web", "-f", &*named, "-o", "yaml"][..],
-            &reports,
-        ]
-        .concat(),
-        [&predict[..], &["--hpa", &*named], &reports].concat(),
-        [
-            &predict[..],
-            &["--trace", &*named],
-            &reports,
-            &["-o", "json"],
-        ]
-        .concat(),
-        [&predict[..], &["--history", &*named], &reports].concat(),
-        [
-            &predict[..],
-            &prometheus,
-            &["--prometheus-header", &*header],
-            &reports,
-        ]
-        .concat(),
-        [
-            &predict[..],
-            &prometheus,
-            &["--prometheus-ca", &*named],
-            &reports,
-        ]
-        .concat(),
-        vec!["explain", "web", "--kubeconfig", &*named, "-o", "json"],
-        vec!["apply", "web", "--kubeconfig", &*by_link, "--yes"],
-        vec!["__complete", "explain", "--kubeconfig", &*named, ""],
+        vec![
+            [
+                &predict[..],
+                &["--trace", &*named],
+                &reports,
+                &["-o", "json"],
+            ]
+            .concat(),
+            [
+                &predict[..],
+                &["--trace", &*by_link, "--for", "1m", "-o", "markdown"],
+            ]
+            .concat(),
+        ],
+        vec![
+            vec!["explain", "web", "--kubeconfig", &*named, "-o", "json"],
+            vec!["apply", "web", "--kubeconfig", &*by_link, "--yes"],
+            vec!["__complete", "explain", "--kubeconfig", &*named, ""],
+        ],
+        vec![[&predict[..], &["--hpa", &*named], &reports].concat()],
+        vec![[&predict[..], &["--history", &*named], &reports].concat()],
+        vec![
+            [
+                &predict[..],
+                &prometheus,
+                &["--prometheus-header", &*header],
+                &reports,
+            ]
+            .concat(),
+        ],
+        vec![
+            [
+                &predict[..],
+                &prometheus,
+                &["--prometheus-ca", &*named],
+                &reports,
+            ]
+            .concat(),
+        ],
     ];
     symlink(&file, &link).expect("a link");
     for (number, (name, content)) in files().into_iter().enumerate() {
         fs::write(&file, &content).expect("a file");
-        for args in runs.iter().chain(through_a_link.get(number % 3)) {
+        let chosen: Vec<&Vec<&str>> = if is_thorough {
+            runs.iter().flatten().collect()
+        } else {
+            runs.iter()
+                .map(|alike| &alike[number % alike.len()])
+                .collect()
+        };
+        for args in chosen {
             let (code, left) = place.run(args, &[]);
             for (what, text) in &left {
                 let leak = leak(text, &content);

@@ -18,7 +18,7 @@ use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{Listed, named};
+use crate::snapshot::{Listed, Scale, ScaleError, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
 /// namespace and name, followed by an error for each name that matches none of them, until it accepts no
@@ -160,7 +160,7 @@ struct NamespaceSelection<'o> {
     pods: Vec<Vec<&'o Shared<Pod>>>,
     pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
     pod_values: Vec<Vec<&'o MetricValue>>,
-    /// The HPAs that match the pods of each HPA.
+    /// The HPAs that match the pods of each HPA or scale its target.
     sharing: Vec<BTreeSet<usize>>,
 }
 
@@ -171,12 +171,16 @@ impl<'o> NamespaceSelection<'o> {
             pods: vec![Vec::new(); count],
             pod_metrics: vec![Vec::new(); count],
             pod_values: vec![Vec::new(); count],
-            sharing: vec![BTreeSet::new(); count],
+            sharing: Vec::new(),
         };
         let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
         for (own, hpa) in place.hpas.iter().enumerate() {
-            if let Ok(Ok(scale)) = &hpa.scale
-                && let Ok(selector) = scale.selector.parsed()
+            let target = hpa.target().into_iter();
+            let of_target = target.flat_map(|target| place.scaling(target));
+            selected.sharing.push(of_target.collect());
+            if let Ok(Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. })) =
+                &hpa.scale
+                && let Ok(selector) = selector.parsed()
             {
                 hpas.push(own);
                 selectors.push(selector.clone());

@@ -152,8 +152,8 @@ struct Place<'i, 'o> {
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
-    /// Among the latter, the HPAs whose targets the input lacks, by the names of the targets.
-    without_target: HashMap<String, Vec<usize>>,
+    /// The places of the HPAs by the names of their targets.
+    by_target: HashMap<String, Vec<usize>>,
     /// The workloads that no HPA scales.
     unscaled: OnceCell<Vec<CrossVersionObjectReference>>,
 }
@@ -213,17 +213,19 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
-        let mut without_target: HashMap<String, Vec<usize>> = HashMap::new();
-        for (place, (_, it)) in unknown.iter().enumerate() {
-            if let (WhyUnknownSelector::NoTarget(_), Some(hpa)) = (&it.why, &it.hpa) {
-                let name = hpa.spec.scale_target_ref.name.clone();
-                without_target.entry(name).or_default().push(place);
+        let mut by_target: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, hpa) in hpas.iter().enumerate() {
+            if let Some(target) = hpa.target() {
+                by_target
+                    .entry(target.name.clone())
+                    .or_default()
+                    .push(place);
             }
         }
         Self {
             index,
             known,
-            without_target,
+            by_target,
             unknown,
             unscaled: OnceCell::new(),
             hpas,
@@ -313,7 +315,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 let selector = snapshot.selector();
                 selector.map_or(true, |selector| selector.matches(&pod.labels))
             });
-        surroundings.rivals = self.rivals(own, hpa);
+        surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
         let is_absent = lacks_target || matches!(scale, Err(ScaleError::Get(_)));
         let elsewhere = if is_absent {
             target.elsewhere(hpa)
@@ -339,12 +341,8 @@ impl<'i, 'o> Place<'i, 'o> {
     /// Returns the workloads that no HPA scales and no other object controls or describes.
     fn unscaled(&self) -> &[CrossVersionObjectReference] {
         self.unscaled.get_or_init(|| {
-            let targets: Vec<&CrossVersionObjectReference> = self
-                .hpas
-                .iter()
-                .filter_map(|hpa| hpa.admitted.as_ref().ok())
-                .map(|(hpa, _)| &hpa.spec.scale_target_ref)
-                .collect();
+            let targets: Vec<&CrossVersionObjectReference> =
+                self.hpas.iter().filter_map(InputHpa::target).collect();
             let workloads = &self.surroundings.workloads;
             workloads
                 .iter()
@@ -359,21 +357,33 @@ impl<'i, 'o> Place<'i, 'o> {
         })
     }
 
+    /// Returns the places of all HPAs that scale a target.
+    fn scaling(&self, target: &CrossVersionObjectReference) -> impl Iterator<Item = usize> {
+        let places = self.by_target.get(&target.name).into_iter().flatten();
+        places.copied().filter(|place| {
+            let own = self.hpas[*place].target();
+            own.is_some_and(|own| own.is_same(target))
+        })
+    }
+
     /// Returns the other HPAs for a target that the input lacks.
-    fn rivals(&self, own: usize, hpa: &Hpa) -> Vec<Hpa> {
-        let target = &hpa.spec.scale_target_ref;
-        let places = self.without_target.get(&target.name).into_iter().flatten();
-        let unknown = places.map(|place| &self.unknown[*place]);
-        let others = unknown.filter(|(place, _)| *place != own);
+    fn rivals(&self, own: usize, target: &CrossVersionObjectReference) -> Vec<Hpa> {
+        let others = self.scaling(target).filter(|place| *place != own);
+        let others = others.map(|place| &self.hpas[place]);
         others
-            .filter_map(|(_, it)| it.hpa.as_deref())
-            .filter(|other| other.spec.scale_target_ref.is_same(target))
-            .cloned()
+            .filter(|other| matches!(other.scale, Ok(Err(ScaleError::Missing(_)))))
+            .filter_map(|other| Some(other.admitted.as_ref().ok()?.0.clone()))
             .collect()
     }
 }
 
 impl InputHpa<'_> {
+    /// Returns the target of an HPA that can be read.
+    fn target(&self) -> Option<&CrossVersionObjectReference> {
+        let (hpa, _) = self.admitted.as_ref().ok()?;
+        Some(&hpa.spec.scale_target_ref)
+    }
+
     /// Returns the HPA, with the scale that has its selector.
     fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);

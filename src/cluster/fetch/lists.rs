@@ -332,7 +332,7 @@ impl Fetch<'_> {
                 let sorted = asked.sort(listed, |it| &it.metadata.labels);
                 lists.replica_sets.set(sorted).is_err()
             }
-            Err(failure) => !self.measure_new(OF_REPLICA_SETS, &failure),
+            Err(failure) => !self.leave_out(OF_REPLICA_SETS, &failure),
         }
     }
 

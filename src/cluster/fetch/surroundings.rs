@@ -380,7 +380,7 @@ impl Fetch<'_> {
                     true,
                 )
             }
-            Err(failure) if self.measure_new(adds, &failure) => (None, false),
+            Err(failure) if self.leave_out(adds, &failure) => (None, false),
             // There is nothing of that kind or name.
             Err(failure) if failure.is_not_found() => (None, true),
             // The metrics themselves are answered likewise.
@@ -392,11 +392,11 @@ impl Fetch<'_> {
     }
 
     /// Records the findings that are left out, if a right is missing. Returns whether it is.
-    pub(super) fn measure_new(&self, adds: UnknownFact, failure: &Failure) -> bool {
+    pub(super) fn leave_out(&self, adds: UnknownFact, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {
             let advice = right.advice();
-            self.session.note(match adds {
+            self.session.note_once(match adds {
                 UnknownFact::Findings(codes) => {
                     format!("left out findings such as {codes}: {advice}")
                 }

@@ -9,7 +9,7 @@ pub(crate) mod status;
 pub(super) mod tls;
 mod warning;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -78,6 +78,8 @@ struct Inner {
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
     notes: Mutex<Vec<(i32, String)>>,
+    /// The notes that are not repeated.
+    noted_once: Mutex<HashSet<String>>,
     warnings: Mutex<Vec<String>>,
     /// Whether writing has been stopped.
     stopped: watch::Sender<bool>,
@@ -123,6 +125,7 @@ impl Session {
                 memory: Mutex::default(),
                 notices,
                 notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
+                noted_once: Mutex::default(),
                 warnings: Mutex::default(),
                 stopped: watch::Sender::new(false),
             }),
@@ -312,8 +315,7 @@ impl Session {
 
     /// Adds a message to the log once, even if it has several causes.
     pub(crate) fn note_once(&self, note: String) {
-        let said = self.notes(RETRIES).contains(&note);
-        if !said {
+        if lock(&self.inner.noted_once).insert(note.clone()) {
             self.note(note);
         }
     }

@@ -51,6 +51,8 @@ pub async fn fetch_all(
         let wish = Wish::vertical_pod_autoscalers(namespace);
         let read = asked.surrounding(wish, &about.surroundings).await;
         about.refuses_vpas.set(!read && namespace.is_none());
+        let vpas = about.surroundings.take_vpas();
+        *about.vpas.borrow_mut() = by_namespace(vpas, |it| it.metadata.namespace.as_deref());
     }
     .boxed_local()
     .shared();
@@ -58,7 +60,8 @@ pub async fn fetch_all(
         let answer = asked.events(namespace, None).await;
         let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
         about.refuses_events.set(refuses);
-        *about.events.borrow_mut() = Some(answer.map(by_namespace));
+        let grouped = answer.map(|all| by_namespace(all, |event| Some(&event.namespace)));
+        *about.events.borrow_mut() = Some(grouped);
     }
     .boxed_local()
     .shared();

@@ -32,7 +32,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Surroundings, Workload};
+use crate::snapshot::surroundings::{Surroundings, VerticalPodAutoscaler, Workload};
 
 /// Objects by the selectors that match them.
 type BySelector<T> = HashMap<String, Vec<T>>;
@@ -109,13 +109,14 @@ impl Lists {
     }
 
     /// Returns the objects around one of the HPAs, as if it had been the only one. `asked` has the objects that
-    /// were not listed, and `all` those that were requested for all namespaces; `apis` are the names of the
-    /// APIServices that it would have requested.
+    /// were not listed, and `vpas` are the namespace's of those that were requested for all namespaces; `apis` are
+    /// the names of the APIServices that it would have requested.
     pub(super) fn around(
         &self,
         hpa: &Hpa,
         scale: Option<&Scale>,
-        [asked, all]: [&Objects; 2],
+        asked: &Objects,
+        vpas: &[VerticalPodAutoscaler],
         apis: impl Iterator<Item = String>,
     ) -> Surroundings {
         let target = &hpa.spec.scale_target_ref;
@@ -162,8 +163,7 @@ impl Lists {
         let scaled_objects = asked.scaled_objects.iter().filter(|it| {
             owner.is_some_and(|owner| owner.name == it.metadata.name) && here(&it.metadata)
         });
-        let vpas = all
-            .vertical_pod_autoscalers
+        let vpas = vpas
             .iter()
             .chain(&asked.vertical_pod_autoscalers)
             .filter(|it| {

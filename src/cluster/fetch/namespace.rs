@@ -65,6 +65,7 @@ fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scal
         ))
     })
 }
+
 /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
 /// lists lacked.
 pub(super) async fn answer(
@@ -304,16 +305,16 @@ impl ListedNamespace<'_, '_> {
         let (common, about) = (self.common, self.whole.about);
         let discovery = common.discovery(hpa);
         let apis = failing_apis(hpa, discovery, &common.custom);
-        let objects = (self.answers.objects(), about.surroundings.objects());
+        let asked = self.answers.objects();
+        let vpas = about.vpas.borrow();
+        let vpas_here = vpas.get(&hpa.namespace).map_or(&[][..], Vec::as_slice);
         let mut surroundings = Surroundings {
             served_metrics: observed.surroundings.served_metrics.clone(),
             custom_version: observed.surroundings.custom_version.clone(),
             serves_scale: observed.surroundings.serves_scale,
-            ..self
-                .lists
-                .around(hpa, scale, [&objects.0, &objects.1], apis)
+            ..self.lists.around(hpa, scale, &asked, vpas_here, apis)
         };
-        keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
+        keep_names(&mut surroundings, hpa, &observed.metrics, &asked);
         let behind = Wish::behind(hpa, scale, discovery, &common.custom);
         let listed = Wish::listed_with(hpa, scale);
         let wishes: Vec<Wish> = Wish::of(hpa).chain(behind).chain(listed).collect();

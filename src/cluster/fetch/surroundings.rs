@@ -28,7 +28,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-use crate::snapshot::surroundings::{CUSTOM, Surroundings};
+use crate::snapshot::surroundings::{CUSTOM, Surroundings, VerticalPodAutoscaler};
 use crate::snapshot::{MetricAnswer, Scale};
 
 /// The number of these objects that are requested concurrently.
@@ -310,6 +310,11 @@ impl SurroundingAnswers {
     /// Whether a wish was sent.
     pub(super) fn has_asked(&self, wish: &Wish) -> bool {
         self.asked.borrow().contains_key(&wish.path)
+    }
+
+    /// Removes and returns the VerticalPodAutoscalers.
+    pub(super) fn take_vpas(&self) -> Vec<VerticalPodAutoscaler> {
+        std::mem::take(&mut self.objects.borrow_mut().vertical_pod_autoscalers)
     }
 
     /// Returns the objects.

@@ -111,7 +111,7 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, UnknownF
     let list = asked
         .event_list(Some(&hpa.namespace), &fields)
         .await
-        .map_err(|e| UnknownFactCause::Failed(e.to_string()))?;
+        .map_err(|e| cause(&e))?;
     Ok(list
         .into_iter()
         .filter_map(EventObject::about_scaled)

@@ -8,11 +8,10 @@ use jiff::Timestamp;
 
 use super::super::Failure;
 use super::control_plane::ControllerAnswers;
-use super::metrics::NoAnswer;
+use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{More, Needs, clock};
-use crate::cluster::fetch::discovery::Discovery;
 use crate::cluster::observed::{Now, Observed};
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
@@ -148,9 +147,6 @@ impl ListingTime {
 pub(super) struct Common {
     pub(super) read: ListingTime,
     pub(super) discovery: Result<Discovery, Failure>,
-    /// The discovery for HPAs that do not need it.
-    pub(super) none: Result<Discovery, Failure>,
-    pub(super) custom: Result<String, NoAnswer>,
 }
 
 impl Common {
@@ -159,7 +155,7 @@ impl Common {
         if Needs::of(hpa).discovery {
             &self.discovery
         } else {
-            &self.none
+            &UNDISCOVERED
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::join;
 
 use super::super::{Failure, Session};
 use super::Fetch;
+use super::discovery::collection;
 use super::read::List;
 use super::right::cause;
 use crate::apimachinery::names::segment;
@@ -154,10 +155,9 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         fields: &str,
     ) -> Result<Vec<EventObject>, Failure> {
-        let namespace =
-            namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
         let path = format!(
-            "/api/v1{namespace}/events?fieldSelector={}",
+            "{}?fieldSelector={}",
+            collection("/api/v1", namespace, "events"),
             segment(fields)
         );
         let list: List<EventObject> = self.json(&path, "EventList").await?;

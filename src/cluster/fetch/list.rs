@@ -13,16 +13,14 @@ use tokio::join;
 
 use super::super::{Failure, Session};
 use super::common::{AboutAll, Answers, Common, ListingTime, Progress, Whole, by_namespace};
+use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
-use super::metrics::custom_version;
 use super::namespace::answer;
 use super::optional::unserved;
 use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, Needs, graceful};
-use crate::apimachinery::names::segment;
+use super::{AT_ONCE, Fetch, Needs, graceful, hpas_path};
 use crate::args::Named;
-use crate::cluster::fetch::discovery::Discovery;
 use crate::error::Error;
 use crate::snapshot::Listed;
 use crate::snapshot::right::MissingRight;
@@ -141,13 +139,7 @@ impl Fetch<'_> {
         } else {
             Ok(Discovery::default())
         };
-        let custom = custom_version(&discovery);
-        let common = &Common {
-            read,
-            discovery,
-            none: Ok(Discovery::default()),
-            custom,
-        };
+        let common = &Common { read, discovery };
         let mut place = 0;
         let answers: Vec<_> = items
             .chunk_by(|one, other| one.namespace == other.namespace)
@@ -190,11 +182,7 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         selection: &Selection,
     ) -> Result<(Vec<HpaItem>, Option<Timestamp>), Failure> {
-        let path = match namespace {
-            Some(name) => format!("/namespaces/{}", segment(name)),
-            None => String::new(),
-        };
-        let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
+        let path = hpas_path(namespace);
         let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, HPAS).await?;
         let mut items = self.read_items(&path, list).await?;
         items.iter_mut().for_each(|item| item.select(selection));

@@ -15,13 +15,13 @@ use tokio::sync;
 
 use super::super::Failure;
 use super::Fetch;
+use super::discovery::Resource;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
 use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
-use crate::cluster::fetch::discovery::Resource;
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
 use crate::saved::file;
@@ -345,7 +345,6 @@ impl Fetch<'_> {
         most: usize,
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
-        let path = resource.path(self.namespace, "");
         let pages = self
             .lists
             .map(|lists| Arc::clone(&lists.pages))
@@ -360,7 +359,7 @@ impl Fetch<'_> {
         });
         let listed = self
             .pages_of(
-                path.trim_end_matches('/'),
+                &resource.collection(self.namespace),
                 query,
                 list_kind(resource),
                 most,

@@ -286,10 +286,9 @@ impl Prometheus {
     async fn ask(&self, of: &str, path: &str) -> Result<QueryAnswer, Error> {
         let path = format!("{}/api/v1/{path}", self.base);
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
-        let is_answer = |status: &ApiStatus| said(status).is_some();
         let response = self
             .session
-            .get_unless(&path, &is_answer)
+            .get_unless(&path, |status| said(status).is_some())
             .await
             .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());

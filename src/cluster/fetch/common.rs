@@ -13,30 +13,13 @@ use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{More, Needs, clock};
 use crate::cluster::observed::{Now, Observed};
+use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
-
-/// The progress of a list.
-#[derive(Debug, Default)]
-pub struct Progress {
-    pub(super) hpas: Cell<usize>,
-    done: Cell<usize>,
-}
-
-impl Progress {
-    /// Returns the number of HPAs that have their answers, and the total; `None` until their list arrives.
-    pub fn hpas(&self) -> Option<(usize, usize)> {
-        Some((self.done.get(), self.hpas.get())).filter(|(_, hpas)| *hpas > 0)
-    }
-
-    pub(super) fn step(&self) {
-        self.done.set(self.done.get() + 1);
-    }
-}
 
 /// Receives the answers as they arrive, each with its place in the list.
 pub type Answers<'s> = dyn Fn(usize, Listed<Observed>) + 's;

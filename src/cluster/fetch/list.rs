@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::common::{AboutAll, Answers, Common, ListingTime, Progress, Whole, by_namespace};
+use super::common::{AboutAll, Answers, Common, ListingTime, Whole, by_namespace};
 use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
 use super::namespace::answer;
@@ -21,6 +21,7 @@ use super::right::denied;
 use super::surroundings::Wish;
 use super::{AT_ONCE, Fetch, Needs, graceful, hpas_path};
 use crate::args::Named;
+use crate::cluster::progress::Progress;
 use crate::error::Error;
 use crate::snapshot::Listed;
 use crate::snapshot::right::MissingRight;
@@ -122,7 +123,7 @@ impl Fetch<'_> {
         let (mut items, date) = self.items(whole.namespace, selection).await?;
         let read = ListingTime::now(date);
         let wanted = items.iter().filter(|item| item.wanted);
-        whole.progress.hpas.set(wanted.clone().count());
+        whole.progress.expect(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
         let missing: Vec<&Named> = selection
             .missing(|named| items.iter().any(|item| item.is(named)))

@@ -12,10 +12,10 @@ use std::thread;
 use std::time::Duration;
 
 use kubectl_hpa::args::ConnectionFlags;
-use kubectl_hpa::cluster::fetch::common::Progress;
 use kubectl_hpa::cluster::fetch::list::fetch_all;
 use kubectl_hpa::cluster::fetch::{complete, control_plane, fetch, old_versions};
 use kubectl_hpa::cluster::observed::{self, Observed};
+use kubectl_hpa::cluster::progress::Progress;
 use kubectl_hpa::cluster::target::target;
 use kubectl_hpa::cluster::write::scale;
 use kubectl_hpa::cluster::{Environment, Session, connect, names};

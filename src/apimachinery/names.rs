@@ -4,6 +4,8 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::go;
+
 const LABEL_MAX: usize = 63;
 const SUBDOMAIN_MAX: usize = 253;
 
@@ -246,6 +248,12 @@ pub(crate) fn plural(kind: &str) -> String {
     } else {
         format!("{singular}s")
     }
+}
+
+/// Returns the message about a kind that its group does not have (`NoKindMatchError`).
+pub(crate) fn no_kind(group: &str, kind: &str) -> String {
+    let [kind, group] = [kind, group].map(go::quote);
+    format!("no matches for kind {kind} in group {group}")
 }
 
 /// The characters that are escaped in a part of a URL: all but those that RFC 3986 calls unreserved.

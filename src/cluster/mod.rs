@@ -6,6 +6,7 @@ mod connect;
 pub mod fetch;
 mod http;
 pub mod observed;
+pub mod progress;
 pub mod prometheus;
 pub(crate) mod signals;
 pub mod target;

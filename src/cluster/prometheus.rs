@@ -2,7 +2,6 @@
 //! credentials of the session, or directly at the server's own address, by the same rules. Only `query` and
 //! `query_range` are used. The answers are interpreted elsewhere.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -17,6 +16,7 @@ use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
 use super::http::status::ApiStatus;
 use super::http::tls::TlsRemedy;
+use super::progress::Progress;
 use crate::apimachinery::names::segment;
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
@@ -42,25 +42,6 @@ const TOO_MUCH: [&str; 6] = [
     "mustn't exceed",
     "timed out",
 ];
-
-/// The progress of the queries.
-#[derive(Debug, Default)]
-pub struct QueryProgress {
-    done: Cell<usize>,
-    all: Cell<usize>,
-}
-
-impl QueryProgress {
-    /// Returns the number of answered requests, and the total.
-    pub fn requests(&self) -> (usize, usize) {
-        (self.done.get(), self.all.get())
-    }
-
-    /// Adds requests that are about to be sent.
-    fn expect(&self, requests: usize) {
-        self.all.set(self.all.get() + requests);
-    }
-}
 
 /// A connection to a Prometheus.
 #[derive(Debug)]
@@ -194,12 +175,12 @@ impl Prometheus {
         &self,
         queries: &[(T, &'static str, String)],
         time: Timestamp,
-        progress: &QueryProgress,
+        progress: &Progress,
     ) -> Result<Vec<(T, QueryAnswer)>, Error> {
         progress.expect(queries.len());
         let asked = queries.iter().map(|(key, of, query)| async move {
             let answer = self.at_once(of, query, time).await?;
-            progress.done.set(progress.done.get() + 1);
+            progress.step();
             Ok::<_, Error>((*key, answer))
         });
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
@@ -214,7 +195,7 @@ impl Prometheus {
         &self,
         questions: Vec<Question>,
         grid: Grid,
-        progress: &QueryProgress,
+        progress: &Progress,
     ) -> Result<Vec<Answered>, Error> {
         let mut answered: Vec<Answered> = Vec::with_capacity(questions.len());
         let mut pieces: Vec<Vec<QueryAnswer>> = Vec::new();
@@ -246,7 +227,7 @@ impl Prometheus {
             );
             async move {
                 let answer = self.ask(of, &path).await?;
-                progress.done.set(progress.done.get() + 1);
+                progress.step();
                 Ok::<_, Error>((place, answer))
             }
         });
@@ -286,10 +267,9 @@ impl Prometheus {
     async fn ask(&self, of: &str, path: &str) -> Result<QueryAnswer, Error> {
         let path = format!("{}/api/v1/{path}", self.base);
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
-        let is_answer = |status: &ApiStatus| said(status).is_some();
         let response = self
             .session
-            .get_unless(&path, &is_answer)
+            .get_unless(&path, |status| said(status).is_some())
             .await
             .map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
@@ -482,19 +462,5 @@ pub fn connect(
             "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
         ))
         .hint("give its address: --prometheus URL")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::QueryProgress;
-
-    #[test]
-    fn progress_never_counts_past_its_end() {
-        let progress = QueryProgress::default();
-        progress.expect(5);
-        progress.done.set(5);
-        progress.expect(1);
-        assert_eq!(progress.requests(), (5, 6));
     }
 }

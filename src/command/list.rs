@@ -21,9 +21,9 @@ use super::{Answer, Terminal, connected, write_saved};
 use crate::apimachinery::selector::Selector;
 use crate::args::{ConnectionFlags, Explain, MemoryArgs, NamedRequest, Output};
 use crate::cluster::Session;
-use crate::cluster::fetch::common::Progress;
 use crate::cluster::fetch::list::fetch_all;
 use crate::cluster::observed;
+use crate::cluster::progress::Progress;
 use crate::cluster::signals::{Signals, unheard};
 use crate::error::{Error, ErrorKind, listed};
 use crate::numbers;
@@ -222,7 +222,7 @@ impl<'a> ListCommand<'a> {
             .into_iter()
             .collect::<Result<_, Error>>()?;
         hpas.sort_by_key(|(place, _)| *place);
-        let interrupted = code.map(|code| (code, progress.hpas()));
+        let interrupted = code.map(|code| (code, progress.counts()));
         Ok(Explained {
             hpas,
             namespace,

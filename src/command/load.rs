@@ -7,7 +7,8 @@ use super::Terminal;
 use super::progress::shown;
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
-use crate::cluster::prometheus::{Prometheus, QueryProgress, connect};
+use crate::cluster::progress::Progress;
+use crate::cluster::prometheus::{Prometheus, connect};
 use crate::cluster::{Environment, Session};
 use crate::error::{Error, docs};
 use crate::keda;
@@ -208,7 +209,7 @@ async fn ask(
             .saturating_sub(1),
     );
     let seconds = grid.count * grid.step;
-    let progress = QueryProgress::default();
+    let progress = Progress::default();
     let line = || line(&progress);
     let [usage, state] = wanted.scrapes(seconds);
     let mut first = vec![
@@ -379,10 +380,10 @@ fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -
 }
 
 /// Returns the line that shows the progress.
-pub(super) fn line(progress: &QueryProgress) -> String {
-    match progress.requests() {
-        (_, 0) => "asking Prometheus".to_owned(),
-        (done, all) => format!("asking Prometheus: {done} of {all} requests"),
+pub(super) fn line(progress: &Progress) -> String {
+    match progress.counts() {
+        None => "asking Prometheus".to_owned(),
+        Some((done, all)) => format!("asking Prometheus: {done} of {all} requests"),
     }
 }
 

@@ -10,7 +10,8 @@ use super::progress::shown;
 use crate::args::{PrometheusArgs, TimeArgument};
 use crate::calendar::Calendar;
 use crate::cluster::Session;
-use crate::cluster::prometheus::{Prometheus, QueryProgress};
+use crate::cluster::progress::Progress;
+use crate::cluster::prometheus::Prometheus;
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
@@ -125,7 +126,7 @@ async fn ask(
     let step = SignedDuration::from_secs(STEP);
     let until = end.checked_add(step).unwrap_or(end);
     let grid = Grid::new(start, until, step)?;
-    let progress = QueryProgress::default();
+    let progress = Progress::default();
     let asked = async {
         let metrics = &hpa.spec.metrics;
         let wanted = LoadRequest {

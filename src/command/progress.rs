@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Terminal;
-use crate::cluster::fetch::common::Progress;
+use crate::cluster::progress::Progress;
 use crate::render::style::clean;
 
 /// The time during which nothing is shown.
@@ -85,7 +85,7 @@ impl Drop for Line {
 
 /// The progress of a list.
 pub(super) fn reading(progress: &Progress) -> String {
-    match progress.hpas() {
+    match progress.counts() {
         None => "listing the HPAs".to_owned(),
         Some((done, 1)) => format!("reading 1 HPA: {done} done"),
         Some((done, hpas)) => format!("reading {hpas} HPAs: {done} done"),
@@ -100,7 +100,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::{reading, shown};
-    use crate::cluster::fetch::common::Progress;
+    use crate::cluster::progress::Progress;
     use crate::command::Terminal;
 
     thread_local! {

@@ -12,12 +12,11 @@ use crate::apimachinery::names::dns_subdomain;
 
 /// The markers of `scaledobject_types.go` and `scaletriggers_types.go`.
 pub(super) fn schema(spec: &ManifestSpec) -> Result<(), Refused> {
-    let required = |path: &str| Refused::new(format!("spec.{path}"), "required");
     let Some(ScaleTarget { name, .. }) = &spec.scale_target_ref else {
-        return Err(required("scaleTargetRef"));
+        return Err(required("spec.scaleTargetRef"));
     };
     if name.is_empty() {
-        return Err(required("scaleTargetRef.name"));
+        return Err(required("spec.scaleTargetRef.name"));
     }
     for (field, value, least) in [
         ("pollingInterval", spec.polling_interval, 1),
@@ -30,64 +29,13 @@ pub(super) fn schema(spec: &ManifestSpec) -> Result<(), Refused> {
         at_least(&format!("spec.{field}"), value, least)?;
     }
     if spec.triggers.is_empty() {
-        return Err(required("triggers"));
+        return Err(required("spec.triggers"));
     }
     for (index, trigger) in spec.triggers.iter().enumerate() {
-        let Trigger {
-            type_,
-            metadata,
-            authentication_ref,
-            ..
-        } = trigger;
-        if type_.is_empty() {
-            return Err(required(&format!("triggers[{index}].type")));
-        }
-        let Some(metadata) = metadata else {
-            return Err(required(&format!("triggers[{index}].metadata")));
-        };
-        if let Some((key, _)) = metadata.iter().find(|(_, value)| !value.is_string()) {
-            let path = format!("spec.triggers[{index}].metadata.{key}");
-            return Err(Refused::new(path, "must be a string").hint("put the value in quotes"));
-        }
-        if let Some(AuthenticationRef { name, kind }) = authentication_ref {
-            if name.is_empty() {
-                return Err(required(&format!(
-                    "triggers[{index}].authenticationRef.name"
-                )));
-            }
-            let path = format!("spec.triggers[{index}].authenticationRef.kind");
-            let kinds = ["TriggerAuthentication", "ClusterTriggerAuthentication"];
-            kind.as_ref()
-                .map_or(Ok(()), |kind| one_of(&path, kind, &kinds))?;
-        }
+        schema_of_trigger(&format!("spec.triggers[{index}]"), trigger)?;
     }
-    if let Some(Fallback {
-        failure_threshold,
-        replicas,
-        behavior,
-    }) = &spec.fallback
-    {
-        for (field, value) in [
-            ("failureThreshold", failure_threshold),
-            ("replicas", replicas),
-        ] {
-            let path = format!("spec.fallback.{field}");
-            at_least(
-                &path,
-                Some(value.ok_or_else(|| Refused::new(&*path, "required"))?),
-                0,
-            )?;
-        }
-        let behaviors = [
-            "static",
-            "currentReplicas",
-            "currentReplicasIfHigher",
-            "currentReplicasIfLower",
-            "scalingModifiers",
-        ];
-        if let Some(behavior) = behavior {
-            one_of("spec.fallback.behavior", behavior, &behaviors)?;
-        }
+    if let Some(fallback) = &spec.fallback {
+        schema_of_fallback(fallback)?;
     }
     if let Some(type_) = spec
         .modifiers()
@@ -97,6 +45,61 @@ pub(super) fn schema(spec: &ManifestSpec) -> Result<(), Refused> {
         one_of(path, type_, &["AverageValue", "Value"])?;
     }
     Ok(())
+}
+
+/// The markers of a trigger at a path.
+fn schema_of_trigger(path: &str, trigger: &Trigger) -> Result<(), Refused> {
+    let Trigger {
+        type_,
+        metadata,
+        authentication_ref,
+        ..
+    } = trigger;
+    if type_.is_empty() {
+        return Err(required(&format!("{path}.type")));
+    }
+    let Some(metadata) = metadata else {
+        return Err(required(&format!("{path}.metadata")));
+    };
+    if let Some((key, _)) = metadata.iter().find(|(_, value)| !value.is_string()) {
+        let refused = Refused::new(format!("{path}.metadata.{key}"), "must be a string");
+        return Err(refused.hint("put the value in quotes"));
+    }
+    let Some(AuthenticationRef { name, kind }) = authentication_ref else {
+        return Ok(());
+    };
+    if name.is_empty() {
+        return Err(required(&format!("{path}.authenticationRef.name")));
+    }
+    let kind_path = format!("{path}.authenticationRef.kind");
+    let kinds = ["TriggerAuthentication", "ClusterTriggerAuthentication"];
+    kind.as_ref()
+        .map_or(Ok(()), |kind| one_of(&kind_path, kind, &kinds))
+}
+
+/// The markers of the fallback.
+fn schema_of_fallback(fallback: &Fallback) -> Result<(), Refused> {
+    for (field, value) in [
+        ("failureThreshold", fallback.failure_threshold),
+        ("replicas", fallback.replicas),
+    ] {
+        let path = format!("spec.fallback.{field}");
+        at_least(&path, Some(value.ok_or_else(|| required(&path))?), 0)?;
+    }
+    let behaviors = [
+        "static",
+        "currentReplicas",
+        "currentReplicasIfHigher",
+        "currentReplicasIfLower",
+        "scalingModifiers",
+    ];
+    fallback.behavior.as_ref().map_or(Ok(()), |behavior| {
+        one_of("spec.fallback.behavior", behavior, &behaviors)
+    })
+}
+
+fn required(path: &str) -> Refused {
+    Refused::new(path, "required")
 }
 
 fn at_least(path: &str, value: Option<i32>, least: i32) -> Result<(), Refused> {
@@ -258,10 +261,10 @@ fn triggers(spec: &ManifestSpec) -> Result<(), Refused> {
 fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
     let at = |field: &str| format!("spec.advanced.scalingModifiers.{field}");
     if modifiers.formula.is_empty() {
-        return Err(Refused::new(at("formula"), "required"));
+        return Err(required(&at("formula")));
     }
     if modifiers.target.is_empty() {
-        return Err(Refused::new(at("target"), "required"));
+        return Err(required(&at("target")));
     }
     // A target that is not a number is not compared with 0.
     match modifiers.target_number() {

@@ -240,42 +240,93 @@ impl LoadRequest<'_> {
         samples
     }
 
-    /// Returns a question, with the query on the command line for it, if there is one.
-    fn question(&self, purpose: Purpose, of: &str, query: String) -> Question {
+    /// Returns a question, with the query on the command line for it, if there is one; `None` without any query.
+    fn question(&self, purpose: Purpose, of: String, query: Option<String>) -> Option<Question> {
         let stated = self.stated.iter().find(|(own, _)| *own == purpose);
-        Question {
-            purpose,
-            of: of.to_owned(),
-            query: stated.map_or(query, |(_, stated)| stated.clone()),
-        }
+        let query = stated.map(|(_, stated)| stated.clone()).or(query)?;
+        Some(Question { purpose, of, query })
     }
 
     /// Returns all queries of a load, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
         let state = scraped.state_window();
-        let mut questions: Vec<Question> = Vec::new();
-        let mut ask = |purpose, of: &str, query| questions.push(self.question(purpose, of, query));
-        for (place, spec) in self.metrics.iter().enumerate() {
-            let purpose = Purpose::Metric(place);
-            let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
-            let query = self.usage(spec, scraped);
-            if is_stated || query.is_some() {
-                ask(
-                    purpose,
-                    &spec.flag_name(self.metrics),
-                    query.unwrap_or_default(),
-                );
-            }
-        }
-        let Self { hpa, .. } = self;
+        let recently = 2 * SLOW * step;
+        let latest = |name: &str| fresh(&self.of_hpa(name), state);
+        let min = latest("kube_horizontalpodautoscaler_spec_min_replicas");
+        let max = latest(MAX_REPLICAS);
+        let targets = latest("kube_horizontalpodautoscaler_spec_target_metric");
         let (desired, ready) = self.record(state);
-        ask(Purpose::Replicas, "replicas", desired);
-        ask(Purpose::Ready, "ready", ready);
-        let hpa_series = |name: &str| fresh(&self.of_hpa(name), state);
-        // The controller's own value is scraped where its target's namespace may hide the HPA's.
+        let once = [
+            (Purpose::Replicas, "replicas", Some(desired)),
+            (Purpose::Ready, "ready", Some(ready)),
+            (
+                Purpose::Desired,
+                "replicas by hand",
+                Some(self.desired(state)),
+            ),
+            (
+                Purpose::MinReplicas,
+                "minReplicas",
+                Some(format!("max({min})")),
+            ),
+            (
+                Purpose::MaxReplicas,
+                "maxReplicas",
+                Some(format!("max({max})")),
+            ),
+            (
+                Purpose::Targets,
+                "targets",
+                Some(format!(
+                    "max by (metric_name, metric_target_type) ({targets})"
+                )),
+            ),
+            (Purpose::Outdated, "rollouts", self.outdated()),
+            (Purpose::Template, "new templates", self.newest_template()),
+            (
+                Purpose::Restarts,
+                "restarts",
+                Some(self.restarts(state.max(step))),
+            ),
+            (
+                Purpose::Started,
+                "how long pods take to become ready",
+                Some(self.time_to_ready(recently)),
+            ),
+            (
+                Purpose::Unmeasured,
+                "pods without a rate",
+                self.unmeasured(scraped),
+            ),
+            (
+                Purpose::Measured,
+                "how long containers take to start",
+                self.time_to_start(scraped, recently),
+            ),
+        ];
+        let mut questions = Vec::new();
+        for (place, spec) in self.metrics.iter().enumerate() {
+            let (of, query) = (spec.flag_name(self.metrics), self.usage(spec, scraped));
+            questions.extend(self.question(Purpose::Metric(place), of, query));
+        }
+        for (purpose, of, query) in once {
+            questions.extend(self.question(purpose, of.to_owned(), query));
+        }
+        for (place, spec) in self.metrics.iter().enumerate() {
+            let of = format!("requests: {}", spec.flag_name(self.metrics));
+            questions.extend(self.question(Purpose::Requests(place), of, self.request(spec)));
+        }
+        let throttled = self.throttled(scraped);
+        questions.extend(self.question(Purpose::Throttled, "throttling".to_owned(), throttled));
+        questions
+    }
+
+    /// Returns the query for the replicas that the HPA desired.
+    fn desired(&self, state: i64) -> String {
         let Hpa {
             name, namespace, ..
-        } = hpa;
+        } = self.hpa;
+        // The controller's own value is scraped where its target's namespace may hide the HPA's.
         let own = ["exported_namespace", "namespace"].map(|label| {
             let series = self.series(
                 CONTROLLER_DESIRED,
@@ -284,139 +335,112 @@ impl LoadRequest<'_> {
             format!("max({})", fresh(&series, state))
         });
         // Only kube-state-metrics has it from the scrape that has the replicas, with which it is compared.
-        let desired = hpa_series("kube_horizontalpodautoscaler_status_desired_replicas");
-        ask(
-            Purpose::Desired,
-            "replicas by hand",
-            format!("max({desired}) or {} or {}", own[0], own[1]),
-        );
-        ask(
-            Purpose::MinReplicas,
-            "minReplicas",
-            format!(
-                "max({})",
-                hpa_series("kube_horizontalpodautoscaler_spec_min_replicas")
-            ),
-        );
-        ask(
-            Purpose::MaxReplicas,
-            "maxReplicas",
-            format!("max({})", hpa_series(MAX_REPLICAS)),
-        );
-        ask(
-            Purpose::Targets,
-            "targets",
-            format!(
-                "max by (metric_name, metric_target_type) ({})",
-                hpa_series("kube_horizontalpodautoscaler_spec_target_metric")
-            ),
-        );
-        let target = &hpa.spec.scale_target_ref;
-        if let Some(ReplicaSeries {
-            status,
-            updated: Some(updated),
-            ..
-        }) = replicas(target)
-        {
-            let query = format!(
-                "max({}) - max({})",
-                self.of_target(status),
-                self.of_target(updated)
-            );
-            ask(Purpose::Outdated, "rollouts", query);
-        }
-        if matches!(workload(target), WorkloadKind::Deployment) {
-            let created = self.series("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
-            let created = with(created, "replicaset", &self.replica_sets());
-            ask(
-                Purpose::Template,
-                "new templates",
-                format!("max({created})"),
-            );
-        }
+        let of_hpa = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
+        let desired = fresh(&of_hpa, state);
+        format!("max({desired}) or {} or {}", own[0], own[1])
+    }
+
+    /// Returns the query for the number of pods with an earlier template, if the target's kind states it.
+    fn outdated(&self) -> Option<String> {
+        let ReplicaSeries {
+            status, updated, ..
+        } = replicas(&self.hpa.spec.scale_target_ref)?;
+        let updated = self.of_target(updated?);
+        Some(format!("max({}) - max({updated})", self.of_target(status)))
+    }
+
+    /// Returns the query for the creation time of a Deployment's newest ReplicaSet.
+    fn newest_template(&self) -> Option<String> {
+        let Hpa {
+            spec, namespace, ..
+        } = self.hpa;
+        let of_all = self.series("kube_replicaset_created", &[("namespace", namespace)]);
+        let created = with(of_all, "replicaset", &self.replica_sets());
+        matches!(workload(&spec.scale_target_ref), WorkloadKind::Deployment)
+            .then(|| format!("max({created})"))
+    }
+
+    /// Returns the query for the number of restarts within `span` seconds.
+    fn restarts(&self, span: i64) -> String {
         let restarts = self.of_pods("kube_pod_container_status_restarts_total", &[]);
-        let span = state.max(step);
+        self.total(&format!("changes({restarts}[{span}s])"))
+    }
+
+    /// Returns the query for the time that the pods of the last `recently` seconds took to become ready.
+    fn time_to_ready(&self, recently: i64) -> String {
         let pods = self.pods();
-        let query = self.total(&format!("changes({restarts}[{span}s])"));
-        ask(Purpose::Restarts, "restarts", query);
         let ready = self.of_pods("kube_pod_status_ready_time", &[]);
         let created = self.of_pods("kube_pod_created", &[]);
-        let recently = 2 * SLOW * step;
-        let query = format!(
+        format!(
             "min by (namespace, pod) ({ready}) - on (namespace, pod) (max by (namespace, pod) \
              ({created}) > time() - {recently}) and on (namespace, pod) {pods}"
-        );
-        ask(
-            Purpose::Started,
-            "how long pods take to become ready",
-            query,
-        );
+        )
+    }
+
+    /// Whether a metric is the CPU usage of pods or of a container.
+    fn has_cpu(&self) -> bool {
         let mut metrics = self.metrics.iter();
-        let has_cpu = metrics.any(|spec| spec.is_resource() && spec.name() == "cpu");
-        if has_cpu {
-            let cpu = self.containers(CPU, None);
-            let (rate, reach) = (rate(&cpu, scraped), scraped.reach());
-            let query = format!(
+        metrics.any(|spec| spec.is_resource() && spec.name() == "cpu")
+    }
+
+    /// Returns the query for the number of pods with a counter of CPU seconds but no rate.
+    fn unmeasured(&self, scraped: Scraped) -> Option<String> {
+        let cpu = self.containers(CPU, None);
+        let (rate, reach, pods) = (rate(&cpu, scraped), scraped.reach(), self.pods());
+        self.has_cpu().then(|| {
+            format!(
                 "count(count by (namespace, pod) (present_over_time({cpu}[{reach}s] offset {reach}s)) \
                  unless on (namespace, pod) {rate} and on (namespace, pod) {pods})"
-            );
-            ask(Purpose::Unmeasured, "pods without a rate", query);
-            if let Some(scrape) = scraped.usage {
-                // On average, half a scrape interval passes between its start and its first sample.
-                let start = scrape as f64 / 2.0;
-                let query = format!(
-                    "clamp_min(max by (namespace, pod) (timestamp({cpu})) - on (namespace, pod) max by \
-                     (namespace, pod) ({created}) - on (namespace, pod) max by (namespace, pod) \
-                     (count_over_time({cpu}[{recently}s])) * {scrape} + {start}, 0) and on \
-                     (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) and \
-                     on (namespace, pod) {pods}"
-                );
-                ask(
-                    Purpose::Measured,
-                    "how long containers take to start",
-                    query,
-                );
-            }
-        }
-        for (place, spec) in self.metrics.iter().enumerate() {
-            let is_share = spec.is_resource()
-                && spec
-                    .target()
-                    .is_some_and(|target| target.average_utilization.is_some());
-            if is_share {
-                let of_container = spec.container().map(|name| ("container", name));
-                let labels: Vec<(&str, &str)> = [("resource", spec.name())]
-                    .into_iter()
-                    .chain(of_container)
-                    .collect();
-                let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
-                // Sidecars, which are init containers that keep running, have requests like other containers.
-                let init = self.of_pods("kube_pod_init_container_resource_requests", &labels);
-                let info = self.of_pods(
-                    "kube_pod_init_container_info",
-                    &[("restart_policy", "Always")],
-                );
-                let requests = self.total(&format!(
-                    "({requests} or {init} and on (namespace, pod, container) {info})"
-                ));
-                let query = format!("{requests} / count(count by (namespace, pod) ({pods}))");
-                ask(
-                    Purpose::Requests(place),
-                    &format!("requests: {}", spec.flag_name(self.metrics)),
-                    query,
-                );
-            }
-        }
-        if has_cpu {
-            let periods = |name: &str| self.total(&rate(&self.containers(name, None), scraped));
-            let throttled = periods("container_cpu_cfs_throttled_periods_total");
-            let query = format!(
-                "{throttled} / {}",
-                periods("container_cpu_cfs_periods_total")
-            );
-            ask(Purpose::Throttled, "throttling", query);
-        }
-        questions
+            )
+        })
+    }
+
+    /// Returns the query for the time that the containers of the last `recently` seconds took to start.
+    fn time_to_start(&self, scraped: Scraped, recently: i64) -> Option<String> {
+        let scrape = scraped.usage.filter(|_| self.has_cpu())?;
+        // On average, half a scrape interval passes between its start and its first sample.
+        let start = scrape as f64 / 2.0;
+        let cpu = self.containers(CPU, None);
+        let created = self.of_pods("kube_pod_created", &[]);
+        Some(format!(
+            "clamp_min(max by (namespace, pod) (timestamp({cpu})) - on (namespace, pod) max by \
+             (namespace, pod) ({created}) - on (namespace, pod) max by (namespace, pod) \
+             (count_over_time({cpu}[{recently}s])) * {scrape} + {start}, 0) and on \
+             (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) and \
+             on (namespace, pod) {}",
+            self.pods()
+        ))
+    }
+
+    /// Returns the query for the average request of a pod, if the target of a metric is a share of it.
+    fn request(&self, spec: &MetricSpec) -> Option<String> {
+        let target = spec.target().filter(|_| spec.is_resource())?;
+        target.average_utilization?;
+        let of_container = spec.container().map(|name| ("container", name));
+        let labels: Vec<(&str, &str)> = [("resource", spec.name())]
+            .into_iter()
+            .chain(of_container)
+            .collect();
+        let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
+        // Sidecars, which are init containers that keep running, have requests like other containers.
+        let init = self.of_pods("kube_pod_init_container_resource_requests", &labels);
+        let info = self.of_pods(
+            "kube_pod_init_container_info",
+            &[("restart_policy", "Always")],
+        );
+        let all = self.total(&format!(
+            "({requests} or {init} and on (namespace, pod, container) {info})"
+        ));
+        let pods = self.pods();
+        Some(format!("{all} / count(count by (namespace, pod) ({pods}))"))
+    }
+
+    /// Returns the query for the share of periods in which a limit throttled containers.
+    fn throttled(&self, scraped: Scraped) -> Option<String> {
+        let periods = |name: &str| self.total(&rate(&self.containers(name, None), scraped));
+        let throttled = periods("container_cpu_cfs_throttled_periods_total");
+        let all = periods("container_cpu_cfs_periods_total");
+        self.has_cpu().then(|| format!("{throttled} / {all}"))
     }
 
     /// Returns the query for the pods' total usage; `None` for a metric that neither cAdvisor nor

@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
@@ -28,6 +28,9 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
 use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, UnreadCause};
 use crate::version::Stage;
+
+/// The scale of an HPA's target, with its replica count until now.
+type ScaledTarget<'a> = (&'a Hpa, &'a Scale, Option<Counted>);
 
 /// The snapshots of one clock and controller, to be written as a JSON `List`, one object per line.
 /// If no memory is stated, the reader treats it as unknown again.
@@ -37,7 +40,7 @@ pub struct Saved<'a> {
     /// The metrics whose answers follow those of the HPA's metrics.
     also: &'a [MetricSpec],
     hpas: Vec<&'a Hpa>,
-    targets: Vec<(&'a Hpa, &'a Scale, Option<Counted>)>,
+    targets: Vec<ScaledTarget<'a>>,
     /// The pods, with their namespaces.
     pods: Vec<(&'a str, &'a Pod)>,
     load: Option<&'a Load>,
@@ -50,90 +53,14 @@ impl<'a> Saved<'a> {
     ///
     /// An HPA, a scale or a pod changed between two reads.
     pub fn of(inputs: &'a [&'a Input], also: &'a [MetricSpec]) -> Result<Self, Error> {
-        let mut saved = Self {
+        Ok(Self {
             inputs,
             also,
-            hpas: Vec::new(),
-            targets: Vec::new(),
-            pods: Vec::new(),
+            hpas: hpas(inputs)?,
+            targets: targets(inputs)?,
+            pods: pods(inputs)?,
             load: None,
-        };
-        let mut seen = HashMap::new();
-        for Input { snapshot, .. } in inputs {
-            // Without its scale, a pass does not reach the other HPAs, and the error that replaces the scale in the
-            // format may hide theirs as well.
-            let others = snapshot
-                .other_hpas
-                .iter()
-                .filter(|_| snapshot.scale.is_ok());
-            for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
-                match seen.entry((&*own.namespace, &*own.name)) {
-                    Entry::Vacant(place) => saved.hpas.push(place.insert(own)),
-                    Entry::Occupied(place)
-                        if convert::to_json(place.get()) == convert::to_json(own) => {}
-                    Entry::Occupied(_) => {
-                        return Err(changed("HorizontalPodAutoscaler", &own.key()));
-                    }
-                }
-            }
-        }
-        let mut seen = HashMap::new();
-        for Input {
-            snapshot, evidence, ..
-        } in inputs
-        {
-            let Ok(own) = &snapshot.scale else { continue };
-            let others = snapshot
-                .other_hpas
-                .iter()
-                .map(|other| (&other.hpa, &other.scale, None));
-            for (hpa, scale, counted) in
-                iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
-            {
-                let CrossVersionObjectReference {
-                    api_version,
-                    kind,
-                    name,
-                } = &hpa.spec.scale_target_ref;
-                let target = (&*hpa.namespace, &**api_version, &**kind, &**name);
-                match seen.entry(target) {
-                    Entry::Vacant(place) => {
-                        place.insert(saved.targets.len());
-                        saved.targets.push((hpa, scale, counted));
-                    }
-                    Entry::Occupied(place) => {
-                        let (_, earlier, known) = &mut saved.targets[*place.get()];
-                        if *earlier != scale {
-                            return Err(changed("target of", &hpa.key()));
-                        }
-                        *known = known.or(counted);
-                    }
-                }
-            }
-        }
-        let mut seen = HashMap::new();
-        for Input { snapshot, .. } in inputs {
-            let namespace = &*snapshot.hpa.namespace;
-            if let Ok(own) = &snapshot.scale {
-                let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
-                // If no pod is selected, the others show what the selector should match.
-                let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
-                for used in snapshot
-                    .pods
-                    .iter()
-                    .filter(|pod| selects_none || is_selected(pod))
-                {
-                    match seen.entry((namespace, &*used.name)) {
-                        Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
-                        Entry::Occupied(place) if *place.get() == used => {}
-                        Entry::Occupied(_) => {
-                            return Err(changed("Pod", &format!("{namespace}/{}", used.name)));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(saved)
+        })
     }
 
     /// Adds a load, to be played again.
@@ -384,6 +311,92 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
     let written = Saved::of(inputs, also)?.write(&mut json);
     written.map_err(|e| Error::failed(format!("failed to save: {e}")))?;
     Ok(String::from_utf8_lossy(&json).into_owned())
+}
+
+/// Returns the HPAs of the inputs and those with the same pods, each once.
+fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
+    let mut hpas = Vec::new();
+    let mut seen = HashMap::new();
+    for Input { snapshot, .. } in inputs {
+        // Without its scale, a pass does not reach the other HPAs, and the error that replaces the scale in the
+        // format may hide theirs as well.
+        let others = snapshot
+            .other_hpas
+            .iter()
+            .filter(|_| snapshot.scale.is_ok());
+        for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
+            match seen.entry((&*own.namespace, &*own.name)) {
+                Entry::Vacant(place) => hpas.push(*place.insert(own)),
+                Entry::Occupied(place)
+                    if convert::to_json(place.get()) == convert::to_json(own) => {}
+                Entry::Occupied(_) => {
+                    return Err(changed("HorizontalPodAutoscaler", &own.key()));
+                }
+            }
+        }
+    }
+    Ok(hpas)
+}
+
+/// Returns the targets of these HPAs that have a scale, each once.
+fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
+    let mut targets: Vec<ScaledTarget<'a>> = Vec::new();
+    let mut seen = HashMap::new();
+    for Input {
+        snapshot, evidence, ..
+    } in inputs
+    {
+        let Ok(own) = &snapshot.scale else { continue };
+        let others = snapshot
+            .other_hpas
+            .iter()
+            .map(|other| (&other.hpa, &other.scale, None));
+        for (hpa, scale, counted) in
+            iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
+        {
+            match seen.entry((&*hpa.namespace, &hpa.spec.scale_target_ref)) {
+                Entry::Vacant(place) => {
+                    place.insert(targets.len());
+                    targets.push((hpa, scale, counted));
+                }
+                Entry::Occupied(place) => {
+                    let (_, earlier, known) = &mut targets[*place.get()];
+                    if *earlier != scale {
+                        return Err(changed("target of", &hpa.key()));
+                    }
+                    *known = known.or(counted);
+                }
+            }
+        }
+    }
+    Ok(targets)
+}
+
+/// Returns the pods that the targets select, each once, with their namespaces.
+fn pods<'a>(inputs: &[&'a Input]) -> Result<Vec<(&'a str, &'a Pod)>, Error> {
+    let mut pods: Vec<(&'a str, &'a Pod)> = Vec::new();
+    let mut seen = HashMap::new();
+    for Input { snapshot, .. } in inputs {
+        let Ok(own) = &snapshot.scale else { continue };
+        let namespace = &*snapshot.hpa.namespace;
+        let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
+        // If no pod is selected, the others show what the selector should match.
+        let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
+        for used in snapshot
+            .pods
+            .iter()
+            .filter(|pod| selects_none || is_selected(pod))
+        {
+            match seen.entry((namespace, &*used.name)) {
+                Entry::Vacant(place) => pods.push((namespace, place.insert(used))),
+                Entry::Occupied(place) if *place.get() == used => {}
+                Entry::Occupied(_) => {
+                    return Err(changed("Pod", &format!("{namespace}/{}", used.name)));
+                }
+            }
+        }
+    }
+    Ok(pods)
 }
 
 /// Returns the error about an object that was read twice with different content.

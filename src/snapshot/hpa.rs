@@ -149,7 +149,7 @@ impl HpaSpec {
 }
 
 /// `CrossVersionObjectReference`. The controller uses only the group and kind.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CrossVersionObjectReference {
     /// The kind, such as `Deployment`.

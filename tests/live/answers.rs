@@ -6,10 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, CustomMetric, ExternalMetric, Server, exchange, lease};
+use super::api::{
+    Auth, Cluster, CustomMetric, ExternalMetric, Fault, Server, When, exchange, lease,
+};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::predict::predict;
-use super::{Change, NAME, Ran, condition, directory, explain, notes, program, recorded, run};
+use super::{
+    Change, NAME, Ran, condition, directory, explain, explain_as, notes, program, recorded, run,
+};
 
 fn object_metric(api_version: &str, kind: &str, name: &str, metric: &str, target: &Value) -> Value {
     json!({"type": "Object", "object": {
@@ -682,4 +686,14 @@ fn the_targets_events_tell_of_others_who_scale() {
     let source = source.and_then(Value::as_str).unwrap_or_default();
     let other = "another change: Scaled up replica set nginx-deployment-596d9ffddd from 4 to 7";
     assert!(source.ends_with(other), "{source}");
+
+    // A server may allow to select the events of HPAs alone.
+    let mut cluster = limited();
+    cluster.grant("bob").fault(
+        When::on("/api/v1/namespaces/default/events").nth(2),
+        Fault::Before(|cluster| _ = cluster.deny("bob", "list", "events")),
+    );
+    let answer = explain_as(&Server::start(cluster), "bob", &["-o", "json"]).answer();
+    let note = "the target's events are unknown: missing permission: list events in the namespace default;";
+    assert!(notes(&answer).contains(note), "{}", notes(&answer));
 }

@@ -372,6 +372,21 @@ fn what_all_need_is_asked_for_once_and_few_at_a_time() {
     assert!((2..=4).contains(&most), "{most} at once");
 }
 
+/// A right that the requests for several HPAs lack is named once.
+#[test]
+fn a_missing_right_is_noted_once_for_all_hpas() {
+    let mut cluster = shop();
+    cluster.grant("bob");
+    for verb in ["get", "list"] {
+        cluster.deny("bob", verb, "deployments.apps");
+    }
+    let server = Server::start(cluster);
+    let told = list_as(&server, "bob", &["-n", "shop", "-v", "1"]).stderr;
+    let note = "left out findings such as other-writer, old-revision-pods and others: missing permission: get \
+                deployments.apps in the namespace shop;";
+    assert_eq!(told.matches(note).count(), 1, "{told}");
+}
+
 #[test]
 fn long_lists_come_in_pages() {
     let mut cluster = Cluster::empty();

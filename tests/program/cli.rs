@@ -1380,6 +1380,48 @@ shop       web   Deployment/web  cpu: 150%/50%             2       3  -
     assert_eq!(text(&none.stderr), "No resources found\n");
 }
 
+/// Other HPAs for its target or its pods are said of an HPA in a list, too: without pods, and without replicas.
+#[test]
+fn an_hpa_of_a_list_has_the_notes_and_findings_that_it_has_alone() {
+    const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: app}]}}
+";
+    let other = HPA.replace("name: web, namespace", "name: api, namespace");
+    let without_replicas = DEPLOYMENT
+        .replace("name: web,", "name: api,")
+        .replace("  replicas: 2\n", "");
+    let of_api = other.replace("name: web}", "name: api}");
+    for (input, said) in [
+        (
+            documents(&[HPA, &other, DEPLOYMENT]),
+            "HPA api scales the same target",
+        ),
+        (
+            documents(&[HPA, REST, &of_api, &without_replicas]),
+            "1 pod belongs to this HPA and to HPA api",
+        ),
+    ] {
+        let explain = ["explain", "-f", "-", "-o", "json", "--now"];
+        let explain = [&explain[..], &["2026-11-21T07:00:10Z"]].concat();
+        let [alone, list] = [&["web"][..], &[]].map(|name| {
+            let output = run(&[&explain[..], name].concat(), &input, &[]);
+            serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+        });
+        let mut items = list["items"].as_array().expect("items").iter();
+        let listed = items.find(|it| it["hpa"]["name"] == "web").expect("web");
+        for part in ["notes", "findings", "outcome"] {
+            assert_eq!(listed[part], alone[part], "{part}");
+        }
+        assert!(alone.to_string().contains(said), "{alone:#}");
+    }
+}
+
 #[test]
 fn an_hpa_that_no_server_would_take_leaves_the_others_their_answers() {
     let bad = HPA

@@ -49,7 +49,7 @@ const OVERALL: Duration = Duration::from_secs(30);
 /// The minimum length of a part of a header that is removed from what a server repeats.
 const SECRET: usize = 8;
 
-/// The minimum length of such a password: shorter ones are parts of words.
+/// The minimum length of a password that is removed: shorter ones are parts of words.
 const PASSWORD: usize = 4;
 
 /// Time limits.

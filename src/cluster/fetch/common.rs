@@ -8,47 +8,32 @@ use jiff::Timestamp;
 
 use super::super::Failure;
 use super::control_plane::ControllerAnswers;
-use super::metrics::NoAnswer;
+use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{More, Needs, clock};
-use crate::cluster::fetch::discovery::Discovery;
 use crate::cluster::observed::{Now, Observed};
+use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-
-/// The progress of a list.
-#[derive(Debug, Default)]
-pub struct Progress {
-    pub(super) hpas: Cell<usize>,
-    done: Cell<usize>,
-}
-
-impl Progress {
-    /// Returns the number of HPAs that have their answers, and the total; `None` until their list arrives.
-    pub fn hpas(&self) -> Option<(usize, usize)> {
-        Some((self.done.get(), self.hpas.get())).filter(|(_, hpas)| *hpas > 0)
-    }
-
-    pub(super) fn step(&self) {
-        self.done.set(self.done.get() + 1);
-    }
-}
+use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// Receives the answers as they arrive, each with its place in the list.
 pub type Answers<'s> = dyn Fn(usize, Listed<Observed>) + 's;
-pub(super) type EventsByNamespace = HashMap<String, Vec<Event>>;
+pub(super) type ByNamespace<T> = HashMap<String, Vec<T>>;
 
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 pub(super) struct AboutAll {
     pub(super) version: RefCell<Option<Result<ServerVersion, Failure>>>,
-    pub(super) events: RefCell<Option<Result<EventsByNamespace, Failure>>>,
+    pub(super) events: RefCell<Option<Result<ByNamespace<Event>, Failure>>>,
     pub(super) controller: ControllerAnswers,
+    /// Which answers about the VerticalPodAutoscalers are missing.
     pub(super) surroundings: SurroundingAnswers,
+    pub(super) vpas: RefCell<ByNamespace<VerticalPodAutoscaler>>,
     /// Whether the VerticalPodAutoscalers of all namespaces are refused.
     pub(super) refuses_vpas: Cell<bool>,
     pub(super) refuses_events: Cell<bool>,
@@ -98,15 +83,17 @@ impl AboutAll {
     }
 }
 
-pub(super) fn by_namespace(all: Vec<Event>) -> HashMap<String, Vec<Event>> {
-    let mut events: HashMap<String, Vec<Event>> = HashMap::new();
-    for event in all {
-        events
-            .entry(event.namespace.clone())
-            .or_default()
-            .push(event);
+/// Groups objects by their namespaces.
+pub(super) fn by_namespace<T>(
+    all: Vec<T>,
+    namespace: impl Fn(&T) -> Option<&str>,
+) -> ByNamespace<T> {
+    let mut grouped = ByNamespace::new();
+    for object in all {
+        let key = namespace(&object).unwrap_or_default().to_owned();
+        grouped.entry(key).or_insert_with(Vec::new).push(object);
     }
-    events
+    grouped
 }
 
 /// A list as it was requested.
@@ -119,6 +106,7 @@ pub(super) struct Whole<'s> {
     pub(super) progress: &'s Progress,
     pub(super) answers: &'s Answers<'s>,
 }
+
 /// The time at which HPAs were listed.
 pub(super) struct ListingTime {
     pub(super) at: Instant,
@@ -142,9 +130,6 @@ impl ListingTime {
 pub(super) struct Common {
     pub(super) read: ListingTime,
     pub(super) discovery: Result<Discovery, Failure>,
-    /// The discovery for HPAs that do not need it.
-    pub(super) none: Result<Discovery, Failure>,
-    pub(super) custom: Result<String, NoAnswer>,
 }
 
 impl Common {
@@ -153,7 +138,7 @@ impl Common {
         if Needs::of(hpa).discovery {
             &self.discovery
         } else {
-            &self.none
+            &UNDISCOVERED
         }
     }
 }

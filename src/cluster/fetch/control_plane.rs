@@ -9,6 +9,7 @@ use tokio::join;
 
 use super::super::{Failure, Session};
 use super::Fetch;
+use super::discovery::collection;
 use super::read::List;
 use super::right::cause;
 use crate::apimachinery::names::segment;
@@ -111,7 +112,7 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, UnknownF
     let list = asked
         .event_list(Some(&hpa.namespace), &fields)
         .await
-        .map_err(|e| UnknownFactCause::Failed(e.to_string()))?;
+        .map_err(|e| cause(&e))?;
     Ok(list
         .into_iter()
         .filter_map(EventObject::about_scaled)
@@ -154,10 +155,9 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         fields: &str,
     ) -> Result<Vec<EventObject>, Failure> {
-        let namespace =
-            namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
         let path = format!(
-            "/api/v1{namespace}/events?fieldSelector={}",
+            "{}?fieldSelector={}",
+            collection("/api/v1", namespace, "events"),
             segment(fields)
         );
         let list: List<EventObject> = self.json(&path, "EventList").await?;

@@ -5,7 +5,7 @@
 use serde::Deserialize;
 
 use crate::apimachinery::json;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{plural, segment};
 use crate::cluster::{Failure, Session};
 
 /// A resource, with the version that the server prefers.
@@ -28,14 +28,18 @@ impl Resource {
         }
     }
 
-    /// Returns the path of an object in a namespace.
-    pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
-        let root = match self.group.as_str() {
+    /// Returns the path of all objects in a namespace.
+    pub(crate) fn collection(&self, namespace: &str) -> String {
+        let api = match self.group.as_str() {
             "" => format!("/api/{}", self.version),
             group => format!("/apis/{group}/{}", self.version),
         };
-        let (namespace, name) = (segment(namespace), segment(name));
-        format!("{root}/namespaces/{namespace}/{}/{name}", self.name)
+        collection(&api, Some(namespace), &self.name)
+    }
+
+    /// Returns the path of an object in a namespace.
+    pub(crate) fn path(&self, namespace: &str, name: &str) -> String {
+        format!("{}/{}", self.collection(namespace), segment(name))
     }
 
     /// Returns `resource.group`, or the resource alone in the core group.
@@ -47,30 +51,29 @@ impl Resource {
     }
 }
 
-/// Returns the resource of a kind that every server has; its lower-case form also names it.
+/// Returns the path of all objects of a resource in one namespace, or in all. `api` is the path of a group's version.
+pub(crate) fn collection(api: &str, namespace: Option<&str>, resource: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{api}/namespaces/{}/{resource}", segment(namespace)),
+        None => format!("{api}/{resource}"),
+    }
+}
+
+/// The kinds that every server has in the version v1 of a group.
+const BUILT_IN: [(&str, &[&str]); 3] = [
+    ("", &["ReplicationController", "Pod", "Service", "Node"]),
+    ("apps", &["Deployment", "StatefulSet", "ReplicaSet"]),
+    ("networking.k8s.io", &["Ingress"]),
+];
+
+/// Returns the resource of a kind that every server has. Discovery knows a kind in its spelling and in lower case, and
+/// nothing in between.
 pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
-    let resource = match (group, kind.to_lowercase().as_str()) {
-        ("apps", "deployment") => Resource::new("apps", "v1", "deployments"),
-        ("apps", "statefulset") => Resource::new("apps", "v1", "statefulsets"),
-        ("apps", "replicaset") => Resource::new("apps", "v1", "replicasets"),
-        ("", "replicationcontroller") => Resource::new("", "v1", "replicationcontrollers"),
-        ("", "pod") => Resource::new("", "v1", "pods"),
-        ("", "service") => Resource::new("", "v1", "services"),
-        ("", "node") => Resource::new("", "v1", "nodes"),
-        ("networking.k8s.io", "ingress") => Resource::new("networking.k8s.io", "v1", "ingresses"),
-        _ => return None,
-    };
-    let upper = |kind: &str| kind.chars().next().is_some_and(char::is_uppercase);
-    // Discovery knows a kind in its spelling and in lower case, and nothing in between.
-    let spelt = [
-        "Deployment",
-        "StatefulSet",
-        "ReplicaSet",
-        "ReplicationController",
-    ];
-    let others = ["Pod", "Service", "Node", "Ingress"];
-    let known = spelt.contains(&kind) || others.contains(&kind) || !upper(kind);
-    (known && (upper(kind) || kind == kind.to_lowercase())).then_some(resource)
+    let (_, kinds) = BUILT_IN.iter().find(|(own, _)| *own == group)?;
+    let known = kinds
+        .iter()
+        .find(|known| **known == kind || known.to_lowercase() == kind)?;
+    Some(Resource::new(group, "v1", &plural(known)))
 }
 
 /// The server's resources, as the controller's client sees them. Stale versions, whose discovery failed
@@ -81,6 +84,12 @@ pub(crate) struct Discovery {
     /// The reason why the resources are unknown.
     plain: Option<Failure>,
 }
+
+/// The resources for an HPA that does not need them.
+pub(super) static UNDISCOVERED: Result<Discovery, Failure> = Ok(Discovery {
+    groups: Vec::new(),
+    plain: None,
+});
 
 const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";

@@ -12,17 +12,16 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::common::{AboutAll, Answers, Common, ListingTime, Progress, Whole, by_namespace};
+use super::common::{AboutAll, Answers, Common, ListingTime, Whole, by_namespace};
+use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
-use super::metrics::custom_version;
 use super::namespace::answer;
 use super::optional::unserved;
 use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, Needs, graceful};
-use crate::apimachinery::names::segment;
+use super::{AT_ONCE, Fetch, Needs, graceful, hpas_path};
 use crate::args::Named;
-use crate::cluster::fetch::discovery::Discovery;
+use crate::cluster::progress::Progress;
 use crate::error::Error;
 use crate::snapshot::Listed;
 use crate::snapshot::right::MissingRight;
@@ -51,6 +50,8 @@ pub async fn fetch_all(
         let wish = Wish::vertical_pod_autoscalers(namespace);
         let read = asked.surrounding(wish, &about.surroundings).await;
         about.refuses_vpas.set(!read && namespace.is_none());
+        let vpas = about.surroundings.take_vpas();
+        *about.vpas.borrow_mut() = by_namespace(vpas, |it| it.metadata.namespace.as_deref());
     }
     .boxed_local()
     .shared();
@@ -58,7 +59,8 @@ pub async fn fetch_all(
         let answer = asked.events(namespace, None).await;
         let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
         about.refuses_events.set(refuses);
-        *about.events.borrow_mut() = Some(answer.map(by_namespace));
+        let grouped = answer.map(|all| by_namespace(all, |event| Some(&event.namespace)));
+        *about.events.borrow_mut() = Some(grouped);
     }
     .boxed_local()
     .shared();
@@ -121,7 +123,7 @@ impl Fetch<'_> {
         let (mut items, date) = self.items(whole.namespace, selection).await?;
         let read = ListingTime::now(date);
         let wanted = items.iter().filter(|item| item.wanted);
-        whole.progress.hpas.set(wanted.clone().count());
+        whole.progress.expect(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
         let missing: Vec<&Named> = selection
             .missing(|named| items.iter().any(|item| item.is(named)))
@@ -138,13 +140,7 @@ impl Fetch<'_> {
         } else {
             Ok(Discovery::default())
         };
-        let custom = custom_version(&discovery);
-        let common = &Common {
-            read,
-            discovery,
-            none: Ok(Discovery::default()),
-            custom,
-        };
+        let common = &Common { read, discovery };
         let mut place = 0;
         let answers: Vec<_> = items
             .chunk_by(|one, other| one.namespace == other.namespace)
@@ -187,11 +183,7 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         selection: &Selection,
     ) -> Result<(Vec<HpaItem>, Option<Timestamp>), Failure> {
-        let path = match namespace {
-            Some(name) => format!("/namespaces/{}", segment(name)),
-            None => String::new(),
-        };
-        let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
+        let path = hpas_path(namespace);
         let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, HPAS).await?;
         let mut items = self.read_items(&path, list).await?;
         items.iter_mut().for_each(|item| item.select(selection));

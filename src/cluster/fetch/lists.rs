@@ -15,13 +15,13 @@ use tokio::sync;
 
 use super::super::Failure;
 use super::Fetch;
+use super::discovery::Resource;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
 use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
-use crate::cluster::fetch::discovery::Resource;
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
 use crate::saved::file;
@@ -32,7 +32,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{Surroundings, Workload};
+use crate::snapshot::surroundings::{Surroundings, VerticalPodAutoscaler, Workload};
 
 /// Objects by the selectors that match them.
 type BySelector<T> = HashMap<String, Vec<T>>;
@@ -109,13 +109,14 @@ impl Lists {
     }
 
     /// Returns the objects around one of the HPAs, as if it had been the only one. `asked` has the objects that
-    /// were not listed, and `all` those that were requested for all namespaces; `apis` are the names of the
-    /// APIServices that it would have requested.
+    /// were not listed, and `vpas` are the namespace's of those that were requested for all namespaces; `apis` are
+    /// the names of the APIServices that it would have requested.
     pub(super) fn around(
         &self,
         hpa: &Hpa,
         scale: Option<&Scale>,
-        [asked, all]: [&Objects; 2],
+        asked: &Objects,
+        vpas: &[VerticalPodAutoscaler],
         apis: impl Iterator<Item = String>,
     ) -> Surroundings {
         let target = &hpa.spec.scale_target_ref;
@@ -162,8 +163,7 @@ impl Lists {
         let scaled_objects = asked.scaled_objects.iter().filter(|it| {
             owner.is_some_and(|owner| owner.name == it.metadata.name) && here(&it.metadata)
         });
-        let vpas = all
-            .vertical_pod_autoscalers
+        let vpas = vpas
             .iter()
             .chain(&asked.vertical_pod_autoscalers)
             .filter(|it| {
@@ -332,7 +332,7 @@ impl Fetch<'_> {
                 let sorted = asked.sort(listed, |it| &it.metadata.labels);
                 lists.replica_sets.set(sorted).is_err()
             }
-            Err(failure) => !self.measure_new(OF_REPLICA_SETS, &failure),
+            Err(failure) => !self.leave_out(OF_REPLICA_SETS, &failure),
         }
     }
 
@@ -345,7 +345,6 @@ impl Fetch<'_> {
         most: usize,
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
-        let path = resource.path(self.namespace, "");
         let pages = self
             .lists
             .map(|lists| Arc::clone(&lists.pages))
@@ -360,7 +359,7 @@ impl Fetch<'_> {
         });
         let listed = self
             .pages_of(
-                path.trim_end_matches('/'),
+                &resource.collection(self.namespace),
                 query,
                 list_kind(resource),
                 most,

@@ -8,13 +8,12 @@ use futures_util::{StreamExt, stream};
 
 use super::super::Failure;
 use super::Fetch;
+use super::discovery::{Discovery, Resource, built_in, collection};
 use super::pages::{OBJECTS, too_many};
 use super::read::{List, SharingList, Together, read};
 use super::right::advice;
-use crate::apimachinery::go;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{no_kind, segment};
 use crate::apimachinery::selector::LabelSelector;
-use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
@@ -99,10 +98,7 @@ impl Fetch<'_> {
     }
 
     fn pod_metrics_path(&self) -> String {
-        format!(
-            "/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods",
-            segment(self.namespace)
-        )
+        collection("/apis/metrics.k8s.io/v1beta1", Some(self.namespace), "pods")
     }
 
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
@@ -117,11 +113,10 @@ impl Fetch<'_> {
         hpa: &Hpa,
         selector: &str,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, NoAnswer>,
     ) -> Vec<Result<MetricAnswer, NoAnswer>> {
         let metrics = hpa.spec.metrics.iter();
         let together = Arc::default();
-        let requests = metrics.map(|spec| self.value(spec, selector, discovery, custom, &together));
+        let requests = metrics.map(|spec| self.value(spec, selector, discovery, &together));
         stream::iter(requests).buffered(AT_ONCE).collect().await
     }
 
@@ -130,13 +125,12 @@ impl Fetch<'_> {
         spec: &MetricSpec,
         selector: &str,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, NoAnswer>,
         together: &Arc<Together>,
     ) -> Result<MetricAnswer, NoAnswer> {
         let namespace = segment(self.namespace);
         match spec.source() {
             MetricSource::Pods(source) => {
-                let version = custom.as_ref().map_err(Clone::clone)?;
+                let version = custom_version(discovery)?;
                 let path = format!(
                     "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}\
                      ?labelSelector={}{}",
@@ -150,7 +144,7 @@ impl Fetch<'_> {
                 ))
             }
             MetricSource::Object(source) => {
-                let version = custom.as_ref().map_err(Clone::clone)?;
+                let version = custom_version(discovery)?;
                 let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
                 let metric = segment(&source.metric.name);
                 let query = metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
@@ -223,14 +217,14 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
 
 /// Returns the version of the custom metrics API that the controller requests: the first of the server's
 /// versions that it knows (`NewAvailableAPIsGetter`).
-pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, NoAnswer> {
+pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<&str, NoAnswer> {
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
     let discovery = discovery.as_ref().map_err(NoAnswer::from)?;
     let Some(mut versions) = discovery.versions(CUSTOM) else {
         return Err(format!("no custom metrics API ({CUSTOM}) registered").into());
     };
     match versions.find(|version| KNOWN.contains(version)) {
-        Some(version) => Ok(version.to_owned()),
+        Some(version) => Ok(version),
         None => Err("no known available metric versions found".to_owned().into()),
     }
 }
@@ -251,20 +245,10 @@ fn mapped(
     discovery: &Result<Discovery, Failure>,
 ) -> Result<Resource, NoAnswer> {
     let failed = |cause: &str| NoAnswer::from(unmapped(group, kind, cause));
-    match discovery {
-        Ok(discovery) => match discovery.resource(group, kind) {
-            Ok(Some(resource)) => Ok(resource),
-            Ok(None) => {
-                let [kind, group] = [kind, group].map(go::quote);
-                Err(failed(&format!(
-                    "no matches for kind {kind} in group {group}"
-                )))
-            }
-            Err(e) => Err(NoAnswer {
-                text: failed(&e.client_go()).text,
-                ..e.into()
-            }),
-        },
+    let found = discovery.as_ref().and_then(|it| it.resource(group, kind));
+    match found {
+        Ok(Some(resource)) => Ok(resource),
+        Ok(None) => Err(failed(&no_kind(group, kind))),
         Err(e) => Err(NoAnswer {
             text: failed(&e.client_go()).text,
             ..e.into()

@@ -32,6 +32,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 use tokio::{join, pin};
 
+use self::discovery::{Discovery, UNDISCOVERED, built_in, collection};
 use self::lists::Lists;
 use self::metrics::{NoAnswer, custom_version};
 use self::optional::OptionalAnswers;
@@ -39,7 +40,6 @@ use self::read::{Together, read, read_within};
 use self::right::denied;
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
-use super::fetch::discovery::{Discovery, built_in};
 use super::{Failure, Session};
 use crate::apimachinery::names::segment;
 use crate::apimachinery::{json, names};
@@ -272,26 +272,24 @@ impl Fetch<'_> {
         let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
-        let none = Ok(Discovery::default());
         let discovery = async {
             if needs.discovery {
                 self.discovery(discovered).await
             } else {
-                &none
+                &UNDISCOVERED
             }
         };
         let direct = self.built_in_scale(&hpa);
         let (discovery, direct) = join!(discovery, direct);
-        let custom = custom_version(discovery);
         let fetched = match direct {
             Some(scale) => scale,
             None => self.custom_scale(&hpa, discovery).await,
         }
         .map_err(|failure| denied(&failure))?;
         let scale = fetched.scale.as_ref().ok();
-        Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
+        Wish::behind(&hpa, scale, discovery).for_each(wish);
         let needed = without_pods(hpa, now, fetched, notes);
-        let mut needed = self.with_pods(needed, discovery, &custom, read).await?;
+        let mut needed = self.with_pods(needed, discovery, read).await?;
         needed.hpa.spec.metrics.truncate(own_metrics);
         Ok(needed)
     }
@@ -309,7 +307,6 @@ impl Fetch<'_> {
         &self,
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, NoAnswer>,
         read: Instant,
     ) -> Result<Observed, Error> {
         let Observed {
@@ -326,7 +323,10 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let discovered = discovery.as_ref().ok();
         let asks = hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM);
-        surroundings.custom_version = custom.as_ref().ok().filter(|_| asks).cloned();
+        surroundings.custom_version = custom_version(discovery)
+            .ok()
+            .filter(|_| asks)
+            .map(str::to_owned);
         surroundings.serves_scale =
             discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
         let selector = scale
@@ -342,7 +342,7 @@ impl Fetch<'_> {
                 }
                 self.pod_metrics(selector).await
             };
-            let values = self.values(hpa, selector, discovery, custom);
+            let values = self.values(hpa, selector, discovery);
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {
@@ -389,21 +389,9 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<T, Failure> {
-        Ok(self.dated(path, kind).await?.0)
-    }
-
-    /// Reads an object, with the time of the server's clock at its answer.
-    async fn dated<T: for<'de> Deserialize<'de> + Send + 'static>(
-        &self,
-        path: &str,
-        kind: &str,
-    ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path).await?;
         self.session.no_page(path, &response.content_type)?;
-        Ok((
-            self.object(path, kind, &response.body).await?,
-            response.date,
-        ))
+        self.object(path, kind, &response.body).await
     }
 
     /// Requests one of several answers as the controller does; the outcome is the controller's.
@@ -438,8 +426,7 @@ impl Fetch<'_> {
     }
 
     pub(super) fn hpas_path(&self) -> String {
-        let namespace = segment(self.namespace);
-        format!("/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers")
+        hpas_path(Some(self.namespace))
     }
 
     /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
@@ -471,6 +458,15 @@ impl Fetch<'_> {
             })
             .await
     }
+}
+
+/// Returns the path of all HPAs of one namespace, or of all.
+fn hpas_path(namespace: Option<&str>) -> String {
+    collection(
+        "/apis/autoscaling/v2",
+        namespace,
+        "horizontalpodautoscalers",
+    )
 }
 
 /// Reads an HPA in the answer of a server.

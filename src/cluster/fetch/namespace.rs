@@ -65,6 +65,7 @@ fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scal
         ))
     })
 }
+
 /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
 /// lists lacked.
 pub(super) async fn answer(
@@ -208,9 +209,8 @@ impl ListedNamespace<'_, '_> {
                 let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
                 Wish::target(hpa).into_iter().chain(other)
             });
-        let apis = scaled(scales).flat_map(|(hpa, _)| {
-            Wish::failing_apis(hpa, self.common.discovery(hpa), &self.common.custom)
-        });
+        let apis =
+            scaled(scales).flat_map(|(hpa, _)| Wish::failing_apis(hpa, self.common.discovery(hpa)));
         let scaled_objects = async {
             let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
             let all = Wish::scaled_objects(self.fetch.namespace);
@@ -257,12 +257,7 @@ impl ListedNamespace<'_, '_> {
         let scale = scale.as_ref().map_err(denied)?;
         let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
         self.fetch
-            .with_pods(
-                needed,
-                self.common.discovery(hpa),
-                &self.common.custom,
-                read.at,
-            )
+            .with_pods(needed, self.common.discovery(hpa), read.at)
             .await
     }
 
@@ -303,18 +298,18 @@ impl ListedNamespace<'_, '_> {
         let (hpa, scale) = (&observed.hpa, observed.scale.as_ref().ok());
         let (common, about) = (self.common, self.whole.about);
         let discovery = common.discovery(hpa);
-        let apis = failing_apis(hpa, discovery, &common.custom);
-        let objects = (self.answers.objects(), about.surroundings.objects());
+        let apis = failing_apis(hpa, discovery);
+        let asked = self.answers.objects();
+        let vpas = about.vpas.borrow();
+        let vpas_here = vpas.get(&hpa.namespace).map_or(&[][..], Vec::as_slice);
         let mut surroundings = Surroundings {
             served_metrics: observed.surroundings.served_metrics.clone(),
             custom_version: observed.surroundings.custom_version.clone(),
             serves_scale: observed.surroundings.serves_scale,
-            ..self
-                .lists
-                .around(hpa, scale, [&objects.0, &objects.1], apis)
+            ..self.lists.around(hpa, scale, &asked, vpas_here, apis)
         };
-        keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
-        let behind = Wish::behind(hpa, scale, discovery, &common.custom);
+        keep_names(&mut surroundings, hpa, &observed.metrics, &asked);
+        let behind = Wish::behind(hpa, scale, discovery);
         let listed = Wish::listed_with(hpa, scale);
         let wishes: Vec<Wish> = Wish::of(hpa).chain(behind).chain(listed).collect();
         let unlearnt = about.unlearnt(hpa, &wishes, &self.answers);

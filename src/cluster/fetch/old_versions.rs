@@ -12,12 +12,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::{Failure, Session};
 use super::Fetch;
+use super::discovery::built_in;
 use super::items::{HPAS, admitted_item};
 use super::read::List;
 use super::right::cause;
 use crate::apimachinery::names::segment;
 use crate::apiserver::convert::HpaObject;
-use crate::cluster::fetch::discovery::built_in;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::TargetObject;
 use crate::snapshot::Scale;

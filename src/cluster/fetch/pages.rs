@@ -1,4 +1,4 @@
-//! Lists that may be long, read page by page: the pods of a target, and HPAs.
+//! Lists that may be long, read page by page: HPAs, namespaces, pods, targets and their ReplicaSets.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read as _};
@@ -12,6 +12,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
 use super::Fetch;
+use super::discovery::collection;
 use super::read::{List, NextPages, SharingList, next_page};
 use crate::apimachinery::json::{self, Elements};
 use crate::apimachinery::names::segment;
@@ -110,7 +111,7 @@ impl Fetch<'_> {
     }
 
     pub(super) fn pods_path(&self) -> String {
-        format!("/api/v1/namespaces/{}/pods", segment(self.namespace))
+        collection("/api/v1", Some(self.namespace), "pods")
     }
 
     /// Returns all items of a list, with the server's clock at its start.

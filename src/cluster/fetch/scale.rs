@@ -3,10 +3,11 @@
 //! program.
 
 use super::super::Failure;
+use super::discovery::{Discovery, Resource, built_in};
 use super::right::missing;
 use super::{Fetch, is_well_formed};
-use crate::apimachinery::{go, json};
-use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
+use crate::apimachinery::json;
+use crate::apimachinery::names::no_kind;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
 use crate::saved::assemble::{scale_in, scale_of};
@@ -81,17 +82,12 @@ impl Fetch<'_> {
     ) -> Result<FetchedScale, Failure> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
-        let discovery = discovery.as_ref().map_err(Clone::clone)?;
-        match discovery
-            .resource(group, &target.kind)
-            .map_err(Clone::clone)?
-        {
+        let found = discovery
+            .as_ref()
+            .and_then(|it| it.resource(group, &target.kind));
+        match found.map_err(Clone::clone)? {
             Some(resource) => Ok(self.scale(&resource, &target.name).await?.into()),
-            None => {
-                let [kind, group] = [&*target.kind, group].map(go::quote);
-                let text = format!("no matches for kind {kind} in group {group}");
-                Ok(Err(ScaleError::Mapping(text)).into())
-            }
+            None => Ok(Err(ScaleError::Mapping(no_kind(group, &target.kind))).into()),
         }
     }
 

@@ -16,19 +16,19 @@ use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::Fetch;
-use super::metrics::NoAnswer;
+use super::discovery::{Discovery, Resource, built_in, collection};
+use super::metrics::custom_version;
 use super::right::{cause, missing};
 use crate::apimachinery::json;
 use crate::apimachinery::names::segment;
 use crate::cluster::Failure;
-use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-use crate::snapshot::surroundings::{CUSTOM, Surroundings};
+use crate::snapshot::surroundings::{CUSTOM, Surroundings, VerticalPodAutoscaler};
 use crate::snapshot::{MetricAnswer, Scale};
 
 /// The number of these objects that are requested concurrently.
@@ -61,18 +61,17 @@ impl Wish {
 
     /// The other objects of the kind of a target that does not exist.
     pub(super) fn in_place_of_target(hpa: &Hpa) -> Option<Self> {
-        let path = resource(&hpa.spec.scale_target_ref)?.path(&hpa.namespace, "");
-        let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
+        let all = resource(&hpa.spec.scale_target_ref)?.collection(&hpa.namespace);
         Some(Self {
-            path,
+            path: format!("{all}?limit={MANY}"),
             adds: UnknownFact::Findings("target-not-found"),
         })
     }
 
     /// The ReplicaSets behind the pods of a selector.
     pub(super) fn replica_sets(hpa: &Hpa, selector: &str) -> Option<Self> {
-        let path = replica_sets(&hpa.namespace);
-        let path = format!("{path}?labelSelector={}", segment(selector));
+        let all = collection("/apis/apps/v1", Some(&hpa.namespace), "replicasets");
+        let path = format!("{all}?labelSelector={}", segment(selector));
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
@@ -90,14 +89,13 @@ impl Wish {
         hpa: &Hpa,
         scale: Option<&Scale>,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, NoAnswer>,
     ) -> impl Iterator<Item = Self> {
         let other_targets = Self::in_place_of_target(hpa).filter(|_| scale.is_none());
         let of_pods = scale.into_iter().flat_map(move |scale| {
             let replica_sets = Self::replica_sets(hpa, scale.selector.as_str());
             let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
             let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
-            Self::failing_apis(hpa, discovery, custom)
+            Self::failing_apis(hpa, discovery)
                 .chain(replica_sets)
                 .chain(vpas)
         });
@@ -120,9 +118,8 @@ impl Wish {
     pub(super) fn failing_apis(
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
-        custom: &Result<String, NoAnswer>,
     ) -> impl Iterator<Item = Self> {
-        let services = failing_apis(hpa, discovery, custom).map(|name| {
+        let services = failing_apis(hpa, discovery).map(|name| {
             let path = format!(
                 "/apis/apiregistration.k8s.io/v1/apiservices/{}",
                 segment(&name)
@@ -151,11 +148,9 @@ impl Wish {
 
     /// The VerticalPodAutoscalers of one or all namespaces.
     pub(super) fn vertical_pod_autoscalers(namespace: Option<&str>) -> Self {
-        let namespace =
-            namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
-        let path = format!("/apis/autoscaling.k8s.io/v1{namespace}/verticalpodautoscalers");
+        let api = "/apis/autoscaling.k8s.io/v1";
         Self {
-            path,
+            path: collection(api, namespace, "verticalpodautoscalers"),
             adds: UnknownFact::VerticalPodAutoscalers,
         }
     }
@@ -174,7 +169,6 @@ impl Wish {
 pub(super) fn failing_apis(
     hpa: &Hpa,
     discovery: &Result<Discovery, Failure>,
-    custom: &Result<String, NoAnswer>,
 ) -> impl Iterator<Item = String> {
     let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
     let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
@@ -184,8 +178,7 @@ pub(super) fn failing_apis(
         .filter(move |group| !is_listed(group))
         .filter_map(move |group| {
             let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
-            let used = custom
-                .as_deref()
+            let used = custom_version(discovery)
                 .ok()
                 .filter(|_| group == CUSTOM)
                 .unwrap_or("v1beta1");
@@ -258,18 +251,8 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
     }
 }
 
-fn replica_sets(namespace: &str) -> String {
-    format!(
-        "/apis/apps/v1/namespaces/{}/replicasets",
-        segment(namespace)
-    )
-}
-
 fn scaled_objects(namespace: &str) -> String {
-    format!(
-        "/apis/keda.sh/v1alpha1/namespaces/{}/scaledobjects",
-        segment(namespace)
-    )
+    collection("/apis/keda.sh/v1alpha1", Some(namespace), "scaledobjects")
 }
 
 /// The answers that have arrived so far.
@@ -310,6 +293,11 @@ impl SurroundingAnswers {
     /// Whether a wish was sent.
     pub(super) fn has_asked(&self, wish: &Wish) -> bool {
         self.asked.borrow().contains_key(&wish.path)
+    }
+
+    /// Removes and returns the VerticalPodAutoscalers.
+    pub(super) fn take_vpas(&self) -> Vec<VerticalPodAutoscaler> {
+        std::mem::take(&mut self.objects.borrow_mut().vertical_pod_autoscalers)
     }
 
     /// Returns the objects.
@@ -380,7 +368,7 @@ impl Fetch<'_> {
                     true,
                 )
             }
-            Err(failure) if self.measure_new(adds, &failure) => (None, false),
+            Err(failure) if self.leave_out(adds, &failure) => (None, false),
             // There is nothing of that kind or name.
             Err(failure) if failure.is_not_found() => (None, true),
             // The metrics themselves are answered likewise.
@@ -392,11 +380,11 @@ impl Fetch<'_> {
     }
 
     /// Records the findings that are left out, if a right is missing. Returns whether it is.
-    pub(super) fn measure_new(&self, adds: UnknownFact, failure: &Failure) -> bool {
+    pub(super) fn leave_out(&self, adds: UnknownFact, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {
             let advice = right.advice();
-            self.session.note(match adds {
+            self.session.note_once(match adds {
                 UnknownFact::Findings(codes) => {
                     format!("left out findings such as {codes}: {advice}")
                 }

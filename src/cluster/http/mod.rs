@@ -9,7 +9,7 @@ pub(crate) mod status;
 pub(super) mod tls;
 mod warning;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::connect::{ClientConfig, Clients, Prepared};
 use super::http::body::{Body, Packed};
-use super::http::failure::{Failure, FailureKind};
+use super::http::failure::{Failure, FailureKind, Method};
 use super::http::retry::TotalWait;
 use crate::secret::Secrets;
 use crate::snapshot::command_flags::CommandFlags;
@@ -78,6 +78,8 @@ struct Inner {
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
     notes: Mutex<Vec<(i32, String)>>,
+    /// The notes that are not repeated.
+    noted_once: Mutex<HashSet<String>>,
     warnings: Mutex<Vec<String>>,
     /// Whether writing has been stopped.
     stopped: watch::Sender<bool>,
@@ -123,6 +125,7 @@ impl Session {
                 memory: Mutex::default(),
                 notices,
                 notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
+                noted_once: Mutex::default(),
                 warnings: Mutex::default(),
                 stopped: watch::Sender::new(false),
             }),
@@ -274,10 +277,7 @@ impl Session {
     pub(crate) fn no_page(&self, path: &str, content_type: &str) -> Result<(), Failure> {
         let media = content_type.split(';').next().unwrap_or_default().trim();
         if media.eq_ignore_ascii_case("text/html") {
-            Err(Failure {
-                kind: FailureKind::Page,
-                ..self.unreadable(path, String::new())
-            })
+            Err(self.failure(FailureKind::Page, Method::Get, path))
         } else {
             Ok(())
         }
@@ -285,11 +285,22 @@ impl Session {
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        let path = self.struck(path.to_owned());
-        let failure = Failure::unreadable(self.host(), &path, self.struck(cause));
+        self.failure(FailureKind::Body(self.struck(cause)), Method::Get, path)
+    }
+
+    /// Returns the failure of one try of a request.
+    fn failure(&self, kind: FailureKind, method: Method, path: &str) -> Failure {
+        let inner = &self.inner;
         Failure {
-            command_flags: self.inner.plan.command_flags.clone(),
-            ..failure
+            kind,
+            scheme: inner.scheme().into(),
+            host: inner.host.clone(),
+            method,
+            path: self.struck(path.to_owned()),
+            tries: 1,
+            took: Duration::ZERO,
+            command_flags: inner.plan.command_flags.clone(),
+            unwaited: None,
         }
     }
 
@@ -312,8 +323,7 @@ impl Session {
 
     /// Adds a message to the log once, even if it has several causes.
     pub(crate) fn note_once(&self, note: String) {
-        let said = self.notes(RETRIES).contains(&note);
-        if !said {
+        if lock(&self.inner.noted_once).insert(note.clone()) {
             self.note(note);
         }
     }

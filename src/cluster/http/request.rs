@@ -36,11 +36,37 @@ struct HttpRequest<'a> {
     path: &'a str,
     accept: &'a str,
     body: &'a [u8],
+    patience: Patience,
 }
 
-/// The wait before a request is sent again, according to its failure, the server's `Retry-After` and the
-/// tries so far; `None` if it is not sent again.
-type Wait<'w> = dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration> + 'w;
+impl<'a> HttpRequest<'a> {
+    /// A request for plain JSON, with this program's patience.
+    fn get(path: &'a str) -> Self {
+        Self {
+            method: Method::Get,
+            path,
+            accept: JSON,
+            body: &[],
+            patience: Patience::Own,
+        }
+    }
+
+    /// Returns the wait before it is sent again, according to its failure, the wait that the server `asked` for and
+    /// the tries so far; `None` if it is not sent again.
+    fn wait(&self, failure: &Failure, asked: Option<Duration>, tries: u32) -> Option<Duration> {
+        let ending = match (&failure.kind, self.patience) {
+            (FailureKind::Api(status), Patience::Unless(is_answer)) if is_answer(status) => {
+                return None;
+            }
+            (FailureKind::Api(status), Patience::OfWrite) if status.code != 429 => return None,
+            (FailureKind::Lost(_), Patience::OfWrite) => return None,
+            (FailureKind::Api(status), _) => Ending::Answered(status.code, asked),
+            (FailureKind::Lost(_), _) => Ending::Lost,
+            _ => return None,
+        };
+        retry::wait(ending, tries, self.patience)
+    }
+}
 
 impl Session {
     /// Requests a path with its query, with this program's patience.
@@ -49,7 +75,7 @@ impl Session {
     ///
     /// Anything except a 2xx answer with its whole body.
     pub async fn get(&self, path: &str) -> Result<Response, Failure> {
-        self.get_as(path, JSON).await
+        self.answer(&HttpRequest::get(path)).await
     }
 
     /// Requests a path with its query in another form than plain JSON, which `accept` names.
@@ -58,15 +84,16 @@ impl Session {
     ///
     /// Anything except a 2xx answer with its whole body.
     pub(crate) async fn get_as(&self, path: &str, accept: &str) -> Result<Response, Failure> {
-        let answer = self
-            .get_while(path, accept, Patience::Own, &|_| true)
-            .await?;
-        self.unpacked(Method::Get, path, answer).await
+        let ask = HttpRequest {
+            accept,
+            ..HttpRequest::get(path)
+        };
+        self.answer(&ask).await
     }
 
     /// Requests a body that another thread inflates, with this program's patience.
     pub(crate) async fn get_packed(&self, path: &str) -> Result<Response<Packed>, Failure> {
-        self.get_while(path, JSON, Patience::Own, &|_| true).await
+        self.send(&HttpRequest::get(path)).await
     }
 
     /// Requests a path as the controller does, for answers that go into its conditions: failures that the
@@ -76,42 +103,28 @@ impl Session {
     ///
     /// Anything except a 2xx answer with its whole body.
     pub async fn get_as_controller(&self, path: &str) -> Result<Response, Failure> {
-        let answer = self
-            .get_while(path, JSON, Patience::Controllers, &|_| true)
-            .await?;
-        self.unpacked(Method::Get, path, answer).await
+        let ask = HttpRequest {
+            patience: Patience::Controllers,
+            ..HttpRequest::get(path)
+        };
+        self.answer(&ask).await
     }
 
-    async fn unpacked(
+    /// Requests a path with this program's patience, except that failures with an answer are not retried.
+    ///
+    /// # Errors
+    ///
+    /// Anything except a 2xx answer with its whole body.
+    pub(crate) async fn get_unless(
         &self,
-        method: Method,
         path: &str,
-        answer: Response<Packed>,
+        is_answer: fn(&ApiStatus) -> bool,
     ) -> Result<Response, Failure> {
-        let Response {
-            status,
-            body,
-            date,
-            content_type,
-        } = answer;
-        let inflated = if body.is_packed() {
-            self.finished(spawn_blocking(|| body.unpack())).await
-        } else {
-            body.unpack()
+        let ask = HttpRequest {
+            patience: Patience::Unless(is_answer),
+            ..HttpRequest::get(path)
         };
-        let body = inflated.map_err(|e| {
-            let cause = format!("failed to decompress the response: {e}");
-            Failure {
-                method,
-                ..self.unreadable(path, cause)
-            }
-        })?;
-        Ok(Response {
-            status,
-            body,
-            date,
-            content_type,
-        })
+        self.answer(&ask).await
     }
 
     /// Sends a write once. It is sent again only if the server has said that it did not act on it: because it
@@ -129,70 +142,41 @@ impl Session {
     ) -> Result<Response, Failure> {
         let ask = HttpRequest {
             method,
-            path,
-            accept: JSON,
             body,
+            patience: Patience::OfWrite,
+            ..HttpRequest::get(path)
         };
-        let answer = self
-            .send(&ask, &|failure, retry_after, tries| {
-                let ending = Ending::Answered(429, retry_after);
-                match (failure.status(), retry_after) {
-                    (Some(429), Some(_)) => retry::wait(ending, tries, Patience::Controllers),
-                    _ => None,
-                }
-            })
-            .await?;
-        self.unpacked(method, path, answer).await
+        self.answer(&ask).await
     }
 
-    /// Requests a path with this program's patience, except that failures with an answer are not retried.
-    ///
-    /// # Errors
-    ///
-    /// Anything except a 2xx answer with its whole body.
-    pub(crate) async fn get_unless(
-        &self,
-        path: &str,
-        is_answer: &dyn Fn(&ApiStatus) -> bool,
-    ) -> Result<Response, Failure> {
-        let answer = self
-            .get_while(path, JSON, Patience::Own, &|status| !is_answer(status))
-            .await?;
-        self.unpacked(Method::Get, path, answer).await
-    }
-
-    async fn get_while(
-        &self,
-        path: &str,
-        accept: &str,
-        patience: Patience,
-        may_pass: &dyn Fn(&ApiStatus) -> bool,
-    ) -> Result<Response<Packed>, Failure> {
-        let ask = HttpRequest {
-            method: Method::Get,
-            path,
-            accept,
-            body: &[],
+    /// Sends a request, and inflates the body of its answer.
+    async fn answer(&self, ask: &HttpRequest<'_>) -> Result<Response, Failure> {
+        let Response {
+            status,
+            body,
+            date,
+            content_type,
+        } = self.send(ask).await?;
+        let inflated = if body.is_packed() {
+            self.finished(spawn_blocking(|| body.unpack())).await
+        } else {
+            body.unpack()
         };
-        self.send(&ask, &|failure, retry_after, tries| {
-            let ending = match &failure.kind {
-                FailureKind::Api(status) if !may_pass(status) => return None,
-                FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
-                FailureKind::Lost(_) => Ending::Lost,
-                _ => return None,
-            };
-            retry::wait(ending, tries, patience)
+        let body = inflated.map_err(|e| {
+            let cause = format!("failed to decompress the response: {e}");
+            let kind = FailureKind::Body(self.struck(cause));
+            self.failure(kind, ask.method, ask.path)
+        })?;
+        Ok(Response {
+            status,
+            body,
+            date,
+            content_type,
         })
-        .await
     }
 
-    /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
-    /// credentials.
-    async fn send(
-        &self,
-        ask: &HttpRequest<'_>,
-        wait: &Wait<'_>,
-    ) -> Result<Response<Packed>, Failure> {
+    /// Sends a request, and again as long as its patience lasts, and once more with fresh credentials.
+    async fn send(&self, ask: &HttpRequest<'_>) -> Result<Response<Packed>, Failure> {
         let HttpRequest { method, path, .. } = *ask;
         let mut tries = 0;
         let begun = Instant::now();
@@ -220,7 +204,7 @@ impl Session {
             }
             let end = self.deadline();
             let in_time = |wait: &Duration| end.is_none_or(|end| Instant::now() + *wait < end);
-            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+            let Some(wait) = ask.wait(&failure, retry_after, tries).filter(in_time) else {
                 let may_pass = matches!(failure.status(), Some(429 | 500..));
                 let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
                 let seconds = |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
@@ -328,15 +312,8 @@ impl Session {
         begun: Instant,
     ) -> Failure {
         Failure {
-            kind: FailureKind::Credentials { cause, hint },
-            scheme: self.inner.scheme().into(),
-            host: self.inner.host.clone(),
-            method: Method::Get,
-            path: String::new(),
-            tries: 1,
             took: begun.elapsed(),
-            command_flags: self.inner.plan.command_flags.clone(),
-            unwaited: None,
+            ..self.failure(FailureKind::Credentials { cause, hint }, Method::Get, "")
         }
     }
 
@@ -454,6 +431,7 @@ impl<'t> Try<'t> {
             path,
             accept,
             body,
+            ..
         } = *self.ask;
         let mut builder = Request::builder()
             .method(method.as_str())
@@ -545,19 +523,8 @@ impl<'t> Try<'t> {
     }
 
     fn fail(&self, kind: FailureKind) -> FailedTry {
-        let inner = &self.session.inner;
-        let failure = Failure {
-            kind,
-            scheme: inner.scheme().into(),
-            host: inner.host.clone(),
-            method: self.ask.method,
-            path: self.credential.struck_from(self.ask.path.to_owned()),
-            tries: 1,
-            took: Duration::ZERO,
-            command_flags: inner.plan.command_flags.clone(),
-            unwaited: None,
-        };
-        (failure, None)
+        let HttpRequest { method, path, .. } = *self.ask;
+        (self.session.failure(kind, method, path), None)
     }
 }
 

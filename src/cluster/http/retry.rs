@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::status::ApiStatus;
+
 /// The number of tries of one GET, including the first.
 pub(crate) const TRIES: u32 = 4;
 /// The longest wait that a server may ask for. A server that asks for more is not asked again.
@@ -53,13 +55,17 @@ pub(crate) enum Ending {
     Lost,
 }
 
-/// The patience that applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The patience that applies to a request.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Patience {
     /// This program's: retries even if the server does not ask for it.
     Own,
+    /// The same, except that these failures are answers.
+    Unless(fn(&ApiStatus) -> bool),
     /// The controller's: a failure is its answer, unless the server asks to retry.
     Controllers,
+    /// That of a write: retries only if the server asks for it and says that it did not act (429).
+    OfWrite,
 }
 
 /// Returns the wait before the next try; `None` to give up. `tries` is the number of tries so far.
@@ -69,7 +75,11 @@ pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Dur
     }
     match ending {
         Ending::Answered(429 | 500.., Some(asked)) => Some(asked).filter(|it| *it <= LONGEST),
-        Ending::Answered(503 | 504, None) if patience == Patience::Own => Some(backoff(tries)),
+        Ending::Answered(503 | 504, None)
+            if matches!(patience, Patience::Own | Patience::Unless(_)) =>
+        {
+            Some(backoff(tries))
+        }
         Ending::Lost => Some(backoff(tries)),
         Ending::Answered(..) => None,
     }

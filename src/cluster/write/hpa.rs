@@ -13,6 +13,7 @@ use super::settle::{self, Fate, ReadBack, Told, Write, settled};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::segment;
+use crate::cluster::fetch::discovery::collection;
 use crate::cluster::fetch::read::read;
 use crate::cluster::fetch::{Fetch, admitted};
 use crate::cluster::http::body::Body;
@@ -210,7 +211,7 @@ pub async fn send_event(
         "lastTimestamp": time,
         "count": 1,
     });
-    let events = format!("/api/v1/namespaces/{}/events", segment(&hpa.namespace));
+    let events = collection("/api/v1", Some(&hpa.namespace), "events");
     let write = EventWrite {
         session,
         path: format!("{events}/{name}"),

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Index, Place, empty, not_own, own_and_neighbours, settings, without_pods};
+use super::choose::{empty, not_own, own_and_neighbours};
+use super::{Index, Place, complete, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
@@ -18,7 +19,7 @@ use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{Listed, named};
+use crate::snapshot::{Listed, Scale, ScaleError, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
 /// namespace and name, followed by an error for each name that matches none of them, until it accepts no
@@ -96,14 +97,32 @@ pub fn assemble_all(
             }
         }
     }
-    let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
+    for listed in missing(objects, options, namespace, selection, &found) {
+        if take(listed)?.is_break() {
+            break;
+        }
+    }
+    Ok(left_out)
+}
+
+/// Returns an error for each name of a selection that matches none of the HPAs that were found, sorted by namespace.
+fn missing<'s>(
+    objects: &'s Objects,
+    options: &'s Options,
+    namespace: Option<&'s str>,
+    selection: &'s Selection,
+    found: &'s [(&str, &UndecodedHpa)],
+) -> impl Iterator<Item = Listed<Input>> {
     let (first, last) = (found.first(), found.last());
     let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
     let searched = namespace.or(only.map(|(namespace, _)| *namespace));
-    for named in missing {
-        let mut hpas = objects.hpas.iter();
-        let neighbour =
-            hpas.find(|object| in_namespace(object.namespace.as_deref()) && object.is(named));
+    let names = selection.missing(move |named| found.iter().any(|(_, object)| object.is(named)));
+    names.map(move |named| {
+        let neighbour = objects.hpas.iter().find(|object| {
+            let stated = object.namespace.as_deref();
+            let own = stated.unwrap_or(options.default_namespace());
+            namespace.is_none_or(|wanted| own == wanted) && object.is(named)
+        });
         let why = match (neighbour, named) {
             (Some(neighbour), _) => not_own(objects, neighbour, options),
             (None, Named::Hpa(_)) => Error::usage("not in the input"),
@@ -111,12 +130,8 @@ pub fn assemble_all(
                 Error::usage("no HorizontalPodAutoscaler in the input has this target")
             }
         };
-        let namespace = searched.unwrap_or_default().to_owned();
-        if take(Listed::missing(namespace, named, why))?.is_break() {
-            return Ok(left_out);
-        }
-    }
-    Ok(left_out)
+        Listed::missing(searched.unwrap_or_default().to_owned(), named, why)
+    })
 }
 
 /// Checks that no two HPAs, sorted by namespace and name, have the same namespace and name.
@@ -160,7 +175,7 @@ struct NamespaceSelection<'o> {
     pods: Vec<Vec<&'o Shared<Pod>>>,
     pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
     pod_values: Vec<Vec<&'o MetricValue>>,
-    /// The HPAs that match the pods of each HPA.
+    /// The HPAs that match the pods of each HPA or scale its target.
     sharing: Vec<BTreeSet<usize>>,
 }
 
@@ -171,12 +186,16 @@ impl<'o> NamespaceSelection<'o> {
             pods: vec![Vec::new(); count],
             pod_metrics: vec![Vec::new(); count],
             pod_values: vec![Vec::new(); count],
-            sharing: vec![BTreeSet::new(); count],
+            sharing: Vec::new(),
         };
         let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
         for (own, hpa) in place.hpas.iter().enumerate() {
-            if let Ok(Ok(scale)) = &hpa.scale
-                && let Ok(selector) = scale.selector.parsed()
+            let target = hpa.target().into_iter();
+            let of_target = target.flat_map(|target| place.scaling(target));
+            selected.sharing.push(of_target.collect());
+            if let Ok(Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. })) =
+                &hpa.scale
+                && let Ok(selector) = selector.parsed()
             {
                 hpas.push(own);
                 selectors.push(selector.clone());
@@ -223,7 +242,7 @@ fn input(
     clock: Timestamp,
 ) -> Result<Input, Error> {
     let may_share = selected.sharing[own].iter().copied();
-    let mut input = without_pods(
+    let input = without_pods(
         place,
         own,
         options,
@@ -231,14 +250,10 @@ fn input(
         may_share,
         &selected.pod_values[own],
     )?;
-    let snapshot = &mut input.snapshot;
-    snapshot.pod_metrics = match place.index.requests.pod_metrics(&snapshot.hpa) {
+    let usage = match place.index.requests.pod_metrics(&input.snapshot.hpa) {
         Some(saved) => saved.to_vec(),
         None => selected.pod_metrics[own].iter().copied().cloned().collect(),
     };
-    snapshot.pods = selected.pods[own].iter().copied().cloned().collect();
-    input.count(input.evidence.counted);
-    input.remark();
-    input.doubt_clock();
-    Ok(input)
+    let pods = selected.pods[own].iter().copied().cloned().collect();
+    Ok(complete(input, usage, pods))
 }

@@ -3,6 +3,7 @@
 //! Nothing here computes replicas.
 
 mod answers;
+mod choose;
 mod index;
 mod list;
 mod requests;
@@ -21,6 +22,9 @@ use crate::snapshot::settings::{Settings, controller_settings};
 use answers::Answers;
 pub(crate) use answers::described_name;
 pub(super) use answers::{MetricRequest, asked};
+pub use choose::count;
+use choose::find;
+pub(crate) use choose::{is_meant, own_and_neighbours};
 use index::{Around, Index};
 pub use list::assemble_all;
 use requests::{ApiRequests, group};
@@ -31,8 +35,7 @@ pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command}
 use super::file;
 use super::manifest;
 use super::manifest::WorkloadManifest;
-use super::objects::{Api, ApiError, ControllerState, Objects, Undecoded, UndecodedHpa};
-use crate::apimachinery::metadata::Metadata;
+use super::objects::{Api, ApiError, ControllerState, Objects, UndecodedHpa};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apimachinery::similar;
@@ -40,7 +43,6 @@ use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
 use crate::apiserver::default::AdmissionRules;
-use crate::args::{Target, Validate};
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Event;
@@ -54,10 +56,8 @@ use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::UnknownFactCause;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{
-    ManifestReplicas, ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
-};
-use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, named};
+use crate::snapshot::surroundings::{ManifestReplicas, Surroundings, TargetElsewhere, Workload};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects everything that its pass needs. `clock` is the system time,
@@ -89,9 +89,9 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         _ => Vec::new(),
     };
     let all = 0..place.hpas.len();
-    let mut input = without_pods(&place, own, options, clock, all, &pod_values)?;
-    let snapshot = &mut input.snapshot;
-    snapshot.pod_metrics = match index.requests.pod_metrics(&snapshot.hpa) {
+    let input = without_pods(&place, own, options, clock, all, &pod_values)?;
+    let snapshot = &input.snapshot;
+    let usage = match index.requests.pod_metrics(&snapshot.hpa) {
         Some(saved) => saved.to_vec(),
         None => place
             .pod_metrics
@@ -109,11 +109,18 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let in_namespace = |pod: &Shared<Pod>| {
         pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
     };
-    snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
+    let pods = objects.pods.into_iter().filter(in_namespace).collect();
+    Ok(complete(input, usage, pods))
+}
+
+/// Adds the pods and their usage to an input.
+fn complete(mut input: Input, usage: Vec<Shared<PodMetrics>>, pods: Vec<Shared<Pod>>) -> Input {
+    input.snapshot.pod_metrics = usage;
+    input.snapshot.pods = pods;
     input.count(input.evidence.counted);
     input.remark();
     input.doubt_clock();
-    Ok(input)
+    input
 }
 
 /// Returns the settings of the controller.
@@ -152,8 +159,8 @@ struct Place<'i, 'o> {
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
-    /// Among the latter, the HPAs whose targets the input lacks, by the names of the targets.
-    without_target: HashMap<String, Vec<usize>>,
+    /// The places of the HPAs by the names of their targets.
+    by_target: HashMap<String, Vec<usize>>,
     /// The workloads that no HPA scales.
     unscaled: OnceCell<Vec<CrossVersionObjectReference>>,
 }
@@ -213,17 +220,19 @@ impl<'i, 'o> Place<'i, 'o> {
         }
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
-        let mut without_target: HashMap<String, Vec<usize>> = HashMap::new();
-        for (place, (_, it)) in unknown.iter().enumerate() {
-            if let (WhyUnknownSelector::NoTarget(_), Some(hpa)) = (&it.why, &it.hpa) {
-                let name = hpa.spec.scale_target_ref.name.clone();
-                without_target.entry(name).or_default().push(place);
+        let mut by_target: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, hpa) in hpas.iter().enumerate() {
+            if let Some(target) = hpa.target() {
+                by_target
+                    .entry(target.name.clone())
+                    .or_default()
+                    .push(place);
             }
         }
         Self {
             index,
             known,
-            without_target,
+            by_target,
             unknown,
             unscaled: OnceCell::new(),
             hpas,
@@ -313,7 +322,7 @@ impl<'i, 'o> Place<'i, 'o> {
                 let selector = snapshot.selector();
                 selector.map_or(true, |selector| selector.matches(&pod.labels))
             });
-        surroundings.rivals = self.rivals(own, hpa);
+        surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
         let is_absent = lacks_target || matches!(scale, Err(ScaleError::Get(_)));
         let elsewhere = if is_absent {
             target.elsewhere(hpa)
@@ -339,12 +348,8 @@ impl<'i, 'o> Place<'i, 'o> {
     /// Returns the workloads that no HPA scales and no other object controls or describes.
     fn unscaled(&self) -> &[CrossVersionObjectReference] {
         self.unscaled.get_or_init(|| {
-            let targets: Vec<&CrossVersionObjectReference> = self
-                .hpas
-                .iter()
-                .filter_map(|hpa| hpa.admitted.as_ref().ok())
-                .map(|(hpa, _)| &hpa.spec.scale_target_ref)
-                .collect();
+            let targets: Vec<&CrossVersionObjectReference> =
+                self.hpas.iter().filter_map(InputHpa::target).collect();
             let workloads = &self.surroundings.workloads;
             workloads
                 .iter()
@@ -359,21 +364,33 @@ impl<'i, 'o> Place<'i, 'o> {
         })
     }
 
+    /// Returns the places of all HPAs that scale a target.
+    fn scaling(&self, target: &CrossVersionObjectReference) -> impl Iterator<Item = usize> {
+        let places = self.by_target.get(&target.name).into_iter().flatten();
+        places.copied().filter(|place| {
+            let own = self.hpas[*place].target();
+            own.is_some_and(|own| own.is_same(target))
+        })
+    }
+
     /// Returns the other HPAs for a target that the input lacks.
-    fn rivals(&self, own: usize, hpa: &Hpa) -> Vec<Hpa> {
-        let target = &hpa.spec.scale_target_ref;
-        let places = self.without_target.get(&target.name).into_iter().flatten();
-        let unknown = places.map(|place| &self.unknown[*place]);
-        let others = unknown.filter(|(place, _)| *place != own);
+    fn rivals(&self, own: usize, target: &CrossVersionObjectReference) -> Vec<Hpa> {
+        let others = self.scaling(target).filter(|place| *place != own);
+        let others = others.map(|place| &self.hpas[place]);
         others
-            .filter_map(|(_, it)| it.hpa.as_deref())
-            .filter(|other| other.spec.scale_target_ref.is_same(target))
-            .cloned()
+            .filter(|other| matches!(other.scale, Ok(Err(ScaleError::Missing(_)))))
+            .filter_map(|other| Some(other.admitted.as_ref().ok()?.0.clone()))
             .collect()
     }
 }
 
 impl InputHpa<'_> {
+    /// Returns the target of an HPA that can be read.
+    fn target(&self) -> Option<&CrossVersionObjectReference> {
+        let (hpa, _) = self.admitted.as_ref().ok()?;
+        Some(&hpa.spec.scale_target_ref)
+    }
+
     /// Returns the HPA, with the scale that has its selector.
     fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
@@ -701,231 +718,14 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
     }
 }
 
-/// Returns how many HPAs the options select; a pass needs exactly one.
-pub fn count(objects: &Objects, options: &Options) -> usize {
-    meant(objects, options).count()
-}
-
-fn meant<'o>(objects: &'o Objects, options: &'o Options) -> impl Iterator<Item = &'o UndecodedHpa> {
-    let [own, _] = own_and_neighbours(objects, options.default_namespace());
-    own.into_iter().filter(|hpa| is_meant(hpa, options))
-}
-
-/// Returns the HPAs that the input is about, and the neighbours that a saved state also has. They may share their pods;
-/// it lacks the answers to them.
-pub(crate) fn own_and_neighbours<'o>(
-    objects: &'o Objects,
-    default_namespace: &str,
-) -> [Vec<&'o UndecodedHpa>; 2] {
-    let owners = objects.state.as_ref().and_then(ControllerState::owners);
-    let is_own = |hpa: &&UndecodedHpa| {
-        let owners = owners.as_ref();
-        owners.is_none_or(|keys| keys.contains(&*hpa.key_in(default_namespace)))
-    };
-    objects.hpas.iter().partition::<Vec<_>, _>(is_own).into()
-}
-
-/// Returns the error if a neighbour is to be explained.
-fn not_own(objects: &Objects, hpa: &UndecodedHpa, options: &Options) -> Error {
-    let owners = objects.state.as_ref().and_then(ControllerState::owners);
-    let owners: Vec<String> = owners.into_iter().flatten().map(str::to_owned).collect();
-    let key = hpa.key_in(options.default_namespace());
-    Error::usage(format!(
-        "the ControllerState is that of {}, not of {key}",
-        listed(&owners)
-    ))
-    .hint(format!("leave it out, or save one of {key}"))
-}
-
-/// Whether the options select an HPA.
-pub(crate) fn is_meant(hpa: &UndecodedHpa, options: &Options) -> bool {
-    hpa.is_meant(options)
-        && match (&options.namespace, &hpa.namespace) {
-            (Some(wanted), Some(stated)) => wanted == stated,
-            _ => true,
-        }
-}
-
-/// Returns the one HPA that the options select.
-fn find<'o>(objects: &'o Objects, options: &'o Options) -> Result<&'o UndecodedHpa, Error> {
-    let found: Vec<&UndecodedHpa> = meant(objects, options).collect();
-    match found[..] {
-        [hpa] => Ok(hpa),
-        [] => Err(none(objects, options)),
-        [first, .., last] => Err(several(&found, options, first.key() == last.key())),
-    }
-}
-
-/// Returns the error if the options select none of the HPAs.
-fn none(objects: &Objects, options: &Options) -> Error {
-    let Options {
-        name,
-        namespace,
-        target,
-        ..
-    } = options;
-    let hpas = &objects.hpas;
-    if let Some(neighbour) = hpas.iter().find(|hpa| is_meant(hpa, options)) {
-        return not_own(objects, neighbour, options);
-    }
-    let place = match namespace {
-        Some(namespace) => format!("in the namespace {namespace} of the input"),
-        None => "in the input".to_owned(),
-    };
-    let error = match (target, namespace) {
-        (Some(target), _) => format!("no HorizontalPodAutoscaler for {target} {place}"),
-        (None, _) if name.is_empty() && hpas.is_empty() => return empty(objects, options),
-        (None, _) if name.is_empty() => format!("no HorizontalPodAutoscaler {place}"),
-        (None, Some(namespace)) => {
-            format!("no HorizontalPodAutoscaler {namespace}/{name} in the input")
-        }
-        (None, None) => format!("no HorizontalPodAutoscaler {name} in the input"),
-    };
-    let here = |object: &&ScaledObject| may_be_in(namespace.as_deref(), &object.metadata);
-    let called = target.as_ref().map_or(&**name, Target::name);
-    if !called.is_empty()
-        && let Some(hint) = paused(
-            objects.scaled_objects.iter().filter(here),
-            called,
-            &options.command_flags,
-        )
-    {
-        return Error::usage(error).hint(hint);
-    }
-    let mut called = scaled_objects(objects).filter(|(it, _)| here(it) && it.is_called(called));
-    if let Some(own) = called.next() {
-        return Error::usage(error).hint(of_scaled_object(objects, own, options));
-    }
-    let mut there: Vec<String> = hpas
-        .iter()
-        .map(|hpa| match hpa.target().filter(|_| target.is_some()) {
-            Some(target) => format!("{} ({target})", hpa.key()),
-            None => hpa.key(),
-        })
-        .collect();
-    there.sort();
-    Error::usage(error).hint(if there.is_empty() {
-        objects.without_hpa()
-    } else {
-        objects.beside_skipped_directories(format!("it has {}", listed(&there)))
-    })
-}
-
-/// Returns the error if there is no HPA at all.
-fn empty(objects: &Objects, options: &Options) -> Error {
-    let why = |object: &ScaledObject| object.why_no_hpa(&options.command_flags);
-    let paused = objects.scaled_objects.iter().find_map(why);
-    let first = || scaled_objects(objects).next();
-    let hint = paused.or_else(|| Some(of_scaled_object(objects, first()?, options)));
-    Error::usage("the input has no HorizontalPodAutoscaler")
-        .hint(hint.unwrap_or_else(|| objects.without_hpa()))
-}
-
-/// Whether an object may be in the requested namespace.
-fn may_be_in(namespace: Option<&str>, metadata: &Metadata) -> bool {
-    let stated = metadata.namespace.as_deref();
-    namespace.is_none() || stated.is_none() || namespace == stated
-}
-
-/// Returns the answer for the HPA that KEDA creates from a ScaledObject, or the reason why it creates none.
-fn of_scaled_object(
-    objects: &Objects,
-    (object, whole): (&ScaledObject, &Undecoded),
-    options: &Options,
-) -> String {
-    let Metadata {
-        name,
-        namespace: stated,
-        ..
-    } = &object.metadata;
-    let namespace = stated.as_deref().unwrap_or(options.default_namespace());
-    let made = match manifest::hpa_of_keda(whole, Some(namespace), Validate::Warn) {
-        Ok(made) => made,
-        Err(e) => return format!("KEDA creates none from ScaledObject/{name}: {}", e.message),
-    };
-    let target = &made.spec.scale_target_ref;
-    let states_replicas = |own: &Workload| own.is_named_by(target) && own.states_replicas();
-    let replicas = if objects.workloads.iter().any(states_replicas) {
-        ""
-    } else {
-        " --replicas 3"
-    };
-    let [own, namespace] = [name, namespace].map(names::shell_word);
-    let command = format!("kubectl hpa predict {own} -n {namespace}");
-    let command = options.command_flags.add_to(&command);
-    format!(
-        "KEDA creates it from ScaledObject/{name}: `{command}{replicas}` predicts it with assumed pods, and asks for the \
-         values that it needs"
-    )
-}
-
-/// The ScaledObjects of the input, with their documents.
-fn scaled_objects(objects: &Objects) -> impl Iterator<Item = (&ScaledObject, &Undecoded)> {
-    let whole = &objects.undecoded_scaled_objects;
-    objects.scaled_objects.iter().zip(whole)
-}
-
-/// Returns the error for several HPAs, if it is unclear which one is meant.
-fn several(found: &[&UndecodedHpa], options: &Options, is_repeated: bool) -> Error {
-    let Options {
-        name,
-        namespace,
-        target,
-        ..
-    } = options;
-    let of = match target {
-        Some(target) => format!(" for {target}"),
-        None if name.is_empty() => String::new(),
-        None => format!(" named {name}"),
-    };
-    let is_twice = is_repeated || (!name.is_empty() && namespace.is_some());
-    let in_files = is_twice || !name.is_empty();
-    let places: Vec<String> = found
-        .iter()
-        .map(|hpa| {
-            if in_files {
-                format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line)
-            } else {
-                hpa.key()
-            }
-        })
-        .collect();
-    Error::usage(format!(
-        "{} HorizontalPodAutoscalers{of} in the input: {}",
-        found.len(),
-        listed(&places)
-    ))
-    .hint(match (is_twice, name.is_empty()) {
-        (true, _) => "keep one of them",
-        (false, true) => "name one of them",
-        (false, false) => "name the namespace with -n",
-    })
-}
-
-impl UndecodedHpa {
-    /// Returns `namespace/name`, or the name alone if no namespace is stated.
-    fn key(&self) -> String {
-        match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", named(&self.name)),
-            None => named(&self.name).to_owned(),
-        }
-    }
-
-    /// Returns `namespace/name`, as in a state.
-    fn key_in(&self, default_namespace: &str) -> String {
-        let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
-        format!("{namespace}/{}", self.name)
-    }
-}
-
 /// Returns the unknown fields of the manifest of an HPA, in words.
 fn unknown_in(json: &str) -> Vec<String> {
     let read = hpa_with_unknown_fields(json);
     read.map_or_else(|_| Vec::new(), |(_, unknown)| unknown.messages())
 }
 
-/// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below
-/// it.
+/// Returns the end of the hint for a rejected spec: the minimum, which the API server does not name, if the maximum is
+/// below it.
 pub(crate) fn bounds(spec: &HpaSpec) -> String {
     let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
     min.map_or_else(String::new, |min| format!("; minReplicas is {min}"))

@@ -73,9 +73,7 @@ impl ScaleLookup<'_> {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
         if has_kind(group, kind) == Some(false) {
-            let [kind, group] = [kind, group].map(go::quote);
-            let text = format!("no matches for kind {kind} in group {group}");
-            return Ok(Err(ScaleError::Mapping(text)));
+            return Ok(Err(ScaleError::Mapping(names::no_kind(group, kind))));
         }
         let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
         if let Some(e) = requests.error(hpa, Api::Scale, None) {

@@ -406,7 +406,7 @@ fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
-        read_only_json(text, origin, &json::Elements::of_file(), objects)
+        read_page(text, origin, &json::Elements::of_file(), objects)
     } else {
         yaml::read(text, origin, objects)
     }
@@ -421,21 +421,12 @@ pub(crate) fn read_answer(text: &str, origin: &str, objects: &mut Objects) -> Re
     read_page(text, origin, &json::Elements::of_answer(), objects)
 }
 
-/// Reads JSON objects from a page of a list, with at most these elements.
+/// Reads JSON objects, such as a page of a list, with at most these elements.
 ///
 /// # Errors
 ///
 /// The text is not JSON, or has too many elements.
 pub(crate) fn read_page(
-    text: &str,
-    origin: &str,
-    elements: &json::Elements,
-    objects: &mut Objects,
-) -> Result<(), Error> {
-    read_only_json(text, origin, elements, objects)
-}
-
-fn read_only_json(
     text: &str,
     origin: &str,
     elements: &json::Elements,
@@ -489,12 +480,7 @@ fn read_json(
         elements,
     };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let object = ObjectReader {
-        objects: &mut *objects,
-        source,
-        inherited: None,
-        depth: 0,
-    };
+    let object = ObjectReader::new(objects, source);
     if let Err(e) = object.deserialize(json::Objects::new(&mut reader, elements)) {
         return Err(fault
             .take()
@@ -509,12 +495,7 @@ fn read_json(
         let before = document.get().as_ptr() as usize - text.as_ptr() as usize;
         source.line += lines(&text[counted..before]);
         counted = before;
-        let object = ObjectReader {
-            objects: &mut *objects,
-            source,
-            inherited: None,
-            depth: 0,
-        };
+        let object = ObjectReader::new(objects, source);
         if let Err(e) = object.deserialize(json::Objects::new(document, elements)) {
             let within = ReadFault::from_json(&e, document.get());
             return Err(fault.take().unwrap_or(ReadFault {

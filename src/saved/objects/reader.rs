@@ -67,12 +67,12 @@ impl ReadFault {
 
 /// Reads one object into [`Objects`].
 pub(crate) struct ObjectReader<'r> {
-    pub(crate) objects: &'r mut Objects,
-    pub(crate) source: SourceText<'r>,
+    objects: &'r mut Objects,
+    source: SourceText<'r>,
     /// The version and kind of the items of a typed list, which do not state them.
-    pub(crate) inherited: Option<(&'r str, &'r str)>,
+    inherited: Option<(&'r str, &'r str)>,
     /// The number of lists around it.
-    pub(crate) depth: usize,
+    depth: usize,
 }
 
 /// The maximum nesting of lists. A list that states its kind last is read again by the one around it.
@@ -104,7 +104,17 @@ impl SourceText<'_> {
     }
 }
 
-impl ObjectReader<'_> {
+impl<'r> ObjectReader<'r> {
+    /// Reads an object that is in no list.
+    pub(crate) fn new(objects: &'r mut Objects, source: SourceText<'r>) -> Self {
+        Self {
+            objects,
+            source,
+            inherited: None,
+            depth: 0,
+        }
+    }
+
     /// Returns the same reader, to read one of several objects.
     fn again(&mut self) -> ObjectReader<'_> {
         ObjectReader {

@@ -112,7 +112,8 @@ pub fn set_pod(
             let request = row
                 .and_then(|row| row.request)
                 .ok_or_else(|| metric.no_request(pod))?;
-            Some(metric.part(*ratio, request.into())?)
+            let part = Spread::of(*ratio, value).next(request);
+            Some(part.ok_or_else(|| metric.too_large())?)
         }
     };
     if to.is_some() {

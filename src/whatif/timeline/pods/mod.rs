@@ -127,7 +127,7 @@ impl TargetPods {
             measured_roles: Vec::new(),
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
-            is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
+            is_stateful: Strategy::is_stateful(&snapshot.hpa.spec.scale_target_ref),
             // Without a pod, those of a workload at zero are still to come; pods of others are not in the input.
             model: match replicas {
                 0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),

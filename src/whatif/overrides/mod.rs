@@ -26,7 +26,6 @@ pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
-pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::failure;
 pub use spec::MANIFEST;
 pub use supposed::{KnownValues, suppose_pods};

@@ -58,7 +58,7 @@ fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
             long(totals.short()),
             hours(totals.shortfall()),
             highest.replicas.to_string(),
-            format!("{rescales} ({reversals})"),
+            format!("{} ({})", rescales.count, reversals.count),
         ])
         .chain(has_gaps.then(|| long(totals.unanswered())))
         .collect()

@@ -472,13 +472,9 @@ fn scale_to(
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
     let uncounted = uncounted(snapshot, decision);
-    // Pods that are terminating are no one's replicas.
-    let stays = |pod: &&Shared<Pod>| {
-        pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
-    };
     let mut pods: Vec<Shared<Pod>> = of_target(snapshot)?
         .into_iter()
-        .filter(stays)
+        .filter(|pod| pod.is_active())
         .cloned()
         .collect();
     let wanted = usize::try_from(count).unwrap_or(0);

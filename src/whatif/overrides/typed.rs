@@ -217,13 +217,9 @@ impl Assumptions {
                     None => (None, &**text),
                 };
                 let wanted = NamedMetric {
-                    type_: None,
                     name: name.to_owned(),
                     container,
-                    object: None,
-                    selector: None,
-                    braced: None,
-                    is_unquoted: false,
+                    ..NamedMetric::default()
                 };
                 assigned.push(Assigned::new(wanted, value, flag, text)?);
             }

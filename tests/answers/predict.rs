@@ -619,6 +619,24 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
     }
 }
 
+/// Without any pod, nothing tells what new ones would be like.
+#[test]
+fn no_pods_are_assumed_without_a_model() {
+    let mut input = web();
+    input.snapshot.pods.clear();
+    for (flag, replicas) in [
+        ("--replicas=1", "1 replica"),
+        ("--replicas=3", "3 replicas"),
+    ] {
+        let assumptions = common::assumed(&[flag]).expect("assumptions");
+        let applied = assumptions.apply(input.clone(), &decide(&input));
+        let (changed, _) = applied.unwrap_or_else(|e| panic!("{flag}: {e}"));
+        let said = format!("no pod can serve as a model, so no pods are assumed for {replicas}");
+        let mut notes = changed.notes.iter();
+        assert!(notes.any(|note| note.text == said), "{:?}", changed.notes);
+    }
+}
+
 /// Each pod is looked at a few times, however many are chosen: this takes minutes if each one is searched for.
 #[test]
 fn half_of_many_pods_are_put_in_a_state_at_once() {

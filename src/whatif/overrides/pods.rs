@@ -10,6 +10,7 @@ use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
+use crate::numbers;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
@@ -493,7 +494,8 @@ fn scale_to(
         match counted.first().or(pods.first()) {
             Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
             None => notes.push(Note::new(format!(
-                "there is no pod to model new pods on, so no pods are assumed for {count} replicas"
+                "no pod can serve as a model, so no pods are assumed for {}",
+                numbers::count(count, "replica")
             ))),
         }
     }

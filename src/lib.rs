@@ -149,3 +149,8 @@ mod words;
 #[cfg(test)]
 #[path = "../tests/common/build.rs"]
 mod build;
+
+#[cfg(test)]
+#[path = "../tests/common/scenario.rs"]
+#[allow(dead_code, reason = "it has more than unit tests need")]
+mod scenario;

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::memory::Remembered;
 use crate::numbers::duration;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::Hpa;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Subject};
@@ -383,25 +383,7 @@ fn roll_out(
             rolled_out = Some(Box::new(input.clone()));
             overrides.push(own);
             if strategy.is_none() {
-                let kind = if Strategy::is_stateful(target) {
-                    "StatefulSet"
-                } else {
-                    "Deployment"
-                };
-                let strategy = match how {
-                    Replacement::Canary(_) => "the canary strategy",
-                    Replacement::BlueGreen { .. } => "the blueGreen strategy",
-                    _ => "the strategy",
-                };
-                let is = match how {
-                    Replacement::Canary(_) | Replacement::BlueGreen { .. } => "not simulated",
-                    _ => "unknown",
-                };
-                let waits = how.promotion().map(|own| format!("; {own}"));
-                input.notes.push(Note::new(format!(
-                    "{strategy} of {name} is {is}: the rollout is simulated with the defaults of a {kind}{}",
-                    waits.unwrap_or_default()
-                )));
+                input.notes.push(not_played(how, &name, target));
             } else if running.snapshot.controller.version.replaces_several()
                 && let Some(limit) = played.at_once(stated.as_ref(), max_replicas)
             {
@@ -414,6 +396,25 @@ fn roll_out(
     }
     input.snapshot = running.snapshot;
     Ok(rolled_out)
+}
+
+/// Returns the note on a rollout whose strategy is not simulated, or not known.
+fn not_played(how: Replacement, name: &str, target: &CrossVersionObjectReference) -> Note {
+    let kind = if Strategy::is_stateful(target) {
+        "StatefulSet"
+    } else {
+        "Deployment"
+    };
+    let (strategy, is) = match how {
+        Replacement::Canary(_) => ("the canary strategy", "not simulated"),
+        Replacement::BlueGreen { .. } => ("the blueGreen strategy", "not simulated"),
+        _ => ("the strategy", "unknown"),
+    };
+    let waits = how.promotion().map(|own| format!("; {own}"));
+    Note::new(format!(
+        "{strategy} of {name} is {is}: the rollout is simulated with the defaults of a {kind}{}",
+        waits.unwrap_or_default()
+    ))
 }
 
 /// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.

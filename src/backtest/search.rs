@@ -45,8 +45,8 @@ pub struct Search {
 /// The result of a combination.
 #[derive(Debug, Clone)]
 pub struct Tried {
-    /// The value of each field.
-    pub values: Vec<String>,
+    /// Its place among the combinations.
+    pub place: usize,
     /// The totals of its run, or the error with which the API server would reject it.
     pub result: Result<Totals, Error>,
     /// Whether it meets the expectations; false if it was not played.
@@ -59,14 +59,8 @@ pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 /// The result of a search.
 #[derive(Debug, Clone)]
 pub struct SearchResult {
-    /// The fields that were varied.
-    pub fields: Vec<String>,
-    /// The ranges whose end no step reaches: the field, its last value, and the end.
-    pub missed: Vec<(String, String, String)>,
-    /// The assumptions about the spec in all of them, as typed.
-    pub base: Vec<String>,
-    /// The number of combinations.
-    pub combinations: usize,
+    /// The combinations.
+    pub search: Search,
     /// The combinations that were tried, in order; not all of them if a signal ended the search.
     pub tried: Vec<Tried>,
     /// The indices of the settings that meet the expectations and that nothing else that meets them beats: no
@@ -233,7 +227,7 @@ impl Search {
     }
 
     /// Returns the assumptions about the spec and the requests that all combinations share, as typed.
-    fn base(&self) -> Vec<String> {
+    pub fn base(&self) -> Vec<String> {
         let candidate = self.every.candidate().into_iter();
         let manifest = candidate.map(|own| format!("--hpa {}", own.origin()));
         let at = self.at.map(|at| format!("--at {}", duration(at)));
@@ -266,7 +260,7 @@ impl Search {
     }
 
     /// Returns the fields with their values in a combination.
-    fn settings(&self, place: usize) -> Vec<String> {
+    pub fn settings(&self, place: usize) -> Vec<String> {
         let pairs = self.axes.iter().zip(self.values(place));
         pairs
             .map(|(axis, value)| format!("{}={value}", axis.path))
@@ -289,19 +283,15 @@ impl Search {
 
     /// Plays a combination. `None` if the scale cannot be read.
     pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
-        let values = self.values(place);
-        match self.play_and_judge(plan, place, expected) {
-            Ok(played) => played.map(|(totals, meets)| Tried {
-                values,
-                result: Ok(totals),
-                meets,
-            }),
-            Err(e) => Some(Tried {
-                values,
-                result: Err(e),
-                meets: Truth::False,
-            }),
-        }
+        let (result, meets) = match self.play_and_judge(plan, place, expected) {
+            Ok(played) => played.map(|(totals, meets)| (Ok(totals), meets))?,
+            Err(e) => (Err(e), Truth::False),
+        };
+        Some(Tried {
+            place,
+            result,
+            meets,
+        })
     }
 
     /// Returns the totals of a combination, and whether it meets the expectations; `None` if the scale cannot be
@@ -368,21 +358,8 @@ impl Search {
             .into_iter()
             .map(|place| played[place].0)
             .collect();
-        let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
-        let (combinations, base) = (self.count(), self.base());
-        let missed = self
-            .axes
-            .iter()
-            .filter_map(|axis| {
-                let (last, end) = (axis.values.last()?, axis.missed.as_ref()?);
-                Some((axis.path.clone(), last.clone(), end.clone()))
-            })
-            .collect();
         Ok(SearchResult {
-            fields,
-            missed,
-            base,
-            combinations,
+            search: self.clone(),
             front,
             tried,
             stopped,
@@ -400,7 +377,7 @@ impl SearchResult {
             .max()
             .unwrap_or(Truth::False);
         // A setting that was not tried might meet them.
-        let is_open = self.tried.len() < self.combinations;
+        let is_open = self.tried.len() < self.search.count();
         if is_open {
             best.max(Truth::Unknown)
         } else {

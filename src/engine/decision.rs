@@ -12,6 +12,7 @@ use crate::memory::Memory;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{Documents, UnreadCause};
 
 /// The result of one pass.
@@ -87,6 +88,15 @@ impl Decision {
             Step::ComputeMetric(metric) => Some(&**metric),
             _ => None,
         })
+    }
+
+    /// Returns the metrics that were evaluated and are not at one of these places in the spec, in its order.
+    pub(crate) fn metrics_besides(&self, places: &[usize]) -> Vec<Shared<MetricStep>> {
+        let besides = self.trace.iter().filter_map(|step| match step {
+            Step::ComputeMetric(metric) if !places.contains(&metric.index) => Some(metric.clone()),
+            _ => None,
+        });
+        besides.collect()
     }
 
     /// Returns the metric at an index of the spec, from 0, if it was evaluated.
@@ -251,7 +261,7 @@ pub enum Step {
         hpas: Vec<String>,
     },
     /// One metric was evaluated.
-    ComputeMetric(Box<MetricStep>),
+    ComputeMetric(Shared<MetricStep>),
     /// The highest proposal was chosen, or too many metrics failed.
     CombineMetrics(CombineStep),
     /// Past recommendations were taken into account.

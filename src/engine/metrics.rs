@@ -41,7 +41,6 @@ struct Computed {
     calculated: Calculated,
     /// The controller's name for it.
     name: String,
-    status: MetricStatus,
     current: MetricValueStatus,
 }
 
@@ -135,8 +134,8 @@ impl<'s> MetricContext<'s> {
         }
     }
 
-    /// Evaluates the metric at an index of the spec. The status is zero-valued if it fails.
-    pub(super) fn compute(&self, index: usize) -> (MetricStep, MetricStatus) {
+    /// Evaluates the metric at an index of the spec.
+    pub(super) fn compute(&self, index: usize) -> MetricStep {
         let spec = &self.snapshot.hpa.spec.metrics[index];
         let answer = self.snapshot.metrics.get(index).unwrap_or(&NO_ANSWER);
         let mut seen = PodsSeen::default();
@@ -191,7 +190,7 @@ impl<'s> MetricContext<'s> {
         step.tolerance = self.tolerances;
         step.pods = seen.rows;
         step.strangers = seen.strangers;
-        match outcome {
+        step.result = match outcome {
             Ok(computed) => {
                 let Calculated {
                     replicas,
@@ -201,7 +200,7 @@ impl<'s> MetricContext<'s> {
                     counted,
                     total,
                 } = computed.calculated;
-                step.result = MetricResult::Proposal(Proposal {
+                MetricResult::Proposal(Proposal {
                     replicas,
                     metric_name: computed.name,
                     current: computed.current,
@@ -210,17 +209,64 @@ impl<'s> MetricContext<'s> {
                     counted,
                     filled,
                     because,
+                })
+            }
+            Err(MetricFailure::Error(error)) => MetricResult::Error(error),
+            Err(MetricFailure::Unread(unread)) => MetricResult::Unread(unread),
+        };
+        step
+    }
+
+    /// Returns the status of an evaluated metric; zero-valued if it has no proposal.
+    pub(super) fn status(&self, step: &MetricStep) -> MetricStatus {
+        let mut status = MetricStatus::default();
+        let Some(Proposal { current, .. }) = step.proposal() else {
+            return status;
+        };
+        let current = current.clone();
+        let spec = &self.snapshot.hpa.spec.metrics[step.index];
+        spec.type_.clone_into(&mut status.type_);
+        match spec.source() {
+            MetricSource::Resource(source) => {
+                status.resource = Some(ResourceMetricStatus {
+                    name: source.name.clone(),
+                    current,
                 });
-                (step, computed.status)
             }
-            Err(failure) => {
-                step.result = match failure {
-                    MetricFailure::Error(error) => MetricResult::Error(error),
-                    MetricFailure::Unread(unread) => MetricResult::Unread(unread),
-                };
-                (step, MetricStatus::default())
+            MetricSource::ContainerResource(source) => {
+                status.container_resource = Some(ContainerResourceMetricStatus {
+                    name: source.name.clone(),
+                    container: source.container.clone(),
+                    current,
+                });
             }
+            MetricSource::Pods(source) => {
+                status.pods = Some(PodsMetricStatus {
+                    metric: source.metric.clone(),
+                    current,
+                });
+            }
+            MetricSource::Object(source) => {
+                let is_described = self.rules.reports_described_object || current.value.is_some();
+                status.object = Some(ObjectMetricStatus {
+                    metric: source.metric.clone(),
+                    current,
+                    described_object: if is_described {
+                        source.described_object.clone()
+                    } else {
+                        CrossVersionObjectReference::default()
+                    },
+                });
+            }
+            MetricSource::External(source) => {
+                status.external = Some(ExternalMetricStatus {
+                    metric: source.metric.clone(),
+                    current,
+                });
+            }
+            MetricSource::Unknown => {}
         }
+        status
     }
 
     /// `computeStatusForResourceMetric`, also for one container.
@@ -290,29 +336,9 @@ impl<'s> MetricContext<'s> {
                 format!("{resource} resource utilization (percentage of request)")
             }
         };
-        let status = match container {
-            None => MetricStatus {
-                type_: "Resource".to_owned(),
-                resource: Some(ResourceMetricStatus {
-                    name: resource.to_owned(),
-                    current: current.clone(),
-                }),
-                ..MetricStatus::default()
-            },
-            Some(container) => MetricStatus {
-                type_: "ContainerResource".to_owned(),
-                container_resource: Some(ContainerResourceMetricStatus {
-                    name: resource.to_owned(),
-                    container: container.to_owned(),
-                    current: current.clone(),
-                }),
-                ..MetricStatus::default()
-            },
-        };
         Ok(Computed {
             calculated,
             name,
-            status,
             current,
         })
     }
@@ -447,18 +473,9 @@ impl<'s> MetricContext<'s> {
                 })
             })?;
         let current = average(usage.value);
-        let status = MetricStatus {
-            type_: "Pods".to_owned(),
-            pods: Some(PodsMetricStatus {
-                metric: source.metric.clone(),
-                current: current.clone(),
-            }),
-            ..MetricStatus::default()
-        };
         Ok(Computed {
             calculated,
             name: format!("pods metric {metric}"),
-            status,
             current,
         })
     }
@@ -568,24 +585,9 @@ impl<'s> MetricContext<'s> {
                 return Err(fail(e.to_owned()).into());
             }
         };
-        let status = MetricStatus {
-            type_: "Object".to_owned(),
-            object: Some(ObjectMetricStatus {
-                metric: source.metric.clone(),
-                current: current.clone(),
-                described_object: if self.rules.reports_described_object || current.value.is_some()
-                {
-                    described.clone()
-                } else {
-                    CrossVersionObjectReference::default()
-                },
-            }),
-            ..MetricStatus::default()
-        };
         Ok(Computed {
             calculated,
             name,
-            status,
             current,
         })
     }
@@ -679,18 +681,9 @@ impl<'s> MetricContext<'s> {
             let e = "invalid external metric source: neither a value target nor an average value target was set";
             return Err(self.external_error(metric, "", e.to_owned()).into());
         };
-        let status = MetricStatus {
-            type_: "External".to_owned(),
-            external: Some(ExternalMetricStatus {
-                metric: source.metric.clone(),
-                current: current.clone(),
-            }),
-            ..MetricStatus::default()
-        };
         Ok(Computed {
             calculated,
             name: external_name(&source.metric),
-            status,
             current,
         })
     }

@@ -17,7 +17,8 @@ use jiff::Timestamp;
 use behavior::Normalized;
 use conditions::{ABLE_TO_SCALE, SCALED_TO_ZERO, SCALING_ACTIVE, SCALING_LIMITED, message_of};
 use decision::{
-    CombineStep, Decision, Event, MetricError, MetricResult, Outcome, Path, Step, UnreadMetric,
+    CombineStep, Decision, Event, MetricError, MetricResult, MetricStep, Outcome, Path, Step,
+    UnreadMetric,
 };
 use rules::Rules;
 
@@ -37,8 +38,31 @@ pub fn reconcile(snapshot: &Snapshot, memory: &Memory) -> Decision {
 
 /// Runs one pass as the controller of another version would, with the snapshot's own flags and gates.
 pub fn reconcile_in(version: &Version, snapshot: &Snapshot, memory: &Memory) -> Decision {
+    reconcile_knowing(&[], version, snapshot, memory)
+}
+
+/// Runs one pass on a snapshot that differs from that of an earlier pass only in what some metrics read. The
+/// result is that of [`reconcile`], but the steps of the other metrics are `known` from the earlier pass, in its
+/// order, and not computed again.
+pub(crate) fn reconcile_changed(
+    known: &[Shared<MetricStep>],
+    snapshot: &Snapshot,
+    memory: &Memory,
+) -> Decision {
+    reconcile_knowing(known, &snapshot.controller.version, snapshot, memory)
+}
+
+fn reconcile_knowing(
+    known: &[Shared<MetricStep>],
+    version: &Version,
+    snapshot: &Snapshot,
+    memory: &Memory,
+) -> Decision {
     let rules = Rules::of(version, snapshot.controller.gates_in(version));
-    let mut pass = Reconciliation::new(snapshot, rules, memory.clone());
+    let mut pass = Reconciliation {
+        known,
+        ..Reconciliation::new(snapshot, rules, memory.clone())
+    };
     pass.run();
     Decision {
         outcome: pass.outcome.finish(pass.unread),
@@ -165,6 +189,8 @@ struct Reconciliation<'s> {
     unread: Vec<UnreadMetric>,
     proposal: Option<i32>,
     trace: Vec<Step>,
+    /// The steps of metrics that need not be computed, in the order of the spec.
+    known: &'s [Shared<MetricStep>],
 }
 
 /// The outcome of a pass so far.
@@ -247,6 +273,7 @@ impl<'s> Reconciliation<'s> {
             unread: Vec::new(),
             proposal: None,
             trace: Vec::new(),
+            known: &[],
         }
     }
 
@@ -462,9 +489,13 @@ impl<'s> Reconciliation<'s> {
         let mut first_error = None;
         let mut invalid = 0;
         let mut list = Vec::with_capacity(total);
+        let mut known = self.known.iter().peekable();
         for index in 0..total {
-            let (step, status) = context.compute(index);
-            list.push(status);
+            let step = match known.next_if(|step| step.index == index) {
+                Some(step) => step.clone(),
+                None => context.compute(index).into(),
+            };
+            list.push(context.status(&step));
             match &step.result {
                 MetricResult::Proposal(proposal) => {
                     // While no proposal is above zero, the latest metric counts, even with a
@@ -489,7 +520,7 @@ impl<'s> Reconciliation<'s> {
                     });
                 }
             }
-            self.trace.push(Step::ComputeMetric(Box::new(step)));
+            self.trace.push(Step::ComputeMetric(step));
         }
         *statuses = Some(list);
 

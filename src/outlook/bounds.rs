@@ -366,10 +366,11 @@ mod tests {
         let read = whole.metrics().next().unwrap().clone();
         let asked = |others: &[MetricResult], current| {
             let step = |result: &MetricResult| {
-                Step::ComputeMetric(Box::new(MetricStep {
+                let step = MetricStep {
                     result: result.clone(),
                     ..read.clone()
-                }))
+                };
+                Step::ComputeMetric(step.into())
             };
             let trace = [&read.result].into_iter().chain(others).map(step).collect();
             proposals(

@@ -8,7 +8,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::chart::{Chart, ChartMark, ChartSeries, Shape, round_numbers};
 use super::section::{Detail, Part, Section, Table, Tone};
 use super::totals::{TotalsView, hours};
-use crate::backtest::{SearchResult, Tried};
+use crate::backtest::{Search, SearchResult, Tried};
 use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
 use crate::words::{count, list, long};
@@ -58,7 +58,7 @@ fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
             long(totals.short()),
             hours(totals.shortfall()),
             highest.replicas.to_string(),
-            format!("{rescales} ({reversals})"),
+            format!("{} ({})", rescales.count, reversals.count),
         ])
         .chain(has_gaps.then(|| long(totals.unanswered())))
         .collect()
@@ -81,11 +81,10 @@ impl<'a> Searched<'a> {
     /// The result, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
         let SearchResult {
-            combinations,
+            search,
             tried,
             front,
             stopped,
-            ..
         } = self.found;
         let is_met = |own: &&Tried| own.result.is_ok() && own.meets == Truth::True;
         let meeting = tried.iter().filter(is_met).count();
@@ -118,8 +117,9 @@ impl<'a> Searched<'a> {
         };
         let text = match stopped {
             Some(_) => format!(
-                "INTERRUPTED AFTER {} OF {combinations}: {text}",
-                tried.len()
+                "INTERRUPTED AFTER {} OF {}: {text}",
+                tried.len(),
+                search.count()
             ),
             None => text,
         };
@@ -144,14 +144,13 @@ impl<'a> Searched<'a> {
 
     /// The last parts of the paths that distinguish the fields, with the unit that a part names.
     fn titles(&self) -> Vec<(String, &'static str)> {
-        let fields = &self.found.fields;
+        let paths = || self.found.search.axes.iter().map(|axis| &*axis.path);
         let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();
-        let is_alone =
-            |path: &str| fields.iter().filter(|it| short(it) == short(path)).count() == 1;
-        let titles = fields.iter().map(|path| {
+        let is_alone = |path: &str| paths().filter(|it| short(it) == short(path)).count() == 1;
+        let titles = paths().map(|path| {
             let title = match path.strip_prefix("target.") {
                 None if is_alone(path) => short(path),
-                _ => path.clone(),
+                _ => path.to_owned(),
             };
             match title.strip_suffix("Seconds") {
                 Some(rest) => (rest.to_owned(), "s"),
@@ -171,13 +170,13 @@ impl<'a> Searched<'a> {
             .into_iter()
             .chain(unanswered)
             .map(|title| (title.into(), true));
-        let mut as_it_is = vec![String::new(); self.found.fields.len()];
+        let mut as_it_is = vec![String::new(); fields.len()];
         if let Some(first) = as_it_is.first_mut() {
             "as it is".clone_into(first);
         }
         let rows = self.front().take(SHOWN).map(|(own, totals)| {
-            let values = own.values.iter().zip(&fields);
-            let cells = values.map(|(value, (_, unit))| with_unit(value, unit));
+            let values = self.found.search.values(own.place).into_iter().zip(&fields);
+            let cells = values.map(|(value, (_, unit))| with_unit(&value, unit));
             row(cells.collect(), totals, has_gaps)
         });
         Table {
@@ -190,21 +189,26 @@ impl<'a> Searched<'a> {
 
     fn sentences(&self) -> Vec<String> {
         let SearchResult {
-            base,
+            search,
             tried,
             front,
-            fields,
             ..
         } = self.found;
+        let Search { axes, .. } = search;
         let mut sentences = Vec::new();
-        if fields.iter().any(|field| is_about_targets(field)) {
+        if axes.iter().any(|axis| is_about_targets(&axis.path)) {
             sentences.push(OTHER_TARGETS.to_owned());
         }
+        let base = search.base();
         if !base.is_empty() {
-            sentences.push(format!("All of them have {}.", list(base)));
+            sentences.push(format!("All of them have {}.", list(&base)));
         }
-        sentences.extend(self.found.missed.iter().map(|(field, last, end)| {
-            format!("The last {field} is {last}: the next step is beyond {end}.")
+        sentences.extend(axes.iter().filter_map(|axis| {
+            let (last, end) = (axis.values.last()?, axis.missed.as_ref()?);
+            let field = &axis.path;
+            Some(format!(
+                "The last {field} is {last}: the next step is beyond {end}."
+            ))
         }));
         if front.len() > SHOWN {
             sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
@@ -226,21 +230,13 @@ impl<'a> Searched<'a> {
             .filter_map(|own| Some((own, own.result.as_ref().err()?)));
         if let Some((first, e)) = refused.next() {
             let all = count(1 + refused.count(), "combination");
-            let first = list(&self.settings(first));
+            let first = list(&search.settings(first.place));
             sentences.push(format!(
                 "{all} cannot be played, such as {first}: {}.",
                 e.message
             ));
         }
         sentences
-    }
-
-    /// The fields with their values.
-    fn settings(&self, tried: &Tried) -> Vec<String> {
-        let pairs = self.found.fields.iter().zip(&tried.values);
-        pairs
-            .map(|(field, value)| format!("{field}={value}"))
-            .collect()
     }
 
     /// Returns the chart of the time short over the replica-hours: of the best settings, and of the unchanged
@@ -301,21 +297,18 @@ impl<'a> Searched<'a> {
 impl Serialize for Searched<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let SearchResult {
-            fields,
-            base,
-            combinations,
+            search,
             tried,
             front,
             stopped,
-            ..
         } = self.found;
         let settings: Vec<TriedView<'_>> = tried
             .iter()
             .enumerate()
             .map(|(place, own)| TriedView {
                 set: TriedSettings {
-                    fields,
-                    values: &own.values,
+                    search,
+                    place: own.place,
                 },
                 totals: own.result.as_ref().ok().map(TotalsView::from),
                 refused: own.result.as_ref().err().map(|e| &*e.message),
@@ -327,8 +320,8 @@ impl Serialize for Searched<'_> {
             })
             .collect();
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("base", base)?;
-        map.serialize_entry("combinations", combinations)?;
+        map.serialize_entry("base", &search.base())?;
+        map.serialize_entry("combinations", &search.count())?;
         map.serialize_entry("interrupted", &stopped.is_some())?;
         map.serialize_entry("settings", &settings)?;
         map.end()
@@ -347,12 +340,13 @@ struct TriedView<'a> {
 }
 
 struct TriedSettings<'a> {
-    fields: &'a [String],
-    values: &'a [String],
+    search: &'a Search,
+    place: usize,
 }
 
 impl Serialize for TriedSettings<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.fields.iter().zip(self.values))
+        let paths = self.search.axes.iter().map(|axis| &axis.path);
+        serializer.collect_map(paths.zip(self.search.values(self.place)))
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::whatif::timeline::{Peak, Stretch, Totals};
+use crate::whatif::timeline::{Extremum, Stretch, Totals};
 use crate::words::{count, long};
 
 /// Totals as the published object.
@@ -29,7 +29,7 @@ pub(super) struct ReplicasView {
     replica_hours: f64,
     mean: f64,
     lowest: i32,
-    highest: Peak,
+    highest: Extremum,
     at_max: f64,
     rescales: usize,
     reversals: usize,
@@ -57,11 +57,11 @@ impl From<&Totals> for ReplicasView {
             duration: totals.span().as_secs_f64(),
             replica_hours: totals.replica_hours(),
             mean: totals.mean(),
-            lowest: totals.lowest,
+            lowest: totals.lowest.replicas,
             highest: totals.highest,
             at_max: totals.at_max().as_secs_f64(),
-            rescales: totals.rescales,
-            reversals: totals.reversals,
+            rescales: totals.rescales.count,
+            reversals: totals.reversals.count,
         }
     }
 }
@@ -78,7 +78,7 @@ pub(super) fn hours(hours: f64) -> String {
 
 /// Describes the totals of a run, in a sentence.
 pub(super) fn sentence(totals: &Totals) -> String {
-    let (lowest, highest) = (totals.lowest, totals.highest.replicas);
+    let (lowest, highest) = (totals.lowest.replicas, totals.highest.replicas);
     let mut parts = vec![format!(
         "{} replica-hours in {}: {:.1} replicas on average, from {lowest} to {highest}",
         hours(totals.replica_hours()),
@@ -95,10 +95,13 @@ pub(super) fn sentence(totals: &Totals) -> String {
             parts.push(format!("{what} for {}", long(length)));
         }
     }
-    let reversals = match totals.reversals {
+    let reversals = match totals.reversals.count {
         0 => String::new(),
         n => format!(" ({})", count(n, "reversal")),
     };
-    parts.push(format!("{}{reversals}", count(totals.rescales, "rescale")));
+    parts.push(format!(
+        "{}{reversals}",
+        count(totals.rescales.count, "rescale")
+    ));
     format!("{}.", parts.join("; "))
 }

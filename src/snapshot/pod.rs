@@ -104,6 +104,11 @@ impl Pod {
         u64::try_from(ordinal).ok()
     }
 
+    /// Whether it counts as one of the replicas (`IsPodActive`).
+    pub(crate) fn is_active(&self) -> bool {
+        self.deletion_timestamp.is_none() && !matches!(self.phase, Phase::Failed | Phase::Succeeded)
+    }
+
     /// Whether another pod requests the same, container by container.
     pub(crate) fn requests_like(&self, other: &Self) -> bool {
         (&self.containers, &self.init_containers) == (&other.containers, &other.init_containers)

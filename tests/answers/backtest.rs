@@ -531,7 +531,7 @@ fn totals_are_those_of_the_passes() {
         let sum: i64 = passes.iter().map(|pass| i64::from(pass.replicas)).sum();
         assert!((totals.replica_hours() - sum as f64 / 240.0).abs() < 1e-9);
         let counts = || passes.iter().map(|pass| pass.replicas);
-        assert_eq!(Some(totals.lowest), counts().min());
+        assert_eq!(Some(totals.lowest.replicas), counts().min());
         assert_eq!(Some(totals.highest.replicas), counts().max());
         assert_eq!(totals.at_max(), time(&|pass| pass.replicas >= max));
         assert_eq!(
@@ -549,7 +549,7 @@ fn totals_are_those_of_the_passes() {
             .iter()
             .filter(|change| change.time < end)
             .count();
-        assert_eq!(totals.rescales, rescales);
+        assert_eq!(totals.rescales.count, rescales);
         let longest = totals
             .longest_short()
             .map_or(SignedDuration::ZERO, |it| it.length);

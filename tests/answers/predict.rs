@@ -577,6 +577,22 @@ fn answers_follow_from_the_rules() {
     }
 }
 
+/// The controller truncates the share of all pods to whole percents.
+#[test]
+fn a_share_of_the_only_pod_is_the_share_of_all_pods() {
+    let mut input = web();
+    input.snapshot.pods.truncate(1);
+    input.snapshot.pod_metrics.truncate(1);
+    for (share, used) in [("80%", 80), ("80.5%", 80), ("33.3%", 33), ("0.5%", 0)] {
+        for flag in ["--cpu=", "--pod=web-1:cpu="] {
+            let flag = format!("{flag}{share}");
+            let decision = predict(&input, std::slice::from_ref(&flag)).expect("a decision");
+            let cpu = decision.metric(0).expect("cpu");
+            assert_eq!(cpu.pods[0].value, Some(used), "{flag}");
+        }
+    }
+}
+
 /// web-4 has no metrics, so it is missing already, and without it nothing would change.
 #[test]
 fn a_number_of_pods_is_taken_from_those_that_count() {
@@ -600,6 +616,24 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
             .find(|own| !own.pods.is_empty())
             .expect("pods");
         assert_eq!(own.assumed, pods, "{flags:?}");
+    }
+}
+
+/// Without any pod, nothing tells what new ones would be like.
+#[test]
+fn no_pods_are_assumed_without_a_model() {
+    let mut input = web();
+    input.snapshot.pods.clear();
+    for (flag, replicas) in [
+        ("--replicas=1", "1 replica"),
+        ("--replicas=3", "3 replicas"),
+    ] {
+        let assumptions = common::assumed(&[flag]).expect("assumptions");
+        let applied = assumptions.apply(input.clone(), &decide(&input));
+        let (changed, _) = applied.unwrap_or_else(|e| panic!("{flag}: {e}"));
+        let said = format!("no pod can serve as a model, so no pods are assumed for {replicas}");
+        let mut notes = changed.notes.iter();
+        assert!(notes.any(|note| note.text == said), "{:?}", changed.notes);
     }
 }
 

@@ -110,12 +110,9 @@ impl Judgement<'_> {
 }
 
 /// Returns how many settings were tried, and how they were judged.
-fn tried(search: &SearchResult) -> String {
-    let SearchResult {
-        combinations,
-        tried,
-        ..
-    } = search;
+fn tried(result: &SearchResult) -> String {
+    let SearchResult { search, tried, .. } = result;
+    let combinations = search.count();
     let played = || tried.iter().filter(|own| own.result.is_ok());
     let count = |truth| played().filter(|own| own.meets == truth).count();
     let refused = tried.len() - played().count();

@@ -676,7 +676,9 @@ impl<'a> Compared<'a> {
         row("mean", &|it| {
             it.known().map(|own| format!("{:.1}", own.mean()))
         });
-        row("lowest", &|it| it.known().map(|own| own.lowest.to_string()));
+        row("lowest", &|it| {
+            it.known().map(|own| own.lowest.replicas.to_string())
+        });
         row("highest", &|it| {
             it.known().map(|own| own.highest.replicas.to_string())
         });
@@ -748,7 +750,7 @@ impl<'a> Compared<'a> {
         let mut cells = vec![
             column.title.clone(),
             format!("{}{against}", hours(totals.replica_hours())),
-            match (totals.lowest, totals.highest.replicas) {
+            match (totals.lowest.replicas, totals.highest.replicas) {
                 (one, same) if one == same => one.to_string(),
                 (lowest, highest) => format!("{lowest}-{highest}"),
             },
@@ -952,7 +954,7 @@ fn is_considerable(totals: &Totals) -> bool {
 }
 
 fn rescales(totals: &Totals) -> String {
-    format!("{} ({})", totals.rescales, totals.reversals)
+    format!("{} ({})", totals.rescales.count, totals.reversals.count)
 }
 
 /// The name of a candidate as a title: a file keeps its case.

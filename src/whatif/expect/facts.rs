@@ -17,7 +17,7 @@ use crate::numbers::duration;
 use crate::outlook::{Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::timeline::{Peak, Stretch, Totals};
+use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
 use jiff::{SignedDuration, Timestamp};
 
 /// The value of a field.
@@ -138,7 +138,7 @@ impl<'a> RunFacts<'a> {
     fn undecided(&self, field: RunField) -> Option<Cow<'static, str>> {
         use RunField::{Last, LongestShort, Settled, Short, Unanswered};
         let Self { totals, .. } = self;
-        let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
+        let (unanswered, passes) = (totals.unanswered_passes.count, totals.passes);
         match field {
             // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
@@ -160,10 +160,11 @@ impl<'a> RunFacts<'a> {
     /// Returns a total, and when it was first reached or where its longest stretch begins.
     fn total(&self, field: RunField) -> (Fact, Option<Timestamp>) {
         let Self { totals, .. } = self;
-        let first = &totals.first;
         let longest = totals.longest_short();
         let since = longest.map(|it| it.start);
         let length = |of: Option<Stretch>| of.map_or(SignedDuration::ZERO, |it| it.length);
+        let extremum = |of: Extremum| (Fact::count(of.replicas), Some(of.time));
+        let tally = |of: Tally| (Fact::count(of.count as i64), of.first);
         match field {
             RunField::ReplicaHours => {
                 // 31 bits of replicas times 93 bits of time fit.
@@ -184,12 +185,9 @@ impl<'a> RunFacts<'a> {
                 };
                 (mean, None)
             }
-            RunField::Lowest => (Fact::count(totals.lowest), Some(first.lowest)),
-            RunField::Highest => {
-                let Peak { replicas, time } = totals.highest;
-                (Fact::count(replicas), Some(time))
-            }
-            RunField::AtMax => (Fact::duration(totals.at_max()), first.at_max),
+            RunField::Lowest => extremum(totals.lowest),
+            RunField::Highest => extremum(totals.highest),
+            RunField::AtMax => (Fact::duration(totals.at_max()), totals.passes_at_max.first),
             RunField::Short => {
                 let (min, max) = (totals.short(), totals.short_at_most());
                 (Fact::Duration { min, max }, since)
@@ -199,9 +197,12 @@ impl<'a> RunFacts<'a> {
                 let min = length(longest);
                 (Fact::Duration { min, max }, since)
             }
-            RunField::Rescales => (Fact::count(totals.rescales as i64), first.rescale),
-            RunField::Reversals => (Fact::count(totals.reversals as i64), first.reversal),
-            RunField::Unanswered => (Fact::duration(totals.unanswered()), first.unanswered),
+            RunField::Rescales => tally(totals.rescales),
+            RunField::Reversals => tally(totals.reversals),
+            RunField::Unanswered => (
+                Fact::duration(totals.unanswered()),
+                totals.unanswered_passes.first,
+            ),
             RunField::Last => (Fact::count(totals.last), None),
             RunField::Settled => (Fact::Flag(totals.is_settled), None),
         }

@@ -112,7 +112,8 @@ pub fn set_pod(
             let request = row
                 .and_then(|row| row.request)
                 .ok_or_else(|| metric.no_request(pod))?;
-            Some(metric.part(*ratio, request.into())?)
+            let part = Spread::of(*ratio, value).next(request);
+            Some(part.ok_or_else(|| metric.too_large())?)
         }
     };
     if to.is_some() {
@@ -243,6 +244,21 @@ impl<'s> Dial<'s> {
         self.reach
     }
 
+    /// Returns the places in the spec of all metrics that read its values.
+    pub(in crate::whatif) fn places(&self) -> Vec<usize> {
+        let Metric { index, spec, .. } = &self.metric;
+        let metrics = self.observed.hpa.spec.metrics.iter().enumerate();
+        let reading = metrics.filter(|(place, other)| {
+            place == index || self.also.contains(place) || other.shares_usage(spec)
+        });
+        reading.map(|(place, _)| place).collect()
+    }
+
+    /// Whether pods were given usage that they did not have, which other metrics may read as well.
+    pub(in crate::whatif) fn is_filled(&self) -> bool {
+        self.filled && self.metric.spec.is_resource()
+    }
+
     /// Whether its values are percents of the requests.
     pub fn is_percent(&self) -> bool {
         self.parts.is_some()
@@ -280,7 +296,7 @@ impl<'s> Dial<'s> {
             changed,
             ..
         } = self;
-        if metric.spec.is_resource() && !*filled {
+        if metric.spec.is_resource() && metric.spec.container().is_none() && !*filled {
             // Each container keeps its share of the observed usage.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
                 for (to, from) in to.containers.iter_mut().zip(&from.containers) {

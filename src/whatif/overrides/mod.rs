@@ -26,7 +26,6 @@ pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
-pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::failure;
 pub use spec::MANIFEST;
 pub use supposed::{KnownValues, suppose_pods};
@@ -262,22 +261,27 @@ impl Assumptions {
                 note.text = requests::rollout_first(target, replaced);
             }
         }
-        if input.snapshot.hpa.spec != was.hpa.spec {
-            input.observed = Some(was.hpa.clone());
-        }
-        let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);
-        if replicas(&input.snapshot) != replicas(&was) {
-            input.observed_replicas = replicas(&was);
-        }
-        input.is_assumed |= input.snapshot != was;
-        // What the samples leave open is known only for the original pass.
-        if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
-            (past.proposal, past.recorded, past.outcome) = (None, None, None);
-            past.decided = false;
-        }
+        keep_observed(&mut input, &was);
         input.command_flags.assumed = self.flags();
         input.remark_anew(&was);
         Ok((input, overrides))
+    }
+}
+
+/// Keeps what was observed in an input where the assumptions differ from it, and drops what is known only for the
+/// original pass.
+fn keep_observed(input: &mut Input, was: &Snapshot) {
+    if input.snapshot.hpa.spec != was.hpa.spec {
+        input.observed = Some(was.hpa.clone());
+    }
+    let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);
+    if replicas(&input.snapshot) != replicas(was) {
+        input.observed_replicas = replicas(was);
+    }
+    input.is_assumed |= input.snapshot != *was;
+    if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
+        (past.proposal, past.recorded, past.outcome) = (None, None, None);
+        past.decided = false;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{METRIC_SOURCE_TYPES, MetricId, MetricSource, MetricSpec};
 
 /// A reference to a metric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedMetric {
     /// The type, if it distinguishes the metric from another one of its name.
     pub(super) type_: Option<&'static str>,
@@ -200,13 +200,10 @@ impl NamedMetric {
     ///
     /// There is no such metric, or it is ambiguous.
     pub fn place(&self, snapshot: &Snapshot) -> Result<usize, Error> {
-        let places = self.places(snapshot)?;
-        places
-            .first()
-            .copied()
-            .ok_or_else(|| Error::usage(format!("the HPA has no metric {self}")))
+        Ok(self.places(snapshot)?[0])
     }
 
+    /// Returns its places in the spec, at least one.
     pub(in crate::whatif) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
         self.places_in(&snapshot.hpa.spec.metrics)
     }
@@ -229,7 +226,7 @@ impl NamedMetric {
                 .is_none_or(|own| spec.selector() == *own)
     }
 
-    /// Returns the places among some metrics.
+    /// Returns its places among some metrics, at least one.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
         let is_braced = |spec: &MetricSpec| self.braced.as_deref() == Some(spec.name());
         let any_is_braced = metrics.iter().any(is_braced);

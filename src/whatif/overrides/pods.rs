@@ -10,6 +10,7 @@ use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
+use crate::numbers;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
@@ -472,13 +473,9 @@ fn scale_to(
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
     let uncounted = uncounted(snapshot, decision);
-    // Pods that are terminating are no one's replicas.
-    let stays = |pod: &&Shared<Pod>| {
-        pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
-    };
     let mut pods: Vec<Shared<Pod>> = of_target(snapshot)?
         .into_iter()
-        .filter(stays)
+        .filter(|pod| pod.is_active())
         .cloned()
         .collect();
     let wanted = usize::try_from(count).unwrap_or(0);
@@ -497,7 +494,8 @@ fn scale_to(
         match counted.first().or(pods.first()) {
             Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
             None => notes.push(Note::new(format!(
-                "there is no pod to model new pods on, so no pods are assumed for {count} replicas"
+                "no pod can serve as a model, so no pods are assumed for {}",
+                numbers::count(count, "replica")
             ))),
         }
     }

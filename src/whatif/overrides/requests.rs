@@ -24,24 +24,24 @@ use crate::whatif::value::{AssumedValue, Ratio};
 
 /// A request that the pods of the target are given.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NewRequest {
+pub(super) struct NewRequest {
     /// The container, which may be an init container; `None` for the pod as a whole (`spec.resources`).
-    pub container: Option<Box<str>>,
+    pub(super) container: Option<Box<str>>,
     /// Whether the name of the container is made up, because nothing names one.
-    pub is_nameless: bool,
+    is_nameless: bool,
     /// The resource that is requested.
-    pub resource: ResourceName,
+    pub(super) resource: ResourceName,
     /// The change of the request.
-    pub to: RequestChange,
+    pub(super) to: RequestChange,
     /// The request as it was typed, or as the amount in the template.
-    pub text: String,
+    text: String,
     /// Whether it states cores without a unit where milli-cores are usual.
-    pub lacks_unit: bool,
+    pub(super) lacks_unit: bool,
 }
 
 /// A change of a request.
 #[derive(Debug, Clone, PartialEq)]
-pub enum RequestChange {
+pub(super) enum RequestChange {
     /// An amount.
     To(Amount),
     /// A multiple of the current request, if there is one.
@@ -51,6 +51,23 @@ pub enum RequestChange {
 }
 
 impl NewRequest {
+    /// A request of a container in a template.
+    pub(super) fn new(
+        container: Option<Box<str>>,
+        resource: ResourceName,
+        to: RequestChange,
+        text: String,
+    ) -> Self {
+        Self {
+            container,
+            is_nameless: false,
+            resource,
+            to,
+            text,
+            lacks_unit: false,
+        }
+    }
+
     /// Returns the requests in a pod that it changes, if the pod has such a container.
     fn requests<'p>(&self, pod: &'p Pod) -> Option<&'p Requests> {
         match &self.container {
@@ -96,7 +113,10 @@ impl NewRequest {
     /// # Errors
     ///
     /// A request would be larger than any can be.
-    pub fn changes<'p>(&self, mut pods: impl Iterator<Item = &'p Pod>) -> Result<bool, Error> {
+    pub(super) fn changes<'p>(
+        &self,
+        mut pods: impl Iterator<Item = &'p Pod>,
+    ) -> Result<bool, Error> {
         pods.try_fold(
             false,
             |any, pod| Ok(any || self.new_request(pod)?.is_some()),
@@ -407,11 +427,8 @@ pub(super) fn set_typed(
 /// A request as it was typed: `[CONTAINER=]RESOURCE=VALUE`.
 #[derive(Debug, Clone)]
 pub(super) struct TypedRequest {
-    container: Option<Box<str>>,
-    resource: ResourceName,
-    to: RequestChange,
-    /// The value.
-    text: String,
+    /// The request, of the container if one is named.
+    pub(super) request: NewRequest,
     /// The flag with its full text.
     flag: String,
 }
@@ -423,16 +440,6 @@ const FORMS: &str = "a request is an amount (250m, 512Mi) or a change (+20%, -10
 const EXAMPLES: &str = "such as cpu=250m, or app=cpu=250m for one container";
 
 impl TypedRequest {
-    /// The container, if one is named.
-    pub(super) fn container(&self) -> Option<&str> {
-        self.container.as_deref()
-    }
-
-    /// The resource.
-    pub(super) fn resource(&self) -> &str {
-        &self.resource
-    }
-
     pub(super) fn read(typed: &str) -> Result<Self, Error> {
         let flag = format!("--request {typed}");
         let refused = |why: String| Error::usage(format!("{flag}: {why}"));
@@ -463,31 +470,22 @@ impl TypedRequest {
             format!("--request {item}={value}")
         })
         .map_err(refused)?;
-        Ok(Self {
-            container,
-            resource: resource_name(resource),
-            to,
-            text: text.to_owned(),
-            flag,
-        })
+        let request = NewRequest {
+            lacks_unit: resource == "cpu" && text.bytes().all(|c| c.is_ascii_digit()),
+            ..NewRequest::new(container, resource_name(resource), to, text.to_owned())
+        };
+        Ok(Self { request, flag })
     }
 
     fn refused(&self, why: &str) -> Error {
         Error::usage(format!("{}: {why}", self.flag))
     }
 
-    fn new_request(&self, container: Option<Box<str>>) -> NewRequest {
-        let Self {
-            resource, to, text, ..
-        } = self.clone();
-        let lacks_unit = &*resource == "cpu" && text.bytes().all(|c| c.is_ascii_digit());
+    /// Returns the same request of another container, or of the pod as a whole.
+    fn of_other(&self, container: Option<Box<str>>) -> NewRequest {
         NewRequest {
             container,
-            is_nameless: false,
-            resource,
-            to,
-            text,
-            lacks_unit,
+            ..self.request.clone()
         }
     }
 
@@ -498,13 +496,14 @@ impl TypedRequest {
         snapshot: &Snapshot,
         pods: &[&Shared<Pod>],
     ) -> Result<Vec<NewRequest>, Error> {
-        let Self {
+        let Self { request, flag } = self;
+        let NewRequest {
             container,
             resource,
             to,
             text,
-            flag,
-        } = self;
+            ..
+        } = request;
         let is_change = matches!(to, RequestChange::Times(_));
         let controller = &snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
@@ -521,14 +520,13 @@ impl TypedRequest {
                 let hint = format!("--request {resource}={text} changes that");
                 return Err(self.refused(why).hint(hint));
             }
-            let own = self.new_request(Some(name.clone()));
-            if is_change && pods.iter().all(|pod| own.request(pod).is_none()) {
+            if is_change && pods.iter().all(|pod| request.request(pod).is_none()) {
                 let why = format!("{name} requests no {resource}");
                 return Err(self
                     .refused(&why)
                     .hint("give an amount, such as 250m or 512Mi"));
             }
-            return Ok(vec![own]);
+            return Ok(vec![request.clone()]);
         }
         let requests = |own: &&Container| own.requests.get(resource).is_some();
         if is_change {
@@ -537,7 +535,7 @@ impl TypedRequest {
             let all: Vec<NewRequest> = whole
                 .into_iter()
                 .chain(each.into_iter().map(|it| Some(it.into())))
-                .map(|it| self.new_request(it))
+                .map(|it| self.of_other(it))
                 .collect();
             if all.is_empty() {
                 let why = format!("the pods request no {resource}");
@@ -548,7 +546,7 @@ impl TypedRequest {
             return Ok(all);
         }
         if counts_whole {
-            return Ok(vec![self.new_request(None)]);
+            return Ok(vec![self.of_other(None)]);
         }
         let requesting = names(containers(pods, false).filter(requests));
         let all = names(containers(pods, false));
@@ -559,7 +557,7 @@ impl TypedRequest {
         };
         match &Vec::from_iter(candidates)[..] {
             [] => Err(self.refused("the target has no pods")),
-            [one] => Ok(vec![self.new_request(Some((*one).into()))]),
+            [one] => Ok(vec![self.of_other(Some((*one).into()))]),
             several @ [first, ..] => {
                 let why = format!("ambiguous: the containers are {}", several.join(", "));
                 let hint = format!("name one, such as --request {first}={resource}={text}");

@@ -456,9 +456,9 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
     AdmissionRules::new(&controller.version, controller.gates)
 }
 
-/// Replaces the spec, as the API server would, and gives each metric the answer that was read for it; with
-/// notes on the metrics whose answer was read under another name. Errors name the fields of a ScaledObject if
-/// KEDA makes the spec; `unknown` are the fields of the manifest that the API server ignores.
+/// Replaces the spec, as the API server would, and gives each metric its answer; with the notes on the answers.
+/// Errors name the fields of a ScaledObject if KEDA makes the spec; `unknown` are the fields of the manifest that the
+/// API server ignores.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
@@ -495,15 +495,30 @@ fn update(
             }
             AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
         })?;
+    let (metrics, notes) = answers(snapshot, &updated.spec.metrics, also, origin, of_keda)?;
+    snapshot.metrics = metrics;
+    snapshot.hpa = updated;
+    Ok(notes)
+}
+
+/// Returns the answer that was read for each of the new metrics, with notes on those whose answer was read under
+/// another name. The snapshot has the answers to its own metrics, and then to those of `also`.
+fn answers(
+    snapshot: &Snapshot,
+    metrics: &[MetricSpec],
+    also: &[MetricSpec],
+    origin: &str,
+    of_keda: bool,
+) -> Result<(Vec<MetricAnswer>, Vec<Note>), Error> {
     let running = &snapshot.hpa.spec.metrics;
     let known: Vec<MetricSpec> = running.iter().chain(also).map(source_of).collect();
     let is_running = |metric: &MetricSpec| known[..running.len()].contains(&source_of(metric));
-    let mut moved = keda::moved(running, &updated.spec.metrics);
-    moved.retain(|(to, _)| !is_running(&updated.spec.metrics[*to]));
+    let mut moved = keda::moved(running, metrics);
+    moved.retain(|(to, _)| !is_running(&metrics[*to]));
     let notes = moved
         .iter()
         .map(|(to, from)| {
-            let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
+            let (metric, running) = (metrics[*to].name(), running[*from].name());
             Note::new(format!(
                 "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
                  name after its index"
@@ -511,7 +526,7 @@ fn update(
         })
         .collect();
     let mut answers = Vec::new();
-    for (index, metric) in updated.spec.metrics.iter().enumerate() {
+    for (index, metric) in metrics.iter().enumerate() {
         let source = source_of(metric);
         let same = known.iter().position(|known| *known == source);
         // All resources are read from one answer.
@@ -537,15 +552,13 @@ fn update(
                 Error::usage(format!(
                     "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
                      this metric",
-                    metric.label(&updated.spec.metrics)
+                    metric.label(metrics)
                 ))
                 .hint("use --hpa with the whole manifest to have it read")
             })?;
         answers.push(answer);
     }
-    snapshot.metrics = answers;
-    snapshot.hpa = updated;
-    Ok(notes)
+    Ok((answers, notes))
 }
 
 impl NewTarget {

@@ -422,7 +422,7 @@ fn bare(
     let of_requests = assumptions
         .requests
         .iter()
-        .filter_map(|own| own.container());
+        .filter_map(|own| own.request.container.as_deref());
     let mut names: BTreeSet<&str> = of_metrics.chain(of_values).chain(of_requests).collect();
     let named = names.iter().map(|name| (*name).into()).collect();
     if names.is_empty() {
@@ -437,7 +437,7 @@ fn bare(
         let is_typed = assumptions
             .requests
             .iter()
-            .any(|own| own.resource() == resource);
+            .any(|own| *own.request.resource == *resource);
         if !is_share || is_typed || requests.get(resource).is_some() {
             continue;
         }

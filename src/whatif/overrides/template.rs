@@ -656,29 +656,19 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .0
             .iter()
             .filter(|(resource, now)| before.get(resource) != Some(now));
-        requests.extend(changed.map(|(resource, now)| NewRequest {
-            container: container.clone(),
-            is_nameless: false,
-            resource: resource.clone(),
-            to: RequestChange::To(now.clone()),
-            text: Quantity::from_milli(now.milli_value(), format_of(resource)).to_string(),
-            lacks_unit: false,
+        requests.extend(changed.map(|(resource, now)| {
+            let text = Quantity::from_milli(now.milli_value(), format_of(resource)).to_string();
+            let to = RequestChange::To(now.clone());
+            NewRequest::new(container.clone(), resource.clone(), to, text)
         }));
         let gone = before
             .0
             .iter()
             .filter(|(resource, _)| after.get(resource).is_none());
-        requests.extend(
-            gone.filter(|_| is_template)
-                .map(|(resource, _)| NewRequest {
-                    container: container.clone(),
-                    is_nameless: false,
-                    resource: resource.clone(),
-                    to: RequestChange::Gone,
-                    text: "none".to_owned(),
-                    lacks_unit: false,
-                }),
-        );
+        requests.extend(gone.filter(|_| is_template).map(|(resource, _)| {
+            let (to, text) = (RequestChange::Gone, "none".to_owned());
+            NewRequest::new(container.clone(), resource.clone(), to, text)
+        }));
     }
     requests
 }

@@ -23,11 +23,8 @@ pub struct Assumptions {
     pub(super) metrics: Vec<Assigned>,
     /// The values that are assumed for single pods, by name.
     pub(super) of_pods: Vec<(String, Assigned)>,
-    /// Metrics of a candidate that is played too: assumptions about them are left out for a spec that does not
-    /// have them.
-    pub(super) elsewhere: Vec<MetricSpec>,
-    /// The containers that only that candidate's pods have, treated likewise.
-    pub(super) containers_elsewhere: Vec<Box<str>>,
+    /// A candidate that is played too: assumptions about metrics and containers that only it has are left out.
+    beside: Option<Candidate>,
     /// Whether a rollout takes the pods away later, so that nothing uses what is assumed of a container that only
     /// their successors have.
     pub(super) pods_go: bool,
@@ -134,23 +131,16 @@ impl Assumptions {
     /// Returns the assumptions without those about the spec and the requests.
     #[must_use]
     pub fn without_candidate(&self) -> Self {
-        let elsewhere = self
-            .spec
-            .candidate
-            .as_ref()
-            .map(|own| own.metrics().to_vec())
-            .unwrap_or_default();
-        let spec = SpecChanges::default();
         let mut without = Self {
-            spec,
+            spec: SpecChanges::default(),
             requests: Vec::new(),
-            elsewhere,
+            beside: self.spec.candidate.clone(),
             ..self.clone()
         };
         without
             .flags
             .retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
-        without.without_containers(self)
+        without
     }
 
     /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
@@ -167,26 +157,21 @@ impl Assumptions {
             let mut running = Self {
                 requests: Vec::new(),
                 pods_go,
+                beside: self.spec.candidate.clone(),
                 ..self.clone()
             };
             running.spec.keeps_template = true;
-            running.without_containers(self)
+            running
         })
-    }
-
-    /// Returns the assumptions for pods that may lack the containers of another candidate.
-    fn without_containers(self, other: &Self) -> Self {
-        let containers_elsewhere = other.spec.candidate.as_ref().map(Candidate::containers);
-        Self {
-            containers_elsewhere: containers_elsewhere.unwrap_or_default(),
-            ..self
-        }
     }
 
     /// Whether only a candidate that is played too has a metric, or its container.
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        (assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err())
-            || assigned.lacks_container(&self.containers_elsewhere, snapshot)
+        let has = |own: &Candidate| assigned.wanted.places_in(own.metrics()).is_ok();
+        let lacks = |own: &Candidate| assigned.lacks_container(&own.containers(), snapshot);
+        self.beside.as_ref().is_some_and(|own| {
+            (has(own) && assigned.places(snapshot).is_err()) || lacks(own)
+        })
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
@@ -234,13 +219,9 @@ impl Assumptions {
                     None => (None, &**text),
                 };
                 let wanted = NamedMetric {
-                    type_: None,
                     name: name.to_owned(),
                     container,
-                    object: None,
-                    selector: None,
-                    braced: None,
-                    is_unquoted: false,
+                    ..NamedMetric::default()
                 };
                 assigned.push(Assigned::new(wanted, value, flag, text)?);
             }
@@ -267,8 +248,7 @@ impl Assumptions {
             pods: PodChanges::read(typed)?,
             metrics: assigned,
             of_pods,
-            elsewhere: Vec::new(),
-            containers_elsewhere: Vec::new(),
+            beside: None,
             pods_go: false,
             flags: flags(typed),
         })
@@ -352,11 +332,6 @@ impl Assigned {
                 pods.iter()
                     .all(|pod| pod.running(false).all(|it| *it.name != *own))
             })
-    }
-
-    /// Whether it applies to one of these metrics.
-    fn is_in(&self, metrics: &[MetricSpec]) -> bool {
-        self.wanted.places_in(metrics).is_ok()
     }
 
     /// Returns the places of the metric in the spec: several if the spec has it several times.

@@ -49,7 +49,7 @@ struct ContainerPart<'t> {
 }
 
 impl<'d> Values<'d> {
-    /// Returns none yet, for a snapshot with another spec and other pods than it had before.
+    /// Starts with no values; `was` is the snapshot before its spec and pods changed.
     pub(super) fn of(was: &'d Snapshot, snapshot: &Snapshot, known: Option<&'d Decision>) -> Self {
         let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
         Self {

@@ -17,6 +17,7 @@ use crate::outlook::{self, Outlook};
 use crate::pass::Pass;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::input::Input;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
 
@@ -26,6 +27,10 @@ pub(super) struct ValueSearch<'s> {
     /// The pass at another time, if the clock is in doubt.
     elsewhen: Option<&'s Pass>,
     dial: Dial<'s>,
+    /// The places in the spec of the metrics that read the values.
+    places: Vec<usize>,
+    /// The steps of the other metrics, which are the same at each value; empty as long as they are unknown.
+    others: Vec<Shared<MetricStep>>,
     index: usize,
     current: i32,
     min: i32,
@@ -41,7 +46,7 @@ pub(super) struct ValueSearch<'s> {
 /// The result of a pass at a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Probe {
-    /// The class of every metric, as several may read the same values as this one.
+    /// The class of each metric that reads the values.
     classes: Vec<Class>,
     /// Whether the metric counts as on target, also with the values that are assumed for pods without one.
     pub(super) tolerated: bool,
@@ -97,6 +102,7 @@ impl<'s> ValueSearch<'s> {
             input: Input { snapshot, .. },
             remembered,
             elsewhen,
+            decision,
             ..
         } = pass;
         let spec = &snapshot.hpa.spec;
@@ -107,11 +113,19 @@ impl<'s> ValueSearch<'s> {
         let (min, max) = (spec.min(), spec.max_replicas);
         let seen = BTreeMap::new();
         let counted = current.into();
+        let places = dial.places();
+        let others = if dial.is_filled() {
+            Vec::new()
+        } else {
+            decision.metrics_besides(&places)
+        };
         Self {
             snapshot,
             remembered,
             elsewhen: elsewhen.as_deref(),
             dial,
+            places,
+            others,
             index,
             current,
             min,
@@ -367,12 +381,14 @@ impl<'s> ValueSearch<'s> {
     }
 
     fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
+        let decision = self.decide(value)?;
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        let is_known = always_has(effect, self.current, snapshot, self.remembered);
+        let is_known = always_has(effect, self.current, snapshot, self.remembered, &decision);
         let is_timeless = self.elsewhen.is_none_or(|other| {
             let mut then = snapshot.clone();
             then.now = other.input.snapshot.now;
-            always_has(effect, self.current, &then, &other.remembered)
+            let decision = engine::reconcile(&then, &other.remembered.likely);
+            always_has(effect, self.current, &then, &other.remembered, &decision)
         });
         Ok(is_known && is_timeless)
     }
@@ -519,7 +535,11 @@ impl<'s> ValueSearch<'s> {
     /// The pass at a value.
     fn decide(&mut self, value: i64) -> Result<Decision, String> {
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        Ok(engine::reconcile(snapshot, &self.remembered.likely))
+        let decision = engine::reconcile_changed(&self.others, snapshot, &self.remembered.likely);
+        if self.others.is_empty() {
+            self.others = decision.metrics_besides(&self.places);
+        }
+        Ok(decision)
     }
 
     fn look(&mut self, value: i64) -> Result<Probe, String> {
@@ -528,7 +548,10 @@ impl<'s> ValueSearch<'s> {
         }
         let decision = self.decide(value)?;
         let replicas = decision.replicas_after().unwrap_or(self.current);
-        let classes = decision.metrics().map(Class::of).collect();
+        let reading = decision
+            .metrics()
+            .filter(|metric| self.places.contains(&metric.index));
+        let classes = reading.map(Class::of).collect();
         let asked = proposal_of(&decision, self.index).ok();
         let tolerated = asked.is_some_and(|proposal| {
             matches!(
@@ -557,9 +580,14 @@ impl<'s> ValueSearch<'s> {
 }
 
 /// Whether a pass has an effect over all unknowns.
-fn always_has(effect: Effect, current: i32, snapshot: &Snapshot, remembered: &Remembered) -> bool {
-    let decision = engine::reconcile(snapshot, &remembered.likely);
-    let range = outlook::range(snapshot, remembered, &decision);
+fn always_has(
+    effect: Effect,
+    current: i32,
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> bool {
+    let range = outlook::range(snapshot, remembered, decision);
     let ends = range.into_iter().flat_map(|it| [it.min, it.max]);
     ends.into_iter()
         .all(|replicas| effect_of(replicas, current) == effect)
@@ -570,5 +598,147 @@ fn effect_of(replicas: i32, current: i32) -> Effect {
         Ordering::Less => Effect::Removes,
         Ordering::Equal => Effect::Keeps,
         Ordering::Greater => Effect::Adds,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::saved;
+    use crate::scenario::scenario;
+    use crate::snapshot::hpa::MetricSpec;
+    use crate::snapshot::input::Options;
+    use crate::snapshot::{Documents, UnreadCause};
+
+    fn input(text: &str) -> Input {
+        let options = Options {
+            name: "web".to_owned(),
+            namespace: Some("default".to_owned()),
+            ..Options::default()
+        };
+        saved::read(text, &options, Timestamp::UNIX_EPOCH).unwrap()
+    }
+
+    /// Checks that each pass of a search is one that computes all metrics, and returns how many were compared.
+    fn decides_as_a_whole_pass(mut search: ValueSearch<'_>) -> usize {
+        let target = search.target();
+        let values = [target, 0, 1, target.saturating_mul(2), search.dial.end(), 7];
+        let mut compared = 0;
+        for value in values {
+            let Ok(decision) = search.decide(value) else {
+                continue;
+            };
+            let changed = search.dial.set(value).unwrap();
+            let whole = engine::reconcile(changed, &search.remembered.likely);
+            // A ratio may not be a number, which equals nothing.
+            assert_eq!(format!("{decision:?}"), format!("{whole:?}"), "at {value}");
+            compared += 1;
+        }
+        compared
+    }
+
+    /// The containers that are a part of what a metric measures and have no metric of their own.
+    fn parts(metrics: &[MetricSpec], index: usize) -> Vec<&'static str> {
+        let whole = &metrics[index];
+        let has_own = |container| {
+            metrics
+                .iter()
+                .any(|own| own.name() == whole.name() && own.container() == Some(container))
+        };
+        let of_pods = whole.is_resource() && whole.container().is_none();
+        let containers = ["app", "proxy"].into_iter();
+        containers
+            .filter(|container| of_pods && !has_own(container))
+            .collect()
+    }
+
+    /// Checks the search of each metric and of its parts, and returns how many passes were compared.
+    fn all_decide_as_whole_passes(input: Input) -> usize {
+        let pass = Pass::run(input);
+        let snapshot = &pass.input.snapshot;
+        let metrics = &snapshot.hpa.spec.metrics;
+        let mut compared = 0;
+        for index in 0..metrics.len() {
+            let mut dials = vec![Dial::new(snapshot, index, &pass.decision)];
+            for container in parts(metrics, index) {
+                let dial = Dial::of_container(snapshot, index, container, &pass.decision);
+                dials.push(dial);
+            }
+            for dial in dials.into_iter().flatten() {
+                compared += decides_as_a_whole_pass(ValueSearch::new(&pass, dial, index));
+            }
+        }
+        compared
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Some pods have no usage, or none has; some answers are missing.
+        #[test]
+        fn random_situations_are_decided_as_by_whole_passes(
+            scenario in scenario(), measured in 0..4usize, unread in any::<u8>(),
+        ) {
+            let mut input = input(&scenario.text());
+            input.snapshot.pod_metrics.truncate(measured);
+            for (place, answer) in input.snapshot.metrics.iter_mut().enumerate() {
+                let dice = unread >> (2 * place) & 3;
+                if dice == 0 {
+                    *answer = MetricAnswer::Unread(UnreadCause::Missing { documents: Documents::PodMetrics });
+                } else if dice == 1 && place > 0 {
+                    *answer = MetricAnswer::Failed("out of luck".to_owned());
+                }
+            }
+            all_decide_as_whole_passes(input);
+        }
+    }
+
+    /// Usage given to a pod that had none makes what other metrics read incomplete.
+    #[test]
+    fn metrics_of_the_same_pods_are_decided_as_by_whole_passes() {
+        let of_container = |name: &str, container: &str, target: Value| {
+            let source = json!({"name": name, "container": container, "target": target});
+            json!({"type": "ContainerResource", "containerResource": source})
+        };
+        let metrics = [
+            build::resource("cpu", &build::utilization(50)),
+            of_container("cpu", "app", build::utilization(60)),
+            of_container("cpu", "proxy", build::average("20m")),
+            build::resource("cpu", &build::average("70m")),
+            build::resource("memory", &build::average("1Gi")),
+            of_container("memory", "app", build::average("1Gi")),
+            build::external("queue", &build::value("5")),
+            build::external("absent", &build::average("5")),
+        ];
+        let two = json!({"spec": {"containers": [
+            build::requesting("app", "100m"), build::requesting("proxy", "50m"),
+        ]}});
+        let measured = json!({"containers": [
+            {"name": "app", "usage": {"cpu": "40m"}}, {"name": "proxy", "usage": {"cpu": "30m"}},
+        ]});
+        let lacking = build::pod_metrics("web-1", "80m");
+        let both = build::with(build::pod_metrics("web-0", "0"), &measured);
+        for usage in [vec![], vec![&both], vec![&lacking], vec![&both, &lacking]] {
+            // Without metrics of containers, their usage is a part of what the pods use.
+            for count in [metrics.len(), 1] {
+                let specs = &metrics[..count];
+                let items = [
+                    build::state(&json!({})),
+                    build::hpa(&json!({"metrics": specs})),
+                    build::scale(3),
+                    build::queue(&["7"]),
+                ];
+                let pods =
+                    ["web-0", "web-1", "web-2"].map(|name| build::with(build::pod(name), &two));
+                let items = items.into_iter().chain(pods);
+                let text = build::list(items.chain(usage.iter().copied().cloned()));
+                let compared = all_decide_as_whole_passes(input(&text));
+                assert!(compared > 5, "{compared} of {count} metrics: {text}");
+            }
+        }
     }
 }

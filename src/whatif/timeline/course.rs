@@ -35,7 +35,32 @@ pub struct Course<'p> {
 impl Player {
     /// Starts the passes on a snapshot, at the first of them. `None` if the scale cannot be read.
     pub fn start(&self, snapshot: &Snapshot, first: Decision) -> Option<Course<'_>> {
-        Course::new(self, snapshot, first)
+        let before = snapshot.scale.as_ref().ok()?.spec_replicas;
+        let mut course = Course {
+            player: self,
+            world: World::of(snapshot, &self.held, self.plan.times),
+            decision: first,
+            before,
+            after_first: SignedDuration::ZERO,
+            passes: 0,
+            next_setting: 0,
+            next_sleep: 0,
+            changes: Vec::new(),
+            last_change: SignedDuration::ZERO,
+            is_settled: false,
+        };
+        if let Some(rollout) = &self.rollout {
+            course.world.expect(rollout);
+        }
+        let has_begun = |own: &&LoadSetting| !own.after.is_positive();
+        for setting in self.settings.iter().take_while(has_begun) {
+            course
+                .world
+                .take_over(setting, &self.places[setting.column]);
+            course.next_setting += 1;
+        }
+        course.note_change();
+        Some(course)
     }
 
     /// Plays the passes that follow the first one on a snapshot. `None` if the scale cannot be read.
@@ -58,36 +83,7 @@ impl Player {
     }
 }
 
-impl<'p> Course<'p> {
-    fn new(player: &'p Player, snapshot: &Snapshot, first: Decision) -> Option<Self> {
-        let before = snapshot.scale.as_ref().ok()?.spec_replicas;
-        let mut course = Self {
-            player,
-            world: World::of(snapshot, &player.held, player.plan.times),
-            decision: first,
-            before,
-            after_first: SignedDuration::ZERO,
-            passes: 0,
-            next_setting: 0,
-            next_sleep: 0,
-            changes: Vec::new(),
-            last_change: SignedDuration::ZERO,
-            is_settled: false,
-        };
-        if let Some(rollout) = &player.rollout {
-            course.world.expect(rollout);
-        }
-        let has_begun = |own: &&LoadSetting| !own.after.is_positive();
-        for setting in player.settings.iter().take_while(has_begun) {
-            course
-                .world
-                .take_over(setting, &player.places[setting.column]);
-            course.next_setting += 1;
-        }
-        course.note_change();
-        Some(course)
-    }
-
+impl Course<'_> {
     /// The decision of the pass, with every step.
     pub fn decision(&self) -> &Decision {
         &self.decision

@@ -31,7 +31,7 @@ pub use player::Player;
 pub use pods::{Limit, PENDING, Rollout, Strategy};
 pub use record::{Mark, Record};
 pub use samples::Gaps;
-pub use totals::{Peak, Stretch, Totals};
+pub use totals::{Extremum, Stretch, Tally, Totals};
 pub use trace::{LoadFacts, Trace, read_csv};
 use world::World;
 

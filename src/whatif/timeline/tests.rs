@@ -561,7 +561,7 @@ fn a_pod_that_is_starting_becomes_ready() {
     assert_eq!(stays, expected);
 }
 
-/// Those that go first: what is not ready, then the youngest; of a StatefulSet, the last.
+/// Those that go first: what is not ready, then the youngest; of a StatefulSet of Kubernetes, the last.
 #[test]
 fn pods_go_as_their_controller_takes_them() {
     let names = |snapshot: &Snapshot| -> Vec<String> {
@@ -573,12 +573,13 @@ fn pods_go_as_their_controller_takes_them() {
         names.sort();
         names
     };
-    for (kind, left) in [
-        ("Deployment", ["web-0", "web-10"]),
-        ("StatefulSet", ["web-0", "web-1"]),
+    for (api_version, kind, left) in [
+        ("apps/v1", "Deployment", ["web-0", "web-10"]),
+        ("apps/v1", "StatefulSet", ["web-0", "web-1"]),
+        ("apps.kruise.io/v1beta1", "StatefulSet", ["web-0", "web-10"]),
     ] {
-        let mut world = World::new(json!({}), &[50; 11]);
-        world.kind = kind;
+        let target = json!({"scaleTargetRef": {"apiVersion": api_version, "kind": kind}});
+        let world = World::new(target, &[50; 11]);
         let mut snapshot = world.snapshot();
         let mut young: BTreeMap<&str, &str> = BTreeMap::new();
         for number in 1..10 {
@@ -597,13 +598,13 @@ fn pods_go_as_their_controller_takes_them() {
         let times = plan("1m", "").times;
         let mut workload = super::pods::TargetPods::of(&mut snapshot, &Default::default(), times);
         assert!(workload.scale_to(&mut snapshot, 2).unwrap());
-        assert_eq!(names(&snapshot), left, "{kind}");
+        assert_eq!(names(&snapshot), left, "{api_version} {kind}");
         assert_eq!(snapshot.pod_metrics.len(), 2);
         // New ones are the first to go again.
         assert!(workload.scale_to(&mut snapshot, 4).unwrap());
         assert_eq!(snapshot.pods.len(), 4);
         assert!(workload.scale_to(&mut snapshot, 2).unwrap());
-        assert_eq!(names(&snapshot), left, "{kind}");
+        assert_eq!(names(&snapshot), left, "{api_version} {kind}");
     }
 }
 

@@ -32,11 +32,11 @@ pub struct Totals {
     /// The number of passes that the metrics decided.
     decided: usize,
     /// The lowest number of replicas.
-    pub lowest: i32,
-    /// The highest count, and the time when it was first reached.
-    pub highest: Peak,
-    /// The number of passes that ended with `maxReplicas` or more.
-    at_max: usize,
+    pub lowest: Extremum,
+    /// The highest number of replicas.
+    pub highest: Extremum,
+    /// The passes that ended with `maxReplicas` or more.
+    pub(crate) passes_at_max: Tally,
     /// The number of passes that proposed more than `maxReplicas`.
     above_max: usize,
     /// The passes that proposed more than there were ready pods.
@@ -45,30 +45,45 @@ pub struct Totals {
     shortfall: i128,
     /// The same, including the passes without an answer, which may have been short of pods.
     possibly_short: PassStretches,
-    /// The number of changes of the replicas.
-    pub rescales: usize,
-    /// The number of changes against the direction of the one before, within ten minutes.
-    pub reversals: usize,
+    /// The changes of the replicas.
+    pub rescales: Tally,
+    /// The changes against the direction of the one before, within ten minutes.
+    pub reversals: Tally,
     last_rescale: Option<(usize, bool)>,
-    /// The number of passes without an answer.
-    unanswered: usize,
+    /// The passes without an answer.
+    pub(crate) unanswered_passes: Tally,
     /// Whether the last pass, under the load or after it, had an answer.
     ends_answered: bool,
-    pub(crate) first: Firsts,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
     /// Whether nothing is left that could change them while the load stays as it is at the end.
     pub is_settled: bool,
 }
 
-/// The highest number of replicas.
+/// The lowest or the highest number of replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Peak {
+pub struct Extremum {
     /// The number.
     pub replicas: i32,
     /// When it was first reached.
     #[serde(serialize_with = "json::time::serialize")]
     pub time: Timestamp,
+}
+
+/// How often something happened, and when first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// How often.
+    pub count: usize,
+    /// When first; `None` if it never happened.
+    pub first: Option<Timestamp>,
+}
+
+impl Tally {
+    fn add(&mut self, time: Timestamp) {
+        self.count += 1;
+        self.first.get_or_insert(time);
+    }
 }
 
 /// A stretch of time.
@@ -118,21 +133,6 @@ impl PassStretches {
             self.longest = Some(stretch);
         }
     }
-}
-
-/// The times at which something happened first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Firsts {
-    /// The replicas were at their lowest.
-    pub(crate) lowest: Timestamp,
-    /// There were `maxReplicas` or more.
-    pub(crate) at_max: Option<Timestamp>,
-    /// The replicas changed.
-    pub(crate) rescale: Option<Timestamp>,
-    /// A change reversed the one before.
-    pub(crate) reversal: Option<Timestamp>,
-    /// A pass had no answer.
-    pub(crate) unanswered: Option<Timestamp>,
 }
 
 impl Totals {
@@ -194,28 +194,24 @@ impl Totals {
             passes: 0,
             sum: 0,
             decided: 0,
-            lowest: i32::MAX,
-            highest: Peak {
+            lowest: Extremum {
+                replicas: i32::MAX,
+                time: start,
+            },
+            highest: Extremum {
                 replicas: i32::MIN,
                 time: start,
             },
-            at_max: 0,
+            passes_at_max: Tally::default(),
             above_max: 0,
             short: PassStretches::default(),
             shortfall: 0,
             possibly_short: PassStretches::default(),
-            rescales: 0,
-            reversals: 0,
+            rescales: Tally::default(),
+            reversals: Tally::default(),
             last_rescale: None,
-            unanswered: 0,
+            unanswered_passes: Tally::default(),
             ends_answered: true,
-            first: Firsts {
-                lowest: start,
-                at_max: None,
-                rescale: None,
-                reversal: None,
-                unanswered: None,
-            },
             last: 0,
             is_settled: false,
         }
@@ -240,21 +236,18 @@ impl Totals {
         self.passes += 1;
         self.sum += i128::from(replicas);
         self.decided += usize::from(proposal.is_some());
-        if replicas < self.lowest {
-            self.lowest = replicas;
-            self.first.lowest = time;
+        if replicas < self.lowest.replicas {
+            self.lowest = Extremum { replicas, time };
         }
         if replicas > self.highest.replicas {
-            self.highest = Peak { replicas, time };
+            self.highest = Extremum { replicas, time };
         }
         if replicas >= self.max {
-            self.at_max += 1;
-            self.first.at_max.get_or_insert(time);
+            self.passes_at_max.add(time);
         }
         self.above_max += usize::from(proposal.is_some_and(|proposal| proposal > self.max));
         if !is_answered {
-            self.unanswered += 1;
-            self.first.unanswered.get_or_insert(time);
+            self.unanswered_passes.add(time);
         }
         let missing = i128::from(proposal.unwrap_or(0)) - ready as i128;
         let is_short = missing > 0;
@@ -262,15 +255,13 @@ impl Totals {
         self.short.add(place, is_short);
         self.possibly_short.add(place, is_short || !is_answered);
         if before != replicas {
-            self.rescales += 1;
-            self.first.rescale.get_or_insert(time);
+            self.rescales.add(time);
             let is_up = replicas > before;
             let reverses = self.last_rescale.is_some_and(|(last, was_up)| {
                 was_up != is_up && self.length(place - last) <= REVERSAL
             });
             if reverses {
-                self.reversals += 1;
-                self.first.reversal.get_or_insert(time);
+                self.reversals.add(time);
             }
             self.last_rescale = Some((place, is_up));
         }
@@ -318,7 +309,7 @@ impl Totals {
 
     /// The time with `maxReplicas` or more.
     pub fn at_max(&self) -> SignedDuration {
-        self.length(self.at_max)
+        self.length(self.passes_at_max.count)
     }
 
     /// The time in which more than `maxReplicas` were proposed.
@@ -367,12 +358,7 @@ impl Totals {
 
     /// The time of the passes without an answer because metrics were missing.
     pub fn unanswered(&self) -> SignedDuration {
-        self.length(self.unanswered)
-    }
-
-    /// The number of passes without an answer.
-    pub(crate) fn unanswered_passes(&self) -> usize {
-        self.unanswered
+        self.length(self.unanswered_passes.count)
     }
 
     /// The number of passes that the metrics decided.

@@ -97,7 +97,7 @@ impl TargetPods {
             None => snapshot.pods.clear(),
         }
         let replicas = scale.map_or(0, |scale| scale.spec_replicas);
-        let active = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
+        let active = snapshot.pods.iter().filter(|pod| pod.is_active()).count();
         let model = newest(snapshot.pods.iter());
         let measured = measured(snapshot);
         let lives = snapshot.pods.iter().map(|pod| {
@@ -127,7 +127,7 @@ impl TargetPods {
             measured_roles: Vec::new(),
             sharing: 0,
             surplus: active.saturating_sub(usize::try_from(replicas).unwrap_or(0)),
-            is_stateful: snapshot.hpa.spec.scale_target_ref.kind.to_lowercase() == "statefulset",
+            is_stateful: Strategy::is_stateful(&snapshot.hpa.spec.scale_target_ref),
             // Without a pod, those of a workload at zero are still to come; pods of others are not in the input.
             model: match replicas {
                 0 => model.or_else(|| selector.and_then(bare_pod).map(Shared::from)),
@@ -401,7 +401,7 @@ impl TargetPods {
         self.sharing = 0;
         for (place, (life, pod)) in self.lives.iter_mut().zip(&snapshot.pods).enumerate() {
             self.by_name.insert(pod.name.clone(), place);
-            life.role = if !is_active(pod) {
+            life.role = if !pod.is_active() {
                 Role::None
             } else if is_ready(pod) && !life.keeps_usage {
                 self.sharing += 1;
@@ -549,7 +549,7 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
 
 /// Returns the model for new pods: the newest ready pod, or the newest of all if none is ready.
 fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>> {
-    pods.filter(|pod| is_active(pod))
+    pods.filter(|pod| pod.is_active())
         .max_by_key(|pod| (is_ready(pod), pod.start_time))
         .cloned()
 }
@@ -557,13 +557,8 @@ fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>
 /// The places of the pods that count as replicas.
 fn active(snapshot: &Snapshot) -> Vec<usize> {
     (0..snapshot.pods.len())
-        .filter(|&place| is_active(&snapshot.pods[place]))
+        .filter(|&place| snapshot.pods[place].is_active())
         .collect()
-}
-
-/// Whether a pod counts as one of the replicas (`IsPodActive`).
-fn is_active(pod: &Pod) -> bool {
-    pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
 }
 
 /// Returns the pods that have any measurement.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{TargetPods, active, is_active, newest};
+use super::{TargetPods, active, newest};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -566,7 +566,7 @@ impl TargetPods {
             changed = true;
         }
         if let Ok(scale) = &mut snapshot.scale {
-            let there = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
+            let there = snapshot.pods.iter().filter(|pod| pod.is_active()).count();
             scale.status_replicas = there.try_into().unwrap_or(i32::MAX);
         }
         changed

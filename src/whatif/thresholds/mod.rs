@@ -231,7 +231,7 @@ pub struct CurvePoint {
 /// is empty if the pass does not evaluate metrics, whatever their values. If the history or the time is uncertain, the
 /// likeliest is used, and each band says whether it matters.
 ///
-/// Each tried value takes a pass over all metrics, so only the first hundred metrics are searched, and that
+/// Each tried value takes a pass of its own, so only the first hundred metrics are searched, and that
 /// of the curve; the others say so.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let Pass {

@@ -92,6 +92,7 @@ fn is_as_typed(name: &str) -> bool {
     !expands && shell_word(&unbraced) == unbraced
 }
 
+/// Returns the candidates, each name once.
 fn candidates(typing: &Typing) -> Vec<Candidate> {
     let mut known = typing.last.values.clone();
     let more = match typing.last.id.as_deref() {
@@ -149,6 +150,8 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         _ => Vec::new(),
     };
     known.extend(more);
+    let mut offered = HashSet::new();
+    known.retain(|(name, _)| offered.insert(name.clone()));
     known
 }
 
@@ -263,7 +266,6 @@ fn names(typing: &Typing) -> Vec<Candidate> {
             .collect()
         }
     };
-    keep_first_of_each(&mut candidates);
     let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
     candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead)));
     candidates
@@ -344,20 +346,13 @@ fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
 
 /// Returns the metrics under the names of the overrides.
 fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
-    let mut candidates: Vec<Candidate> = metrics
+    metrics
         .iter()
         .map(|metric| {
             let name = told_apart(metric, metrics);
             (format!("{name}="), metric.label(metrics))
         })
-        .collect();
-    keep_first_of_each(&mut candidates);
-    candidates
-}
-
-fn keep_first_of_each(candidates: &mut Vec<Candidate>) {
-    let mut known = HashSet::new();
-    candidates.retain(|(name, _)| known.insert(name.clone()));
+        .collect()
 }
 
 /// Returns the containers whose usage counts: those with a ContainerResource metric, and those of the pods
@@ -376,12 +371,8 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
         }
     }
     if needs_others {
-        let mut others: Vec<String> = containers(&pods(typing), false)
-            .into_iter()
-            .map(|name| format!("{name}="))
-            .collect();
-        others.retain(|name| !candidates.iter().any(|(known, _)| known == name));
-        candidates.extend(others.into_iter().map(plain));
+        let others = containers(&pods(typing), false).into_iter();
+        candidates.extend(others.map(|name| plain(format!("{name}="))));
     }
     candidates
 }
@@ -437,7 +428,6 @@ fn expected(typing: &Typing) -> Vec<Candidate> {
         .chain(of_runs)
         .map(|field| field.to_string())
         .collect();
-    fields.dedup();
     if metrics.is_empty() {
         fields.push(METRIC.to_owned());
     }

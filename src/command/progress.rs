@@ -41,7 +41,8 @@ pub(super) async fn shown<T>(
             tell(&format!("{line}\n"));
             return work.await;
         };
-        shown.rewrite(within(&line, width.saturating_sub(1)));
+        // A terminal may add `^C`, and the cursor takes a column.
+        shown.rewrite(within(&line, width.saturating_sub(3)));
         wait = BETWEEN;
     }
 }
@@ -76,7 +77,7 @@ fn within(line: &str, columns: usize) -> &str {
 impl Drop for Line {
     fn drop(&mut self) {
         if self.widest > 0 {
-            // A terminal has added `^C`.
+            // The same `^C`.
             let widest = self.widest + 2;
             (self.tell)(&format!("\r{:widest$}\r", ""));
         }
@@ -141,8 +142,8 @@ mod tests {
         let lines = told(long, Some(80), steers);
         assert_eq!(lines[0], "\rwatching shop/web^[]0;x\\u{7}");
         let lines = told(long, Some(10), || "läuft seit zwei Minuten".to_owned());
-        assert_eq!(lines[0], "\rläuft sei");
-        assert_eq!(lines.last().expect("an end"), "\r           \r");
+        assert_eq!(lines[0], "\rläuft s");
+        assert_eq!(lines.last().expect("an end"), "\r         \r");
         assert_eq!(
             told(long, None, steers),
             ["watching shop/web^[]0;x\\u{7}\n"]

@@ -313,7 +313,7 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
     Ok(String::from_utf8_lossy(&json).into_owned())
 }
 
-/// Returns the HPAs of the inputs and those with the same pods, each once.
+/// Returns the HPAs of the inputs and those with the same pods or the same target, each once.
 fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
     let mut hpas = Vec::new();
     let mut seen = HashMap::new();
@@ -338,10 +338,13 @@ fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
     Ok(hpas)
 }
 
-/// Returns the targets of these HPAs that have a scale, each once.
+/// Returns the targets of the inputs and of the other HPAs in them that have a scale, each once. A target that is also
+/// an input's own has the scale, or the lack of one, of that input.
 fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
     let mut targets: Vec<ScaledTarget<'a>> = Vec::new();
     let mut seen = HashMap::new();
+    let target = |hpa: &'a Hpa| (&*hpa.namespace, &hpa.spec.scale_target_ref);
+    let own_targets: HashSet<_> = inputs.iter().map(|it| target(&it.snapshot.hpa)).collect();
     for Input {
         snapshot, evidence, ..
     } in inputs
@@ -350,11 +353,12 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
         let others = snapshot
             .other_hpas
             .iter()
+            .filter(|other| !own_targets.contains(&target(&other.hpa)))
             .map(|other| (&other.hpa, &other.scale, None));
         for (hpa, scale, counted) in
             iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
         {
-            match seen.entry((&*hpa.namespace, &hpa.spec.scale_target_ref)) {
+            match seen.entry(target(hpa)) {
                 Entry::Vacant(place) => {
                     place.insert(targets.len());
                     targets.push((hpa, scale, counted));

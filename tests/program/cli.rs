@@ -1539,6 +1539,25 @@ fn a_saved_list_gives_the_same_list() {
         });
         assert_eq!(first, again, "{selection:?}");
     }
+    // A target without replicas, of two HPAs with different minimums, beside one that selects the same pods.
+    let at_least_two = HPA.replace("spec:\n", "spec:\n  minReplicas: 2\n");
+    let same_target = HPA.replace("name: web, namespace", "name: api, namespace");
+    let neighbour = HPA.replace("name: web", "name: cart");
+    let rest = REST.replace("replicas: 2, selector", "selector");
+    let rest = rest.replace("status: {replicas: 2}\n", "");
+    let cart = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: cart, namespace: shop}, \
+        spec: {replicas: 2, selector: {matchLabels: {app: web}}}}";
+    let input = documents(&[STATE, &at_least_two, &same_target, &neighbour, &rest, cart]);
+    let first = run(&["explain", "-f", "-", "--save", path], &input, &[]);
+    let again = run(&["explain", "-f", path], "", &[]);
+    let [first, again] =
+        [first, again].map(|output| text(&output.stdout).replace(" (+1 note)", ""));
+    assert_eq!(first, again);
+    assert_eq!(
+        first.matches("the input has no replicas").count(),
+        2,
+        "{first}"
+    );
     // What two HPAs of one target share is saved once.
     let other = HPA.replace("name: web, namespace", "name: api, namespace");
     let input = documents(&[&good(), SCALED, &other]);

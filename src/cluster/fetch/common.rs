@@ -88,10 +88,10 @@ pub(super) fn by_namespace<T>(
     all: Vec<T>,
     namespace: impl Fn(&T) -> Option<&str>,
 ) -> ByNamespace<T> {
-    let mut grouped = ByNamespace::new();
+    let mut grouped: ByNamespace<T> = HashMap::new();
     for object in all {
         let key = namespace(&object).unwrap_or_default().to_owned();
-        grouped.entry(key).or_insert_with(Vec::new).push(object);
+        grouped.entry(key).or_default().push(object);
     }
     grouped
 }

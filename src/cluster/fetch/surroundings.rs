@@ -178,10 +178,10 @@ pub(super) fn failing_apis(
         .filter(move |group| !is_listed(group))
         .filter_map(move |group| {
             let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
-            let used = custom_version(discovery)
-                .ok()
-                .filter(|_| group == CUSTOM)
-                .unwrap_or("v1beta1");
+            let used = match group {
+                CUSTOM => custom_version(discovery).unwrap_or("v1beta1"),
+                _ => "v1beta1",
+            };
             let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
             Some(format!("{version}.{group}"))
         })

@@ -58,8 +58,6 @@ impl<'a> HttpRequest<'a> {
             (FailureKind::Api(status), Patience::Unless(is_answer)) if is_answer(status) => {
                 return None;
             }
-            (FailureKind::Api(status), Patience::OfWrite) if status.code != 429 => return None,
-            (FailureKind::Lost(_), Patience::OfWrite) => return None,
             (FailureKind::Api(status), _) => Ending::Answered(status.code, asked),
             (FailureKind::Lost(_), _) => Ending::Lost,
             _ => return None,

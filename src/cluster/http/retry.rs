@@ -73,15 +73,12 @@ pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Dur
     if tries >= TRIES {
         return None;
     }
-    match ending {
-        Ending::Answered(429 | 500.., Some(asked)) => Some(asked).filter(|it| *it <= LONGEST),
-        Ending::Answered(503 | 504, None)
-            if matches!(patience, Patience::Own | Patience::Unless(_)) =>
-        {
-            Some(backoff(tries))
-        }
-        Ending::Lost => Some(backoff(tries)),
-        Ending::Answered(..) => None,
+    match (ending, patience) {
+        (Ending::Lost | Ending::Answered(500.., _), Patience::OfWrite) => None,
+        (Ending::Answered(429 | 500.., Some(asked)), _) => Some(asked).filter(|it| *it <= LONGEST),
+        (Ending::Answered(503 | 504, None), Patience::Own | Patience::Unless(_))
+        | (Ending::Lost, _) => Some(backoff(tries)),
+        (Ending::Answered(..), _) => None,
     }
 }
 
@@ -119,21 +116,23 @@ mod tests {
     #[test]
     fn only_transient_failures_are_tried_again() {
         let asked = |seconds| Some(Duration::from_secs(seconds));
-        for (ending, tries, own, controllers) in [
-            (Ending::Answered(429, asked(1)), 1, true, true),
-            (Ending::Answered(429, None), 1, false, false),
-            (Ending::Answered(500, asked(1)), 3, true, true),
-            (Ending::Answered(500, None), 1, false, false),
-            (Ending::Answered(503, None), 1, true, false),
-            (Ending::Answered(504, None), 1, true, false),
-            (Ending::Answered(503, asked(1)), 4, false, false),
-            (Ending::Answered(404, asked(1)), 1, false, false),
-            (Ending::Lost, 1, true, true),
-            (Ending::Lost, 4, false, false),
+        for (ending, tries, own, controllers, of_write) in [
+            (Ending::Answered(429, asked(1)), 1, true, true, true),
+            (Ending::Answered(429, None), 1, false, false, false),
+            (Ending::Answered(500, asked(1)), 3, true, true, false),
+            (Ending::Answered(500, None), 1, false, false, false),
+            (Ending::Answered(503, None), 1, true, false, false),
+            (Ending::Answered(504, None), 1, true, false, false),
+            (Ending::Answered(503, asked(1)), 4, false, false, false),
+            (Ending::Answered(404, asked(1)), 1, false, false, false),
+            (Ending::Lost, 1, true, true, false),
+            (Ending::Lost, 4, false, false, false),
         ] {
             let again = |patience| wait(ending, tries, patience).is_some();
             assert_eq!(again(Patience::Own), own, "{ending:?} {tries}");
+            assert_eq!(again(Patience::Unless(|_| false)), own, "{ending:?}");
             assert_eq!(again(Patience::Controllers), controllers, "{ending:?}");
+            assert_eq!(again(Patience::OfWrite), of_write, "{ending:?}");
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) enum RequestChange {
 }
 
 impl NewRequest {
-    /// A request of a container in a template.
+    /// A request of a container; of the whole pod if `container` is `None`. `text` is the amount as it was typed or stated.
     pub(super) fn new(
         container: Option<Box<str>>,
         resource: ResourceName,

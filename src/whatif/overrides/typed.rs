@@ -169,9 +169,9 @@ impl Assumptions {
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
         let has = |own: &Candidate| assigned.wanted.places_in(own.metrics()).is_ok();
         let lacks = |own: &Candidate| assigned.lacks_container(&own.containers(), snapshot);
-        self.beside.as_ref().is_some_and(|own| {
-            (has(own) && assigned.places(snapshot).is_err()) || lacks(own)
-        })
+        self.beside
+            .as_ref()
+            .is_some_and(|own| (has(own) && assigned.places(snapshot).is_err()) || lacks(own))
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.

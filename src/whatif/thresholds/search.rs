@@ -636,6 +636,9 @@ mod tests {
             let whole = engine::reconcile(changed, &search.remembered.likely);
             // A ratio may not be a number, which equals nothing.
             assert_eq!(format!("{decision:?}"), format!("{whole:?}"), "at {value}");
+            let others = decision.metrics_besides(&search.places);
+            let mut pairs = others.iter().zip(&search.others);
+            assert!(pairs.all(|(one, other)| one.is(other)), "at {value}");
             compared += 1;
         }
         compared

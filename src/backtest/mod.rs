@@ -216,7 +216,7 @@ impl Plan {
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
         let (mut input, mut overrides) = started.apply(self.observed.clone(), &decision)?;
         let mut rolled_out = None;
-        let player = match started.with_running_template() {
+        let player = match started.with_running_template(self.rollout.is_some()) {
             None => Player::new(timeline, &mut input.snapshot, &mut overrides),
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {

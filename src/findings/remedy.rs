@@ -87,7 +87,7 @@ remedies! {
     LookAtController: Shown, "The controller makes no passes.", "It shows why.";
     TakeOut: Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
     ChangeBounds: Played, "A person scaled the target.", "The pass keeps the replicas that the person set.", changes Hpa;
-    LeaveReplicas: Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of the two scales it.";
+    LeaveReplicas: Unplayed(ELSEWHERE), "Another program scales the target, or a person has scaled it to fewer replicas than the metrics propose.", "Only one of the two scales it.";
     EndPause: Played, "KEDA has been told not to scale.", "The pause ends.";
     Upgrade: Unplayed("the version of the cluster is not in the state"), "The version lacks a field or a rule.", "The field works.";
     StateFlags: Played, "The status differs from what the assumed settings lead to.", "The pass agrees with the status.";

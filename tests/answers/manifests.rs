@@ -1107,6 +1107,13 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
         let runs = run("time,proxy=cpu\n1m,800m\n20m,\n", at);
         assert_eq!(totals(&runs)["highest"]["replicas"], 10, "{at:?}: {runs}");
     }
+    // So may the value of one pod, unless a rollout takes the pod away.
+    let of_pod = "--pod=web-5d8-0:proxy=cpu=800m";
+    let runs = run("", &[of_pod]);
+    assert_eq!(totals(&runs)["highest"]["replicas"], 10, "{runs}");
+    assert_eq!(runs["replay"]["totals"]["highest"]["replicas"], 4);
+    let flags = ["--hpa=sidecar.yaml", "--for=20m", "--at=2m", of_pod];
+    assert_eq!(predict("web", &flags, "").0, Some(2));
     // What the trace says is not missing.
     std::fs::write(&load, "time,proxy=cpu\n0s,800m\n20m,\n").expect("a file");
     for (trace, is_unknown) in [(&["--trace", &*load][..], false), (&[], true)] {

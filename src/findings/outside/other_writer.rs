@@ -1,11 +1,14 @@
 //! The finding `other-writer`.
 
+use std::collections::BTreeSet;
+
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
@@ -295,7 +298,9 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let is_of_others = |entry: &ManagedFieldsEntry| {
         !is_of_controller(entry) && !entry.manager.contains("keda") && by(entry).repeats()
     };
-    let again = again(case).filter(|_| !may_idle(case) || last_entry.is_some_and(is_of_others));
+    let is_third =
+        |again: &Again| last_entry.is_some_and(is_of_others) || has_left(case, again.replicas);
+    let again = again(case).filter(|again| !may_idle(case) || is_third(again));
     if !differs && again.is_none() {
         return None;
     }
@@ -396,6 +401,24 @@ fn may_idle(case: &Case<'_>) -> bool {
     case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
+/// Whether the target has gone from a count to a lower one above 0, which is neither the controller's doing nor KEDA's.
+fn has_left(case: &Case<'_>, replicas: i32) -> bool {
+    let input = &case.pass.input;
+    let idle = case
+        .scaled_object()
+        .and_then(|it| it.spec.idle_replica_count);
+    let followed = || input.evidence.scaled.iter();
+    // During a rollout, a count of one ReplicaSet is not the target's.
+    let sets: BTreeSet<Option<&str>> = followed().map(Event::replica_set).collect();
+    let goes = |(from, to): (Option<i32>, i32)| {
+        from == Some(replicas)
+            && (1..replicas).contains(&to)
+            && idle != Some(to)
+            && input.scaled_to(to).next().is_none()
+    };
+    sets.len() == 1 && followed().filter_map(Event::followed).any(goes)
+}
+
 impl OtherWriter {
     /// Returns the name of the writer of the replicas.
     fn who(&self) -> String {
@@ -409,6 +432,14 @@ impl OtherWriter {
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let bounds = self.bounds(about);
+        let tried = about.predict_for("10m", "");
+        let needed = about.pass.decision.proposal.filter(|it| *it > self.now);
+        let of_max = |it: &serde_json::Value| it.get("maxReplicas").is_some();
+        let caps = self.now < about.hpa().spec.max_replicas && bounds.as_ref().is_some_and(of_max);
+        if let Some(needed) = needed.filter(|_| caps) {
+            let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
+            return Remedy::LeaveReplicas.says(text).with_all(tried);
+        }
         let fields = match &bounds {
             Some(bounds) if bounds.get("minReplicas").is_some() => about.field("minReplicas"),
             Some(_) => about.field("maxReplicas"),
@@ -418,17 +449,13 @@ impl OtherWriter {
                 about.field("maxReplicas")
             ),
         };
-        // The metrics need more than the person set.
-        let proposal = about.pass.decision.proposal;
-        let is_short = proposal.is_some_and(|needed| needed > self.now);
-        let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
         Remedy::ChangeBounds
             .says(format!(
                 "Change {fields} instead, if {} is right.",
                 self.now
             ))
-            .with_all(about.predict_for("10m", ""))
-            .with_all(patched.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(tried)
+            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
@@ -767,12 +794,45 @@ mod tests {
             with_pods(items, 4, "50m")
         };
         let items = written_by(&json!([]));
-        for (writer, want) in [("keda", false), ("argocd-controller", true)] {
-            let got = finding(
-                Code::OtherWriter,
-                &of_keda(&written_by(&writes(writer, "")), &json!({})),
-            );
+        for (writer, subresource, want) in [
+            ("keda", "", false),
+            ("argocd-controller", "", true),
+            // A person does not write again and again.
+            ("kubectl", "scale", false),
+        ] {
+            let items = of_keda(&written_by(&writes(writer, subresource)), &json!({}));
+            let got = finding(Code::OtherWriter, &items);
             assert_eq!(got.is_some(), want, "{writer}");
+        }
+        let followed = |message: &str| {
+            let of_target = json!({"metadata": {"name": message}, "reason": "ScalingReplicaSet",
+                "involvedObject": {"kind": "Deployment"}, "message": message});
+            build::with(rescale(2, 1), &of_target)
+        };
+        let (down, off) = (
+            "Scaled down replica set web-a from 4 to 2",
+            "Scaled down replica set web-a from 4 to 0",
+        );
+        for (messages, own, object, want) in [
+            (&[off][..], 20, json!({}), false),
+            (&[down], 20, json!({}), true),
+            // KEDA's, the controller's own, and a rollout.
+            (&[down], 20, json!({"spec": {"idleReplicaCount": 2}}), false),
+            (&[down], 2, json!({}), false),
+            (
+                &[down, "Scaled up replica set web-b from 0 to 2"],
+                20,
+                json!({}),
+                false,
+            ),
+        ] {
+            let mut events: Vec<Value> = messages.iter().map(|it| followed(it)).collect();
+            if own == 2 {
+                events.push(rescale(2, 1));
+            }
+            let items = of_keda(&[&items[..], &events].concat(), &object);
+            let got = finding(Code::OtherWriter, &items);
+            assert_eq!(got.is_some(), want, "{messages:?} {own} {object}");
         }
         for (object, want) in [
             (json!({}), false),
@@ -878,7 +938,18 @@ mod tests {
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
-        // The metrics need more.
+        // The metrics need more, even if nothing may be added.
         assert_eq!(patch_at(3, 2, 10, 30), None);
+        assert_eq!(patch_at(8, 2, 7, 30), of("maxReplicas", 8));
+        let writer = json!({"manager": "kubectl", "subresource": "scale"});
+        let metric = build::resource("cpu", &build::utilization(30));
+        let no_more = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+        let spec = json!({"spec": {"metrics": [metric], "behavior": no_more}});
+        let items = with(&set_by(&writer, 3), "HorizontalPodAutoscaler", &spec);
+        let advice = said(Code::OtherWriter, &items).advice.text();
+        assert_eq!(
+            advice,
+            "Leave the replicas to the HPA: its metrics propose 5."
+        );
     }
 }

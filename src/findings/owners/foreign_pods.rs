@@ -6,7 +6,7 @@ use crate::engine::decision::Group;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
-use crate::findings::pods::is_alive;
+use crate::findings::pods::{delete_finished, is_alive, is_finished, owner_of_finished};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -22,6 +22,8 @@ pub struct ForeignPods {
     pub share: Option<MetricShare>,
     /// The reason why pods of one template belong to two objects, if they do.
     pub referred: Option<Referred>,
+    /// Whether all of them have finished, and nothing needs a finished pod.
+    pub are_finished: bool,
 }
 
 impl Kind for ForeignPods {
@@ -59,7 +61,11 @@ impl Kind for ForeignPods {
         );
         let is_referred = |it: &Referred| owned.keys().all(|owner| it.owns(owner));
         let referred = Referred::of(case).filter(is_referred);
+        let is_over = |owner: &Owner| *owner == Owner::NoOne && owner_of_finished(case).is_none();
+        let mut theirs = pods.iter().filter(|(pod, _)| names.contains(&pod.name));
+        let are_finished = owned.keys().all(is_over) && theirs.all(|(pod, _)| is_finished(pod));
         let facts = ForeignPods {
+            are_finished,
             of: owned
                 .into_iter()
                 .map(|(owner, pods)| OwnedPods { owner, pods })
@@ -115,6 +121,7 @@ impl Kind for ForeignPods {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let advice = match &self.referred {
+            None if self.are_finished => return delete_finished(about, &self.pods()),
             None => Remedy::LabelApart.says(APART),
             Some(referred) => referred.advice(about),
         };
@@ -380,6 +387,10 @@ mod tests {
             ("are of another by name", is_of(&of_set("api", "3c4d"))),
             ("are of no one", items.clone()),
             ("state no owners", no_owners.clone()),
+            (
+                "are of no one, and have succeeded",
+                with_pod(&items, "web-2", &json!({"status": {"phase": "Succeeded"}})),
+            ),
             ("do not count", with_pod(&is_of(&job), "web-2", &failed)),
             ("may be of a custom target", custom(&is_of(&job))),
             (
@@ -440,6 +451,14 @@ mod tests {
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-2
         state no owners: none
+        are of no one, and have succeeded: warning, explains, without it 3 -> 3
+            1 pod without an owner is counted for Deployment/web: 5 replicas instead of 3
+            - Without an owner: web-2.
+            - It uses 150m of the 250m that cpu counts (60%).
+            - Without it: 3 replicas.
+            > Delete web-2, or relabel it so that it does not match.
+            $ kubectl delete pod web-2 -n default
+            @ pod/web-2
         do not count: none
         may be of a custom target: none
         were given to it together: none

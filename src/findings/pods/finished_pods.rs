@@ -1,6 +1,6 @@
 //! The finding `finished-pods`.
 
-use super::{filled, is_finished, pod_names};
+use super::{delete_finished, filled, is_finished, owner_of_finished, pod_names};
 use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
@@ -50,27 +50,12 @@ impl Kind for FinishedPods {
         let mut failing = case.metrics().filter(|it| it.is_failed());
         let mended = case.answer().proposal.is_none() && without.proposal.is_some();
         let fails = failing.next().filter(|_| mended).map(|step| step.index);
-        // Controllers that keep a number of pods replace a finished one at once, and no longer count it.
-        const OF_REPLICAS: [&str; 4] = [
-            "ReplicaSet",
-            "StatefulSet",
-            "ReplicationController",
-            "DaemonSet",
-        ];
-        let owners = case
-            .pods()
-            .filter(|pod| is_finished(pod))
-            .filter_map(|pod| pod.owner.as_deref());
-        let mut others = owners.filter(|owner| !OF_REPLICAS.contains(&&*owner.kind));
-        let owner = others
-            .next()
-            .map(|owner| format!("{}/{}", owner.kind, owner.name));
         let facts = FinishedPods {
             succeeded,
             failed,
             missing_in,
             fails,
-            owner,
+            owner: owner_of_finished(case),
         };
         Some(case.weigh(facts, without, Severity::Info))
     }
@@ -131,18 +116,7 @@ impl Kind for FinishedPods {
             ));
             return advice.with_all(about.list_pods("--show-labels"));
         }
-        let pods = self.pods();
-        let advice = Remedy::DeleteFinished.says(format!(
-            "Delete {}, or relabel {} so that {} not match.",
-            first_of(&pods),
-            them(pods.len()),
-            if pods.len() == 1 {
-                "it does"
-            } else {
-                "they do"
-            }
-        ));
-        advice.with(about.delete_pods(&pods))
+        delete_finished(about, &self.pods())
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -158,29 +132,10 @@ impl FinishedPods {
     }
 }
 
-/// The maximum number of pods named in a command; more are selected.
-const NAMED: usize = 5;
-
 /// Returns the error of a metric.
 fn metric_failure(about: &About<'_>, metric: usize) -> Option<String> {
     let error = about.step(metric)?.error()?;
     Some(format!("{}: {}.", about.label(metric), error.message))
-}
-
-impl About<'_> {
-    /// Returns a command that deletes these pods: by name or, for many finished ones, by the selector of the target
-    /// and their phase.
-    fn delete_pods(&self, names: &[&str]) -> Command {
-        if let Some(selector) = self.selector().filter(|_| names.len() > NAMED) {
-            let flags = format!(
-                "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
-                 status.phase!=Unknown"
-            );
-            return self.kubectl_quoted("delete", "pod", &flags);
-        }
-        let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
-        self.kubectl_quoted("delete pod", &words.join(" "), "")
-    }
 }
 
 #[cfg(test)]

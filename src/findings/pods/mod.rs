@@ -35,8 +35,38 @@ fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
     pods.map(|pod| pod.name.clone()).collect()
 }
 
-fn is_finished(pod: &Pod) -> bool {
+pub(crate) fn is_finished(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Succeeded | Phase::Failed)
+}
+
+/// Returns the owner of a finished pod, as `Kind/name`, if it may still need one: it is no controller of replicas.
+pub(crate) fn owner_of_finished(case: &Case<'_>) -> Option<String> {
+    // Controllers that keep a number of pods replace a finished one at once, and no longer count it.
+    const OF_REPLICAS: [&str; 4] = [
+        "ReplicaSet",
+        "StatefulSet",
+        "ReplicationController",
+        "DaemonSet",
+    ];
+    let finished = case.pods().filter(|pod| is_finished(pod));
+    let mut owners = finished.filter_map(|pod| pod.owner.as_deref());
+    let other = owners.find(|owner| !OF_REPLICAS.contains(&&*owner.kind))?;
+    Some(format!("{}/{}", other.kind, other.name))
+}
+
+/// Returns the advice to delete finished pods that nothing needs.
+pub(crate) fn delete_finished(about: &About<'_>, pods: &[&str]) -> Advice {
+    let advice = Remedy::DeleteFinished.says(format!(
+        "Delete {}, or relabel {} so that {} not match.",
+        first_of(pods),
+        them(pods.len()),
+        if pods.len() == 1 {
+            "it does"
+        } else {
+            "they do"
+        }
+    ));
+    advice.with(about.delete_pods(pods))
 }
 
 /// Whether a pod is neither finished nor terminating.
@@ -174,7 +204,24 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
         .then(|| format!("{label} assumes {with}, which takes its ratio from {before} to {after}."))
 }
 
+/// The maximum number of pods named in a command; more are selected.
+const NAMED: usize = 5;
+
 impl<'a> About<'a> {
+    /// Returns a command that deletes these pods: by name or, for many finished ones, by the selector of the target
+    /// and their phase.
+    fn delete_pods(&self, names: &[&str]) -> Command {
+        if let Some(selector) = self.selector().filter(|_| names.len() > NAMED) {
+            let flags = format!(
+                "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
+                 status.phase!=Unknown"
+            );
+            return self.kubectl_quoted("delete", "pod", &flags);
+        }
+        let words: Vec<_> = names.iter().map(|name| shell_word(name)).collect();
+        self.kubectl_quoted("delete pod", &words.join(" "), "")
+    }
+
     /// Begins a sentence about some pods in another state: `With them ready`.
     fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
         let busy = if self.assumes_usage(pods) {

@@ -9,6 +9,7 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::APART;
 use crate::findings::case::Top;
+use crate::findings::pods::never_ready::NeverReady;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
@@ -23,6 +24,8 @@ pub struct MissingRequest {
     pub resource: String,
     /// The containers, by name and source.
     pub containers: Vec<Unrequested>,
+    /// The revision of the target's template, if it is known.
+    pub revision: Option<Box<str>>,
     /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
     /// metric can use it alone.
     pub instead: Option<String>,
@@ -79,6 +82,7 @@ impl Kind for MissingRequest {
                 metric,
                 resource,
                 containers,
+                revision: Revisions::of(case).current.map(Box::from),
                 instead,
             };
             let finding = match case.decision().block() {
@@ -92,9 +96,15 @@ impl Kind for MissingRequest {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
-        others
-            .any(Code::ForeignPods)
-            .filter(|_| self.containers.iter().all(is_foreign))
+        if self.containers.iter().all(is_foreign) {
+            return others.any(Code::ForeignPods);
+        }
+        // A rollout does not end before its new pods are ready.
+        let is_new = |it: &NeverReady| it.revision.is_some() && it.revision == self.revision;
+        let never = others.first(|it| matches!(&it.facts, Facts::NeverReady(it) if is_new(it)))?;
+        let (pass, finding) = (others.pass, others.finding);
+        let advice = self.advice(&About { pass, finding });
+        (advice.remedy == Remedy::WaitForRollout).then_some(never)
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -423,8 +433,20 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
+                let allows_none = |it: &&Unrequested| {
+                    it.source == first.source && self.limit(about, it) == Some(0)
+                };
+                let closed = self.containers.iter().filter(allows_none);
+                let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
+                let set = match closed[..] {
+                    [] => "Set".to_owned(),
+                    _ => format!(
+                        "Raise or remove the {resource} limit of {}, which is 0, and set",
+                        names(&closed)
+                    ),
+                };
                 Remedy::SetRequest.says(format!(
-                    "Set a {resource} request for {} in {}.",
+                    "{set} a {resource} request for {} in {}.",
                     names(&self.names_from(&first.source)),
                     about.template_reference()
                 ))
@@ -462,6 +484,16 @@ impl MissingRequest {
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
         let request = rounded_request(&self.resource, needed.max(least))?;
+        let limit = self.limit(about, container);
+        match limit.filter(|limit| *limit < request.milli_value()) {
+            Some(0) => None,
+            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
+            None => Some(request),
+        }
+    }
+
+    /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
+    fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
         let input = &about.pass.input;
         let target = input
@@ -477,12 +509,7 @@ impl MissingRequest {
             .chain(target.and_then(|it| it.template.as_deref()))
             .flat_map(Pod::all_containers)
             .filter(|it| it.name == container.container);
-        let limit = lowest_limit(containers, &self.resource);
-        match limit.filter(|limit| *limit < request.milli_value()) {
-            Some(0) => None,
-            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
-            None => Some(request),
-        }
+        lowest_limit(containers, &self.resource)
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -565,8 +592,9 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
-    use crate::findings::testing::{cpu, state, table, with, with_spec};
+    use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
 
     #[test]
     fn requests_that_are_missing() {
@@ -791,7 +819,7 @@ mod tests {
         of a container that has a limit of 0: error, explains
             the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
-            > Set a cpu request for app in Deployment/web.
+            > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);
@@ -876,9 +904,25 @@ mod tests {
             }
             serde_json::from_str(&text).unwrap()
         };
+        let crashed = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 7),
+        );
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
         let states = [
             ("RollingUpdate", replaced(json!({}))),
+            (
+                "RollingUpdate, and the new pod crashes",
+                with_pod(&replaced(json!({})), "web-2", &crashed),
+            ),
+            (
+                "RollingUpdate, and an earlier pod crashes",
+                with_pod(&replaced(json!({})), "web-1", &crashed),
+            ),
+            (
+                "OnDelete, and the new pod crashes",
+                with_pod(&replaced(json!({"type": "OnDelete"})), "web-2", &crashed),
+            ),
             ("a partition of 0", replaced(rolling(0))),
             ("OnDelete", replaced(json!({"type": "OnDelete"}))),
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
@@ -898,6 +942,18 @@ mod tests {
             - Without these pods: 3 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        RollingUpdate, and the new pod crashes: error, explains, follows never-ready
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            > Follow the advice of never-ready.
+            @ pod/web-0 pod/web-1
+        RollingUpdate, and an earlier pod crashes: as RollingUpdate
+        OnDelete, and the new pod crashes: error, explains
+            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
         OnDelete: error, explains, without it 3 -> 3

@@ -230,7 +230,7 @@ impl Assumptions {
             }
         }
         for (pod, assigned) in &self.of_pods {
-            if !self.has_elsewhere(assigned, snapshot) {
+            if self.pods_go || !self.is_elsewhere(assigned, snapshot) {
                 overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
             }
         }

@@ -28,6 +28,9 @@ pub struct Assumptions {
     pub(super) elsewhere: Vec<MetricSpec>,
     /// The containers that only that candidate's pods have, treated likewise.
     pub(super) containers_elsewhere: Vec<Box<str>>,
+    /// Whether a rollout takes the pods away later, so that nothing uses what is assumed of a container that only
+    /// their successors have.
+    pub(super) pods_go: bool,
     /// The flags for all this, except manifests, each with its value as it was typed.
     flags: Vec<(&'static str, String)>,
 }
@@ -150,9 +153,10 @@ impl Assumptions {
         without.without_containers(self)
     }
 
-    /// Returns the assumptions with the target's current pods; `None` if no others are assumed.
+    /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
+    /// assumed.
     #[must_use]
-    pub fn with_running_template(&self) -> Option<Self> {
+    pub fn with_running_template(&self, pods_go: bool) -> Option<Self> {
         let is_other = !self.requests.is_empty()
             || self
                 .spec
@@ -162,6 +166,7 @@ impl Assumptions {
         is_other.then(|| {
             let mut running = Self {
                 requests: Vec::new(),
+                pods_go,
                 ..self.clone()
             };
             running.spec.keeps_template = true;
@@ -178,14 +183,9 @@ impl Assumptions {
         }
     }
 
-    /// Whether only a candidate that is played too has a metric.
-    pub(super) fn has_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
-    }
-
     /// Whether only a candidate that is played too has a metric, or its container.
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        self.has_elsewhere(assigned, snapshot)
+        (assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err())
             || assigned.lacks_container(&self.containers_elsewhere, snapshot)
     }
 
@@ -269,6 +269,7 @@ impl Assumptions {
             of_pods,
             elsewhere: Vec::new(),
             containers_elsewhere: Vec::new(),
+            pods_go: false,
             flags: flags(typed),
         })
     }

@@ -1,4 +1,4 @@
-//! A kind of finding: its documentation, its search, its texts, and the finding that it follows from.
+//! A kind of finding: its search, its texts, and the finding that it follows from.
 
 use super::about::{About, Advice};
 use super::causes::Others;
@@ -10,17 +10,14 @@ use crate::engine::decision::Decision;
 pub(crate) struct CatalogueEntry {
     /// The code, which is stable.
     pub(crate) code: &'static str,
-    /// When it appears, as `docs/findings.md` states it.
-    pub(crate) when: &'static str,
-    /// The remedy in general.
-    pub(crate) remedy: &'static str,
     /// Its rank if someone should act on it.
     pub(crate) rank: Rank,
     /// Its aspects that matter to other findings and to reports.
     pub(crate) aspects: &'static [Aspect],
 }
 
-/// A kind of finding. The type that implements it has the facts.
+/// A kind of finding. The type that implements it has the facts. `docs/findings.md` shows its documentation: one
+/// paragraph on when it appears, and one on the remedy in general.
 pub(crate) trait Kind {
     /// Its entry in the catalogue of findings.
     const ENTRY: CatalogueEntry;

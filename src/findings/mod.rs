@@ -301,16 +301,6 @@ impl Code {
         self.entry().code
     }
 
-    /// Returns when a finding of this code appears.
-    pub fn when(self) -> &'static str {
-        self.entry().when
-    }
-
-    /// Returns what to do about one in general.
-    pub fn remedy(self) -> &'static str {
-        self.entry().remedy
-    }
-
     /// Returns its rank if someone should act on it.
     fn rank(self) -> Rank {
         self.entry().rank

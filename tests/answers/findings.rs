@@ -1588,6 +1588,33 @@ fn moved(item: &Value, namespace: &str) -> Option<Value> {
     (copy != *item).then_some(copy)
 }
 
+/// Returns the source of a kind of finding: the file with the name of the code, which one room has.
+fn source_of(code: Code) -> String {
+    let file = format!("{}.rs", code.as_str().replace('-', "_"));
+    let rooms = fs::read_dir(root().join("src/findings")).expect("the rooms");
+    let files = rooms.map(|room| room.expect("a room").path().join(&file));
+    let own: Vec<_> = files.filter(|it| it.is_file()).collect();
+    assert_eq!(own.len(), 1, "{file} is in one room");
+    fs::read_to_string(&own[0]).expect("a source")
+}
+
+/// Returns the documentation of a public type in a source, each paragraph as one line.
+fn documented(name: &str, source: &str) -> String {
+    let mut lines = Vec::new();
+    for line in source.lines().map(str::trim) {
+        let mut words = line.split(|it: char| !it.is_alphanumeric());
+        if let Some(text) = line.strip_prefix("///") {
+            lines.push(text.trim());
+        } else if words.next() == Some("pub") && words.nth(1) == Some(name) {
+            let paragraphs = lines.split(|line| line.is_empty());
+            return Vec::from_iter(paragraphs.map(|it| it.join(" "))).join("\n\n");
+        } else if !line.starts_with("#[") {
+            lines.clear();
+        }
+    }
+    panic!("{name} has no documentation")
+}
+
 /// Returns the page that lists the codes, with an example of each from a case.
 fn documentation() -> String {
     let mut text = "\
@@ -1639,10 +1666,9 @@ This page is generated from the program's own texts.
     for &code in Code::ALL {
         let _ = write!(
             text,
-            "\n## `{}`\n\n{}\n\n{}\n",
+            "\n## `{}`\n\n{}\n",
             code.as_str(),
-            code.when(),
-            code.remedy()
+            documented(&format!("{code:?}"), &source_of(code))
         );
         if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");

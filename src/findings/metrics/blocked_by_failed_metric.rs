@@ -4,7 +4,10 @@ use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
-/// A metric fails, and the others propose fewer replicas, which the controller does not accept.
+/// A metric fails, and the others propose fewer replicas than there are. The controller removes no replicas while a
+/// metric fails, because that metric might propose more.
+///
+/// Fix the metric, or remove it from the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedByFailedMetric {
     /// The metrics that fail, by index in the spec.
@@ -20,9 +23,6 @@ pub struct BlockedByFailedMetric {
 impl Kind for BlockedByFailedMetric {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "blocked-by-failed-metric",
-        when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
-            no replicas while a metric fails, because that metric might propose more.",
-        remedy: "Fix the metric, or remove it from the HPA.",
         rank: Rank::Rule,
         aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
     };

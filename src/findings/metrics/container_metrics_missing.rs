@@ -7,7 +7,10 @@ use crate::findings::about::APART;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 
-/// Pods, or their metrics, lack the container of a ContainerResource metric.
+/// Pods have the container of a ContainerResource metric, and their metrics lack it. Before Kubernetes 1.33 one such
+/// pod fails the metric for all pods.
+///
+/// Find out why the container does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
     /// The index of the metric in the spec, from 0.
@@ -28,9 +31,6 @@ pub struct ContainerMetricsMissing {
 impl Kind for ContainerMetricsMissing {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "container-metrics-missing",
-        when: "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
-            Kubernetes 1.33 one such pod fails the metric for all pods.",
-        remedy: "Find out why the container does not run.",
         rank: Rank::Broken,
         aspects: &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats],
     };

@@ -8,7 +8,11 @@ use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::keda;
 
-/// A metrics API has no value for a metric.
+/// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
+/// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
+/// first pod starts.
+///
+/// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricEmpty {
     /// Its index in the spec, from 0.
@@ -29,9 +33,6 @@ pub struct MetricEmpty {
 impl Kind for MetricEmpty {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-empty",
-        when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-            that its query has no result. A resource metric has no value until about a minute after the first pod starts.",
-        remedy: "Correct the selector, or let the source report 0 instead of nothing.",
         rank: Rank::Broken,
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],
     };

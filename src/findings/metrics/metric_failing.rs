@@ -8,7 +8,9 @@ use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
 
-/// A metrics API knows a metric but reports an error.
+/// A metrics API knows a metric and reports an error for it.
+///
+/// Look at the backend that the adapter reads the metric from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricFailing {
     /// Its index in the spec, from 0.
@@ -28,8 +30,6 @@ pub struct MetricFailing {
 impl Kind for MetricFailing {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "metric-failing",
-        when: "A metrics API knows a metric and reports an error for it.",
-        remedy: "Look at the backend that the adapter reads the metric from.",
         rank: Rank::Broken,
         aspects: &[Aspect::OfMetrics],
     };

@@ -8,7 +8,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
 use crate::version::{Stage, Version};
 
-/// Fields of the spec are dropped or ignored.
+/// The API server drops a field of the spec, or the controller ignores it, as the version does not have it or its
+/// feature gate is off.
+///
+/// Use a version that has the field, switch on its feature gate, or remove the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIgnored {
     /// Their paths.
@@ -33,9 +36,6 @@ const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 impl Kind for FieldIgnored {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "field-ignored",
-        when: "The API server drops a field of the spec, or the controller ignores it, as the version \
-            does not have it or its feature gate is off.",
-        remedy: "Use a version that has the field, switch on its feature gate, or remove the field.",
         rank: Rank::Misconfigured,
         aspects: &[],
     };

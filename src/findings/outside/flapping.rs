@@ -8,7 +8,10 @@ use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::Event;
 
-/// The controller scales up and down again and again.
+/// The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and the
+/// stabilization window of scaling down is shorter than the time from one scale-up to the next on average.
+///
+/// Lengthen the window, so that it lasts from one peak to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flapping {
     /// The number of times that it has scaled up.
@@ -35,9 +38,6 @@ pub struct Flapping {
 impl Kind for Flapping {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "flapping",
-        when: "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
-            the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
-        remedy: "Lengthen the window, so that it lasts from one peak to the next.",
         rank: Rank::Misconfigured,
         aspects: &[],
     };

@@ -9,7 +9,10 @@ use crate::findings::writer::{By, by};
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
-/// Something else sets the replicas of the target, or will.
+/// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
+/// something else sets the replicas, too. A manifest given to `--hpa` that states them will, whenever it is applied.
+///
+/// Take `replicas` out of the manifest, and leave it to the HPA alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherWriter {
     /// The replicas now.
@@ -33,10 +36,6 @@ pub struct OtherWriter {
 impl Kind for OtherWriter {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "other-writer",
-        when: "The target has other replicas than the last pass left, or the controller scales to the \
-            same number over and over: something else sets the replicas, too. A manifest given to \
-            `--hpa` that states them will, whenever it is applied.",
-        remedy: "Take `replicas` out of the manifest, and leave it to the HPA alone.",
         rank: Rank::Broken,
         aspects: &[Aspect::Lasts],
     };

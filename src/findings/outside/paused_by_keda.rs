@@ -8,7 +8,10 @@ use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
 
-/// KEDA has been told not to scale.
+/// An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA removes the HPA of a ScaledObject
+/// that is paused altogether; before 2.20, it keeps that of `paused-replicas`, with both bounds at that number.
+///
+/// Remove the annotation from the ScaledObject, unless it is there on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
@@ -26,10 +29,6 @@ pub struct PausedByKeda {
 impl Kind for PausedByKeda {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "paused-by-keda",
-        when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-            removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
-            `paused-replicas`, with both bounds at that number.",
-        remedy: "Remove the annotation from the ScaledObject, unless it is there on purpose.",
         rank: Rank::Misconfigured,
         aspects: &[],
     };

@@ -8,7 +8,9 @@ use crate::snapshot::ScaleError;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{TargetElsewhere, Workload};
 
-/// The target or its scale does not exist.
+/// The target of the HPA, its kind or its scale does not exist.
+///
+/// Correct `scaleTargetRef`, or create the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetNotFound {
     /// The missing part.
@@ -26,8 +28,6 @@ pub struct TargetNotFound {
 impl Kind for TargetNotFound {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "target-not-found",
-        when: "The target of the HPA, its kind or its scale does not exist.",
-        remedy: "Correct `scaleTargetRef`, or create the target.",
         rank: Rank::Broken,
         aspects: &[Aspect::Ends(Block::NoScale)],
     };

@@ -13,7 +13,11 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
-/// Pods that do not belong to the target count.
+/// Pods are counted that the target does not own, as their owners show, or that it does not count in its
+/// `status.replicas`.
+///
+/// Give the other pods other labels where they are defined, or create the target anew with a selector of its own:
+/// selectors are immutable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.
@@ -27,9 +31,6 @@ pub struct ForeignPods {
 impl Kind for ForeignPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "foreign-pods",
-        when: "Pods are counted that the target does not own, as their owners show, or that it does \
-            not count in its `status.replicas`.",
-        remedy: "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };

@@ -9,7 +9,10 @@ use crate::findings::requests::names_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::surroundings::Canary;
 
-/// Pods of several revisions count, and together they are more than the replicas.
+/// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
+/// `spec.replicas`.
+///
+/// Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldRevisionPods {
     /// The revisions, the current one first, if it is known.
@@ -25,9 +28,6 @@ pub struct OldRevisionPods {
 impl Kind for OldRevisionPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "old-revision-pods",
-        when: "Pods of several revisions are counted, as in a rollout or with a canary, and together \
-            they are more than `spec.replicas`.",
-        remedy: "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };

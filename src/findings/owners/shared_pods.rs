@@ -6,7 +6,9 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
-/// The selectors of several HPAs match the same pods.
+/// The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, neither of them is scaled.
+///
+/// Use one HPA with both metrics, or give the pods of each target labels of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedPods {
     /// The other HPAs.
@@ -22,9 +24,6 @@ pub struct SharedPods {
 impl Kind for SharedPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "shared-pods",
-        when: "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
-            neither of them is scaled.",
-        remedy: "Use one HPA with both metrics, or give the pods of each target labels of their own.",
         rank: Rank::Broken,
         aspects: &[
             Aspect::OfMetrics,

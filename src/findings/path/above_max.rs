@@ -3,18 +3,18 @@
 use super::corrected::{Correction, MAX, corrected};
 use crate::findings::prelude::*;
 
-/// There are more replicas than `maxReplicas`, or there were.
+/// There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an hour ago, has
+/// corrected that. The controller does so without considering metrics, stabilization or rate limits. It is a warning if
+/// the metrics propose more, and the HPA may have been changed.
+///
+/// Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on purpose, there is
+/// nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AboveMax(pub Correction);
 
 impl Kind for AboveMax {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "above-max",
-        when: "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
-            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-            or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.",
-        remedy: "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
-            purpose, there is nothing to do.",
         rank: Rank::Rule,
         aspects: &[Aspect::Repeats],
     };

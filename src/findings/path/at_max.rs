@@ -11,7 +11,10 @@ use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
-/// `maxReplicas` decides.
+/// The metrics propose more than `maxReplicas`.
+///
+/// Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a pod
+/// can carry more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtMax {
     /// The bound.
@@ -32,9 +35,6 @@ pub struct AtMax {
 impl Kind for AtMax {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "at-max",
-        when: "The metrics propose more than `maxReplicas`.",
-        remedy: "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
-            pod can carry more.",
         rank: Rank::Rule,
         aspects: &[Aspect::Repeats],
     };

@@ -6,7 +6,9 @@ use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 
-/// `minReplicas` decides.
+/// The metrics propose fewer than `minReplicas`.
+///
+/// Nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtMin {
     /// The bound.
@@ -18,8 +20,6 @@ pub struct AtMin {
 impl Kind for AtMin {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "at-min",
-        when: "The metrics propose fewer than `minReplicas`.",
-        remedy: "Nothing to do.",
         rank: Rank::Rule,
         aspects: &[],
     };

@@ -3,18 +3,17 @@
 use super::corrected::{Correction, MIN, corrected};
 use crate::findings::prelude::*;
 
-/// There are fewer replicas than `minReplicas`, or there were.
+/// There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an hour ago, has
+/// corrected that. The controller does so without considering metrics, stabilization or rate limits.
+///
+/// Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on purpose, there is
+/// nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BelowMin(pub Correction);
 
 impl Kind for BelowMin {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "below-min",
-        when: "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
-            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-            or rate limits.",
-        remedy: "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
-            purpose, there is nothing to do.",
         rank: Rank::Rule,
         aspects: &[Aspect::Repeats],
     };

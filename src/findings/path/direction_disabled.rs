@@ -5,7 +5,9 @@ use serde_json::Map;
 use super::{is_limited, limit, proposed, rules, tried};
 use crate::findings::prelude::*;
 
-/// The direction in which the metrics propose to scale is disabled.
+/// The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.
+///
+/// Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectionDisabled {
     /// The direction.
@@ -21,9 +23,6 @@ pub struct DirectionDisabled {
 impl Kind for DirectionDisabled {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "direction-disabled",
-        when: "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
-        remedy: "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
-            well.",
         rank: Rank::Rule,
         aspects: &[],
     };

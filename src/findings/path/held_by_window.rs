@@ -10,7 +10,11 @@ use crate::pass::RecommendationOrigin;
 use crate::snapshot::hpa::ScalingPolicy;
 use crate::snapshot::memory::Recommendation;
 
-/// A recommendation inside the window decides.
+/// A recommendation within the stabilization window decides. The controller uses the highest (scaling down) or lowest
+/// (scaling up) recommendation of the window; it does not pause after scaling.
+///
+/// Wait until the recommendation leaves the window. A window that is longer than by default can be shortened to scale
+/// down sooner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldByWindow {
     /// The direction that it holds back.
@@ -42,11 +46,6 @@ pub struct HeldByWindow {
 impl Kind for HeldByWindow {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "held-by-window",
-        when: "A recommendation within the stabilization window decides. The controller uses the \
-            highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
-            not pause after scaling.",
-        remedy: "Wait until the recommendation leaves the window. A window that is longer than by default can be \
-            shortened to scale down sooner.",
         rank: Rank::Rule,
         aspects: &[],
     };

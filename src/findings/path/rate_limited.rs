@@ -7,7 +7,9 @@ use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
 
-/// A policy or the built-in doubling decides.
+/// A scaling policy, or the doubling that is built in without `behavior`, limits what one pass may change.
+///
+/// Wait for the next passes, or change the policies in the behavior of the HPA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateLimited {
     /// The replicas after stabilization.
@@ -29,9 +31,6 @@ pub struct RateLimited {
 impl Kind for RateLimited {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "rate-limited",
-        when: "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
-            pass may change.",
-        remedy: "Wait for the next passes, or change the policies in the behavior of the HPA.",
         rank: Rank::Rule,
         aspects: &[],
     };

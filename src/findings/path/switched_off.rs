@@ -9,7 +9,9 @@ use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 
-/// The target has no replicas, and the HPA does not scale it up again.
+/// The target has 0 replicas, and the controller ignores it until something else scales it up.
+///
+/// Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
     /// The replicas of the target, if having none is assumed.
@@ -25,9 +27,6 @@ pub struct SwitchedOff {
 impl Kind for SwitchedOff {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "switched-off",
-        when: "The target has 0 replicas, and the controller ignores it until something else scales it \
-            up.",
-        remedy: "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.",
         rank: Rank::Rule,
         aspects: &[],
     };

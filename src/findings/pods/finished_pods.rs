@@ -5,7 +5,10 @@ use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
-/// Pods that have ended match the selector.
+/// Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, a succeeded pod counts as a
+/// pod without metrics. A finished pod without a request fails a utilization.
+///
+/// Delete the finished pods, or give them labels that the selector does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedPods {
     /// Those that succeeded, by name.
@@ -23,10 +26,6 @@ pub struct FinishedPods {
 impl Kind for FinishedPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "finished-pods",
-        when: "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
-            a succeeded pod counts as a pod without metrics. A finished pod without a request \
-            fails a utilization.",
-        remedy: "Delete the finished pods, or give them labels that the selector does not match.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };

@@ -4,7 +4,10 @@ use super::{failure, has_restarted, is_stuck};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 
-/// Pods have been starting for longer than is usual.
+/// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
+/// or restarts, otherwise for more than 30 minutes.
+///
+/// Find out why the pods do not become ready, or roll back the revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeverReady {
     /// These pods.
@@ -16,9 +19,6 @@ pub struct NeverReady {
 impl Kind for NeverReady {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "never-ready",
-        when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
-            be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
-        remedy: "Find out why the pods do not become ready, or roll back the revision.",
         rank: Rank::Broken,
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };

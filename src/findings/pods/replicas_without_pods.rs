@@ -7,7 +7,10 @@ use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
-/// The target has fewer pods than replicas.
+/// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
+/// them. Metrics are multiplied by pods, not by replicas.
+///
+/// Find out what keeps the pods from being created: a quota, or admission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
     /// `spec.replicas` of its scale.
@@ -31,9 +34,6 @@ pub struct ReplicasWithoutPods {
 impl Kind for ReplicasWithoutPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "replicas-without-pods",
-        when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
-            reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
-        remedy: "Find out what keeps the pods from being created: a quota, or admission.",
         rank: Rank::Broken,
         aspects: &[Aspect::NoValues, Aspect::Miscounts],
     };

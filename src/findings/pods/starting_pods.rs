@@ -7,7 +7,10 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
-/// Pods that are still starting decide.
+/// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
+/// other pods, or they are not ready and the metric counts them nevertheless.
+///
+/// Add a startup probe, or lengthen the stabilization window of scaling up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartingPods {
     /// These pods, by name.
@@ -23,10 +26,6 @@ pub struct StartingPods {
 impl Kind for StartingPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "starting-pods",
-        when: "Pods that have only just started, or are not ready yet, count and change the answer: \
-            they use much more than the other pods, or they are not ready and the metric counts \
-            them nevertheless.",
-        remedy: "Add a startup probe, or lengthen the stabilization window of scaling up.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };

@@ -3,7 +3,9 @@
 use super::{filled, pod_names};
 use crate::findings::prelude::*;
 
-/// Ready pods that are being deleted still count for a metric with one value for all pods.
+/// Ready pods that are being deleted count for Object and External metrics with a `Value` target.
+///
+/// Use an `AverageValue` target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminatingPods {
     /// These pods, by name.
@@ -17,9 +19,6 @@ pub struct TerminatingPods {
 impl Kind for TerminatingPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "terminating-pods",
-        when: "Ready pods that are being deleted count for Object and External metrics with a `Value` \
-            target.",
-        remedy: "Use an `AverageValue` target.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::Miscounts, Aspect::Passes],
     };

@@ -12,7 +12,11 @@ use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
 
-/// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
+/// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
+/// if they did. Or they are unready and count for CPU nevertheless, because they have been ready before, and it would
+/// be different if they did not.
+///
+/// Find out why the pods are not ready, or have no metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
     /// These pods, each with the first metric that leaves it out. Pods without another finding that are
@@ -34,11 +38,6 @@ pub struct UncountedPods {
 impl Kind for UncountedPods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "uncounted-pods",
-        when: "Pods that are unready, pending or without metrics do not count with their usage, and \
-            the answer would be different if they did. Or they are unready and count for CPU \
-            nevertheless, because they have been ready before, and it would be different if they did \
-            not.",
-        remedy: "Find out why the pods are not ready, or have no metrics.",
         rank: Rank::Broken,
         aspects: &[
             Aspect::NoValues,

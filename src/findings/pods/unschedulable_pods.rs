@@ -5,7 +5,9 @@ use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
 
-/// Pods cannot be scheduled.
+/// The scheduler finds no node for pending pods of the target.
+///
+/// Add nodes, or lower maxReplicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnschedulablePods {
     /// These pods, by name.
@@ -23,8 +25,6 @@ pub struct UnschedulablePods {
 impl Kind for UnschedulablePods {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "unschedulable-pods",
-        when: "The scheduler finds no node for pending pods of the target.",
-        remedy: "Add nodes, or lower maxReplicas.",
         rank: Rank::Broken,
         aspects: &[Aspect::NoValues, Aspect::Passes],
     };

@@ -5,7 +5,10 @@ use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Headroom, More, ProposalOf, counted, room};
 
-/// Each pod uses more memory than the target, however many pods there are.
+/// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
+/// have been at `maxReplicas` for long.
+///
+/// Raise the memory request, or a target that is an amount, or drop the metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryBaseline {
     /// The index of the metric in the spec, from 0.
@@ -31,9 +34,6 @@ pub struct MemoryBaseline {
 impl Kind for MemoryBaseline {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "memory-baseline",
-        when: "Each pod uses more memory than the target and about as much as the others, although pods were \
-            added or the replicas have been at `maxReplicas` for long.",
-        remedy: "Raise the memory request, or a target that is an amount, or drop the metric.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::OfMetrics],
     };

@@ -14,7 +14,11 @@ use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Requests};
 
-/// Containers of counted pods have no request for the resource of a metric.
+/// The target of a metric is a percentage of the request, and a container of a pod that the selector matches has no
+/// request for the resource. One such container fails the metric for all pods.
+///
+/// Set the request in the template or by the annotation of whatever injects the container, or look at another container
+/// with a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRequest {
     /// The index of the metric in the spec, from 0.
@@ -31,11 +35,6 @@ pub struct MissingRequest {
 impl Kind for MissingRequest {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "missing-request",
-        when: "The target of a metric is a percentage of the request, and a container of a pod that the \
-            selector matches has no request for the resource. One such container fails the metric for \
-            all pods.",
-        remedy: "Set the request in the template or by the annotation of whatever injects the container, or \
-            look at another container with a ContainerResource metric.",
         rank: Rank::Broken,
         aspects: &[Aspect::OfMetrics, Aspect::Lasts],
     };

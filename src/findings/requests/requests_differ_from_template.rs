@@ -11,7 +11,10 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
-/// The requests of pods differ from the template of the target.
+/// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
+/// them, or the target is paused and its template was changed. The utilization changes with the requests.
+///
+/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or resume the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
     /// The index of the first metric that uses them, from 0.
@@ -38,11 +41,6 @@ pub struct RequestsDifferFromTemplate {
 impl Kind for RequestsDifferFromTemplate {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "requests-differ-from-template",
-        when: "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
-            something else sets them, or the target is paused and its template was changed. The utilization \
-            changes with the requests.",
-        remedy: "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
-            resume the target.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::OfMetrics],
     };

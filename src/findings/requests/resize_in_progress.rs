@@ -7,7 +7,10 @@ use crate::findings::about::told;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 
-/// The requests used to compute a utilization are not those in effect.
+/// The requests in the spec of pods are not those in effect, because a resize in place is pending. The controller
+/// computes the utilization with those of the spec.
+///
+/// Wait until the resize is done, or use a target of type AverageValue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizeInProgress {
     /// The index of the first metric that uses them, from 0.
@@ -23,9 +26,6 @@ pub struct ResizeInProgress {
 impl Kind for ResizeInProgress {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "resize-in-progress",
-        when: "The requests in the spec of pods are not those in effect, because a resize in place is \
-            pending. The controller computes the utilization with those of the spec.",
-        remedy: "Wait until the resize is done, or use a target of type AverageValue.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::OfMetrics],
     };

@@ -11,7 +11,12 @@ use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::pod::Container;
 use crate::words::value;
 
-/// Pods that use everything that their limits allow do not take a metric above its target.
+/// Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more replicas.
+/// Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half of the
+/// target: the controller looks at the average only.
+///
+/// Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: sticky
+/// sessions, connections that stay open, or one consumer or leader. More replicas help only if it spreads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnreachableTarget {
     /// The index of the metric in the spec, from 0.
@@ -23,12 +28,6 @@ pub struct UnreachableTarget {
 impl Kind for UnreachableTarget {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "unreachable-target",
-        when: "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
-            replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
-            more than half of the target: the controller looks at the average only.",
-        remedy: "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
-            sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
-            spreads.",
         rank: Rank::Misconfigured,
         aspects: &[Aspect::OfMetrics],
     };

@@ -9,7 +9,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Phase;
 
-/// A target for the total value multiplies the replicas as long as the value stays.
+/// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
+/// each pass. A value that does not fall with the replicas, such as the length of a queue, multiplies them without end.
+///
+/// Use a target of type AverageValue, which divides the value by the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueMultiplies {
     /// The index of the metric in the spec, from 0.
@@ -30,10 +33,6 @@ pub struct ValueMultiplies {
 impl Kind for ValueMultiplies {
     const ENTRY: CatalogueEntry = CatalogueEntry {
         code: "value-multiplies",
-        when: "An Object or External metric has a target of type Value, which multiplies the ready pods by \
-            value over target in each pass. A value that does not fall with the replicas, such as the \
-            length of a queue, multiplies them without end.",
-        remedy: "Use a target of type AverageValue, which divides the value by the target.",
         rank: Rank::Misconfigured,
         aspects: &[],
     };

@@ -2,26 +2,12 @@
 
 use super::about::{About, Advice};
 use super::causes::Others;
-use super::scope::{Aspect, Rank};
 use super::{Case, Code, Finding};
 use crate::engine::decision::Decision;
-
-/// The entry of a kind of finding in the catalogue.
-pub(crate) struct CatalogueEntry {
-    /// The code, which is stable.
-    pub(crate) code: &'static str,
-    /// Its rank if someone should act on it.
-    pub(crate) rank: Rank,
-    /// Its aspects that matter to other findings and to reports.
-    pub(crate) aspects: &'static [Aspect],
-}
 
 /// A kind of finding. The type that implements it has the facts. `docs/findings.md` shows its documentation: one
 /// paragraph on when it appears, and one on the remedy in general.
 pub(crate) trait Kind {
-    /// Its entry in the catalogue of findings.
-    const ENTRY: CatalogueEntry;
-
     /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
     fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>;
 

@@ -1,6 +1,5 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
@@ -21,12 +20,6 @@ pub struct BlockedByFailedMetric {
 }
 
 impl Kind for BlockedByFailedMetric {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "blocked-by-failed-metric",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let decision = case.decision();
         let combined = decision

@@ -29,12 +29,6 @@ pub struct ContainerMetricsMissing {
 }
 
 impl Kind for ContainerMetricsMissing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "container-metrics-missing",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| Self::of(case, step))

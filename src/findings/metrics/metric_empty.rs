@@ -31,12 +31,6 @@ pub struct MetricEmpty {
 }
 
 impl Kind for MetricEmpty {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-empty",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {

@@ -28,12 +28,6 @@ pub struct MetricFailing {
 }
 
 impl Kind for MetricFailing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-failing",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {

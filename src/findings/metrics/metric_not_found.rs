@@ -29,12 +29,6 @@ pub struct MetricNotFound {
 }
 
 impl Kind for MetricNotFound {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-not-found",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {

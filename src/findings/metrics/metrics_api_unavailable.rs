@@ -36,12 +36,6 @@ pub struct MetricsApiUnavailable {
 }
 
 impl Kind for MetricsApiUnavailable {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metrics-api-unavailable",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {

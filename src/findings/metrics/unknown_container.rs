@@ -20,12 +20,6 @@ pub struct UnknownContainer {
 }
 
 impl Kind for UnknownContainer {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unknown-container",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let errors = case.metrics().filter(|step| step.is_failed());
         errors

@@ -71,12 +71,6 @@ pub enum ControllerSilent {
 }
 
 impl Kind for ControllerSilent {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "controller-silent",
-        rank: Rank::Broken,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let input = &case.pass.input;
         let off = input.notes.iter().find_map(|note| match &note.subject {

@@ -25,12 +25,6 @@ pub struct DiffersFromStatus {
 }
 
 impl Kind for DiffersFromStatus {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "differs-from-status",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;

@@ -34,12 +34,6 @@ pub struct FieldIgnored {
 const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "field-ignored",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();

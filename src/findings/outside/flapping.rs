@@ -36,12 +36,6 @@ pub struct Flapping {
 }
 
 impl Kind for Flapping {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "flapping",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// This many changes up and down are no coincidence.
         const SEVERAL: i32 = 5;

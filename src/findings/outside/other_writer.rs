@@ -34,12 +34,6 @@ pub struct OtherWriter {
 }
 
 impl Kind for OtherWriter {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "other-writer",
-        rank: Rank::Broken,
-        aspects: &[Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);

@@ -27,12 +27,6 @@ pub struct PausedByKeda {
 }
 
 impl Kind for PausedByKeda {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "paused-by-keda",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;

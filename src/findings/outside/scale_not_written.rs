@@ -21,12 +21,6 @@ pub struct ScaleNotWritten {
 }
 
 impl Kind for ScaleNotWritten {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "scale-not-written",
-        rank: Rank::Broken,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";

@@ -1,7 +1,6 @@
 //! The finding `target-not-found`.
 
 use crate::apimachinery::similar::nearest_object;
-use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::saved::assemble::{has_own_scale, resource_of};
 use crate::snapshot::ScaleError;
@@ -26,12 +25,6 @@ pub struct TargetNotFound {
 }
 
 impl Kind for TargetNotFound {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "target-not-found",
-        rank: Rank::Broken,
-        aspects: &[Aspect::Ends(Block::NoScale)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let target = case.target();
         // The controller has reported it itself, or the input has other objects of the kind.

@@ -29,12 +29,6 @@ pub struct ForeignPods {
 }
 
 impl Kind for ForeignPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "foreign-pods",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();

@@ -26,12 +26,6 @@ pub struct OldRevisionPods {
 }
 
 impl Kind for OldRevisionPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "old-revision-pods",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.
         const LONG: SignedDuration = SignedDuration::from_mins(10);

@@ -26,12 +26,6 @@ pub struct SelectorMatchesNothing {
 }
 
 impl Kind for SelectorMatchesNothing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "selector-matches-nothing",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::NoValues],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let spec = &case.snapshot().hpa.spec;

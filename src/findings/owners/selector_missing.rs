@@ -15,12 +15,6 @@ pub struct SelectorMissing {
 }
 
 impl Kind for SelectorMissing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "selector-missing",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Ends(Block::Selector)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();

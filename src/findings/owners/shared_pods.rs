@@ -22,16 +22,6 @@ pub struct SharedPods {
 }
 
 impl Kind for SharedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "shared-pods",
-        rank: Rank::Broken,
-        aspects: &[
-            Aspect::OfMetrics,
-            Aspect::Lasts,
-            Aspect::Ends(Block::SharedPods),
-        ],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let is_refused = case.decision().block() == Some(Block::SharedPods);
         if !is_refused && case.decision().path() != Some(Path::Metrics) {

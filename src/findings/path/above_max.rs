@@ -13,12 +13,6 @@ use crate::findings::prelude::*;
 pub struct AboveMax(pub Correction);
 
 impl Kind for AboveMax {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "above-max",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Up, |it| Self(it).into())
     }

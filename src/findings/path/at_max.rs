@@ -33,12 +33,6 @@ pub struct AtMax {
 }
 
 impl Kind for AtMax {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "at-max",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooManyReplicas")?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);

@@ -18,12 +18,6 @@ pub struct AtMin {
 }
 
 impl Kind for AtMin {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "at-min",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let bound = bound(case, "TooFewReplicas")?;
         let least = least(case);

@@ -12,12 +12,6 @@ use crate::findings::prelude::*;
 pub struct BelowMin(pub Correction);
 
 impl Kind for BelowMin {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "below-min",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Down, |it| Self(it).into())
     }

@@ -21,12 +21,6 @@ pub struct DirectionDisabled {
 }
 
 impl Kind for DirectionDisabled {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "direction-disabled",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));

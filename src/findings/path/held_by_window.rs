@@ -44,12 +44,6 @@ pub struct HeldByWindow {
 }
 
 impl Kind for HeldByWindow {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "held-by-window",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let &StabilizeStep {

@@ -29,12 +29,6 @@ pub struct RateLimited {
 }
 
 impl Kind for RateLimited {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "rate-limited",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
         let winner = winner(case);

@@ -33,12 +33,6 @@ pub struct Rounding {
 }
 
 impl Kind for Rounding {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "rounding",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, proposal) = winner(case)?;
         let current = case.decision().replicas_before()?;

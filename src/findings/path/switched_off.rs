@@ -25,12 +25,6 @@ pub struct SwitchedOff {
 }
 
 impl Kind for SwitchedOff {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "switched-off",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         if case.decision().path() != Some(Path::Disabled) {
             return None;

@@ -36,12 +36,6 @@ pub struct WithinTolerance {
 }
 
 impl Kind for WithinTolerance {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "within-tolerance",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
         let has_field = case.has_tolerance_field();

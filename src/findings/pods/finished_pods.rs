@@ -24,12 +24,6 @@ pub struct FinishedPods {
 }
 
 impl Kind for FinishedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "finished-pods",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
         let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));

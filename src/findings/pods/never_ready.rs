@@ -17,12 +17,6 @@ pub struct NeverReady {
 }
 
 impl Kind for NeverReady {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "never-ready",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;

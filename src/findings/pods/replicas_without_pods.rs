@@ -32,12 +32,6 @@ pub struct ReplicasWithoutPods {
 }
 
 impl Kind for ReplicasWithoutPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "replicas-without-pods",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);

@@ -24,12 +24,6 @@ pub struct StartingPods {
 }
 
 impl Kind for StartingPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "starting-pods",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (step, pods, how) = case
             .metrics()

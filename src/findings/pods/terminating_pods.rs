@@ -17,12 +17,6 @@ pub struct TerminatingPods {
 }
 
 impl Kind for TerminatingPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "terminating-pods",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {

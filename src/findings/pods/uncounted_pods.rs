@@ -36,17 +36,6 @@ pub struct UncountedPods {
 }
 
 impl Kind for UncountedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "uncounted-pods",
-        rank: Rank::Broken,
-        aspects: &[
-            Aspect::NoValues,
-            Aspect::Miscounts,
-            Aspect::Passes,
-            Aspect::Repeats,
-        ],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         left_out(case).or_else(|| counted_unready(case))
     }

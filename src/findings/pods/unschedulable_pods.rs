@@ -23,12 +23,6 @@ pub struct UnschedulablePods {
 }
 
 impl Kind for UnschedulablePods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unschedulable-pods",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
         let pods: Vec<&Pod> = case.pods().filter(waits).collect();

@@ -30,12 +30,6 @@ pub struct DilutedByContainer {
 }
 
 impl Kind for DilutedByContainer {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "diluted-by-container",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
         metrics

@@ -32,12 +32,6 @@ pub struct MemoryBaseline {
 }
 
 impl Kind for MemoryBaseline {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "memory-baseline",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// A pod that has been running for this long has reached the memory that it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);

@@ -33,12 +33,6 @@ pub struct MissingRequest {
 }
 
 impl Kind for MissingRequest {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "missing-request",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {

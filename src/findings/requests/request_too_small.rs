@@ -38,12 +38,6 @@ pub struct RequestTooSmall {
 }
 
 impl Kind for RequestTooSmall {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "request-too-small",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case);
         metrics

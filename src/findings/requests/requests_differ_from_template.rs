@@ -39,12 +39,6 @@ pub struct RequestsDifferFromTemplate {
 }
 
 impl Kind for RequestsDifferFromTemplate {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "requests-differ-from-template",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;

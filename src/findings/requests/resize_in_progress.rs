@@ -24,12 +24,6 @@ pub struct ResizeInProgress {
 }
 
 impl Kind for ResizeInProgress {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "resize-in-progress",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {

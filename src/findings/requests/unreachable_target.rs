@@ -26,12 +26,6 @@ pub struct UnreachableTarget {
 }
 
 impl Kind for UnreachableTarget {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unreachable-target",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         // Pods that are starting are busy for another reason.
         let may_be_few = !case

@@ -27,12 +27,6 @@ pub struct StaleSamples {
 }
 
 impl Kind for StaleSamples {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "stale-samples",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         /// The window that the controller assumes if a custom metric states none.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);

@@ -31,12 +31,6 @@ pub struct SuspectUnit {
 }
 
 impl Kind for SuspectUnit {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "suspect-unit",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| {

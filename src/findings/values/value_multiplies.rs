@@ -31,12 +31,6 @@ pub struct ValueMultiplies {
 }
 
 impl Kind for ValueMultiplies {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "value-multiplies",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;

@@ -28,7 +28,8 @@ impl Finding {
 
     /// Whether it is the reason why a pass ends without a decision.
     pub(crate) fn ends(&self, block: Option<Block>) -> bool {
-        let lacks_values = || self.leaves_no_values() || !self.facts.failed_metrics().is_empty();
+        let lacks_values =
+            || self.leaves_no_values() || !self.facts.kind().failed_metrics().is_empty();
         let is_reason = block.is_some_and(|block| {
             self.code().is(Aspect::Ends(block)) || block == Block::Metrics && lacks_values()
         });
@@ -149,7 +150,7 @@ impl Others<'_> {
             facts,
             Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
         );
-        facts.cause(self).or_else(|| {
+        facts.kind().cause(self).or_else(|| {
             // There is no advice on a number that was not measured.
             let other = self.first(|it| it.is_unmeasured() && it.explains)?;
             let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart;

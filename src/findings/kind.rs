@@ -9,7 +9,9 @@ use crate::engine::decision::Decision;
 /// paragraph on when it appears, and one on the remedy in general.
 pub(crate) trait Kind {
     /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
-    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>;
+    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>
+    where
+        Self: Sized;
 
     /// Returns the finding that it follows from, if there is one.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {

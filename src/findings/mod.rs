@@ -48,7 +48,7 @@ pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 
-use crate::engine::decision::{Block, Decision, Direction, Path};
+use crate::engine::decision::{Block, Direction, Path};
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -190,59 +190,10 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Returns the metrics whose failure they explain, by index in the spec.
-            pub(crate) fn failed_metrics(&self) -> Vec<usize> {
+            /// Returns them as facts of a kind of finding.
+            pub(crate) fn kind(&self) -> &dyn Kind {
                 match self {
-                    $(Self::$name(facts) => facts.failed_metrics(),)*
-                }
-            }
-
-            /// Returns the metrics whose failure or samples they explain.
-            fn concerns(&self) -> Vec<usize> {
-                match self {
-                    $(Self::$name(facts) => facts.concerns(),)*
-                }
-            }
-
-            /// Returns the finding that they follow from.
-            fn cause(&self, others: &Others<'_>) -> Option<Code> {
-                match self {
-                    $(Self::$name(facts) => facts.cause(others),)*
-                }
-            }
-
-            /// Whether the verdict on a decision names the rule that they are about.
-            fn is_in_verdict(&self, decision: &Decision) -> bool {
-                match self {
-                    $(Self::$name(facts) => facts.is_in_verdict(decision),)*
-                }
-            }
-
-            /// Returns a sentence with the problem.
-            fn summary(&self, about: &About<'_>) -> String {
-                match self {
-                    $(Self::$name(facts) => facts.summary(about),)*
-                }
-            }
-
-            /// Returns the evidence.
-            fn evidence(&self, about: &About<'_>) -> Vec<String> {
-                match self {
-                    $(Self::$name(facts) => facts.evidence(about),)*
-                }
-            }
-
-            /// Says what to do.
-            fn advice(&self, about: &About<'_>) -> Advice {
-                match self {
-                    $(Self::$name(facts) => facts.advice(about),)*
-                }
-            }
-
-            /// Returns the objects concerned.
-            fn objects(&self, about: &About<'_>) -> Vec<String> {
-                match self {
-                    $(Self::$name(facts) => facts.objects(about),)*
+                    $(Self::$name(facts) => facts,)*
                 }
             }
         }

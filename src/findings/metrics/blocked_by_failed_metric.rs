@@ -50,7 +50,7 @@ impl Kind for BlockedByFailedMetric {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_failed = |metric: &usize| self.failed.contains(metric);
-        others.first(|it| it.facts.failed_metrics().iter().any(is_failed))
+        others.first(|it| it.facts.kind().failed_metrics().iter().any(is_failed))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

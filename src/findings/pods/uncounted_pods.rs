@@ -308,7 +308,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
     let failed: Vec<usize> = case
         .found()
-        .flat_map(|it| it.facts.failed_metrics())
+        .flat_map(|it| it.facts.kind().failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
     let mut seen = HashSet::new();

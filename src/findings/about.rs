@@ -257,9 +257,17 @@ impl<'a> About<'a> {
         Some(command.editing(Edited::ScaledObject))
     }
 
-    /// Returns a command that gives the HPA another target.
-    pub(crate) fn patch_reference(&self, target: &CrossVersionObjectReference) -> Option<Command> {
-        self.patch_spec(&json!({ "scaleTargetRef": target }))
+    /// Returns the advice to give the HPA another target, with the rest of its sentence.
+    pub(crate) fn point_at(
+        &self,
+        remedy: Remedy,
+        target: &CrossVersionObjectReference,
+        rest: &str,
+    ) -> Advice {
+        let field = self.field("scaleTargetRef");
+        remedy
+            .says(format!("Point {field} at {target}{rest}"))
+            .with_all(self.patch_spec(&json!({ "scaleTargetRef": target })))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.

@@ -110,9 +110,9 @@ impl Finding {
     }
 
     /// Adds the result of the pass without the problem.
-    fn without(self, alternative: Alternative) -> Self {
+    fn without(self, alternative: impl Into<Option<Alternative>>) -> Self {
         Self {
-            without: Some(alternative),
+            without: alternative.into(),
             ..self
         }
     }

@@ -3,7 +3,7 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
-use crate::findings::path::{policy, tried};
+use crate::findings::path::{WINDOWS, policy, tried};
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::Event;
@@ -41,8 +41,6 @@ impl Kind for Flapping {
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
-        /// The windows that people set, in seconds.
-        const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
         let hpa = &case.snapshot().hpa;
         let rescales = Vec::from_iter(case.pass.input.rescale_events());
         let (ups, downs) = (times(&rescales, true), times(&rescales, false));

@@ -106,7 +106,7 @@ impl Kind for OtherWriter {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         if let Some(owner) = &self.owner {
-            return point_at(about, owner);
+            return about.point_at(Remedy::PointAt, owner, ".");
         }
         let fields = show_fields(about);
         let Some(writer) = &self.writer else {
@@ -198,16 +198,6 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
 /// Returns a command that shows which field managers own the replicas.
 fn show_fields(about: &About<'_>) -> Command {
     about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
-}
-
-/// Returns the advice to scale the owner of the target instead.
-fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
-    Remedy::PointAt
-        .says(format!(
-            "Point {} at {owner}.",
-            about.field("scaleTargetRef")
-        ))
-        .with_all(about.patch_reference(owner))
 }
 
 /// Returns the advice to look at KEDA's own scaling.

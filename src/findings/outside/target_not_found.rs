@@ -183,12 +183,11 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
     } else {
         format!(" ({})", meant.api_version)
     };
-    Remedy::PointAt
-        .says(format!(
-            "Point {} at {meant}{version}, if that is meant.",
-            about.field("scaleTargetRef")
-        ))
-        .with_all(about.patch_reference(meant))
+    about.point_at(
+        Remedy::PointAt,
+        meant,
+        &format!("{version}, if that is meant."),
+    )
 }
 
 /// The part of a target that is missing.

@@ -155,14 +155,12 @@ impl Referred {
 
     /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
     fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
-        let mut others = case.stored_hpas();
-        let other = others.find(|it| rollout.is_named_by(&it.hpa.spec.scale_target_ref));
         Some(Self {
             rollout: rollout.to_reference(),
             workload: (**rollout.template_of.as_ref()?).clone(),
             is_target,
             scale_down: rollout.scale_down,
-            hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
+            hpa: case.hpa_of(rollout).filter(|_| !is_target),
         })
     }
 

@@ -309,8 +309,7 @@ impl AtMax {
             act: format!(
                 "{} if a pod can carry more{}",
                 list(&what),
-                hint.filter(|_| about.pass.input.evidence.past.is_none())
-                    .unwrap_or_default()
+                hint.unwrap_or_default()
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
             command,

@@ -175,10 +175,7 @@ fn corrected_before(
         _ => Severity::Info,
     };
     let without = done.earlier().map(|it| with_bound(case, beyond, it));
-    Some(Finding {
-        without,
-        ..Finding::explaining(severity, facts(Correction::Done(done)))
-    })
+    Some(Finding::explaining(severity, facts(Correction::Done(done))).without(without))
 }
 
 /// Returns the change that preceded a correction to the bound in a field.

@@ -214,6 +214,9 @@ fn is_limited(decision: &Decision, is_it: fn(&LimitStep) -> bool) -> bool {
         .is_some_and(|limit| limit.holds() && is_it(limit))
 }
 
+/// The stabilization windows that people set, in seconds.
+pub(crate) const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
+
 /// The advice if nothing is wrong.
 pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
 

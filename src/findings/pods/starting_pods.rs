@@ -2,6 +2,7 @@
 
 use super::{filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
+use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::Hpa;
@@ -151,7 +152,7 @@ impl StartingPods {
     pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
-        [300, 600, 900, 1800, 3600].into_iter().find(covers)
+        WINDOWS.into_iter().find(covers)
     }
 }
 

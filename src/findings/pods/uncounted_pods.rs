@@ -415,10 +415,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         count: true,
         ..UncountedPods::of(case, pods)
     };
-    Some(Finding {
-        without: Some(unready),
-        ..Finding::explaining(Severity::Info, facts)
-    })
+    Some(Finding::explaining(Severity::Info, facts).without(unready))
 }
 
 /// The beginning of a sentence about pods without a value, whose usage is assumed.

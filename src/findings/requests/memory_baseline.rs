@@ -38,9 +38,7 @@ impl Kind for MemoryBaseline {
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
         let step = case.metrics().find(memory)?;
         // A target in another unit is above or below the usage of all pods.
-        let is_suspect =
-            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
-        if case.found().any(is_suspect) {
+        if case.is_suspect(step.index) {
             return None;
         }
         let proposal = step
@@ -107,8 +105,7 @@ impl Kind for MemoryBaseline {
             room,
         };
         let decides = case.decides(step);
-        let finding = Finding::new(Severity::Warning, decides, facts);
-        Some(Finding { without, ..finding })
+        Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
     fn summary(&self, _: &About<'_>) -> String {

@@ -78,7 +78,7 @@ impl Kind for MissingRequest {
                 Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
                 _ => Finding::aside(Severity::Warning, facts),
             };
-            found.push(Finding { without, ..finding });
+            found.push(finding.without(without));
         }
         found
     }

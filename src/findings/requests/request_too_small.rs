@@ -51,16 +51,8 @@ impl Kind for RequestTooSmall {
                     request: facts.enough.clone(),
                 };
                 let without = case.without(|snapshot| enough.apply(snapshot, step.index));
-                let decides = case
-                    .decision()
-                    .winner()
-                    .is_some_and(|it| it.index == step.index);
-                let finding = Finding::new(
-                    Severity::Warning,
-                    decides && without != case.answer(),
-                    facts,
-                );
-                Some(finding.without(without))
+                let explains = case.decides(step) && without != case.answer();
+                Some(Finding::new(Severity::Warning, explains, facts).without(without))
             })
             .collect()
     }

@@ -244,8 +244,7 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     let without = reachable
         .filter(|_| is_full)
         .map(|lower| case.without(|it| set_utilization(it, step.index, lower)));
-    let finding = Finding::new(Severity::Warning, is_full, facts);
-    Some(Finding { without, ..finding })
+    Some(Finding::new(Severity::Warning, is_full, facts).without(without))
 }
 
 fn set_utilization(snapshot: &mut Snapshot, metric: usize, percent: i32) {

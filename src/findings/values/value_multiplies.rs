@@ -52,9 +52,7 @@ impl Kind for ValueMultiplies {
         let current = proposal.current.value.clone()?;
         let metric = step.index;
         // A target in another unit says nothing about each replica.
-        let is_suspect =
-            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
-        if case.found().any(is_suspect) {
+        if case.is_suspect(metric) {
             return None;
         }
         let max = case.snapshot().hpa.spec.max_replicas.min(MOST);

@@ -862,6 +862,11 @@ pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
     }
 }
 
+/// Borrows the names of some pods.
+pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
+    pods.iter().map(|pod| &**pod).collect()
+}
+
 /// Returns the first few of some names.
 pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
     const SHOWN: usize = 3;
@@ -993,6 +998,7 @@ impl About<'_> {
     }
 }
 
+/// Returns pods as objects to inspect.
 pub(crate) fn pod_objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
     pods.iter()
         .map(|name| format!("pod/{}", name.as_ref()))

@@ -1,7 +1,8 @@
 //! A kind of finding: its search, its texts, and the finding that it follows from.
 
-use super::about::{About, Advice};
+use super::about::{About, Advice, pod_objects};
 use super::causes::Others;
+use super::scope::Aspect;
 use super::{Case, Code, Finding};
 use crate::engine::decision::Decision;
 
@@ -42,8 +43,20 @@ pub(crate) trait Kind {
     /// Returns the advice, with the commands to paste.
     fn advice(&self, about: &About<'_>) -> Advice;
 
-    /// Returns the objects concerned, as `kind/name`.
+    /// Returns the names of the pods concerned.
+    fn pods(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Returns the objects concerned, as `kind/name`: the target, the pods, or else the HPA.
     fn objects(&self, about: &About<'_>) -> Vec<String> {
-        about.own()
+        let pods = self.pods();
+        if about.finding.code().is(Aspect::OfTarget) {
+            vec![about.target()]
+        } else if pods.is_empty() {
+            about.own()
+        } else {
+            pod_objects(&pods)
+        }
     }
 }

@@ -34,6 +34,8 @@ mod view;
 pub mod watched;
 pub mod writer;
 
+use std::collections::BTreeSet;
+
 use serde::{Serialize, Serializer};
 
 pub(crate) use about::{About, Advice};
@@ -122,6 +124,11 @@ impl Finding {
         self.facts.code()
     }
 
+    /// Returns the names of the pods concerned.
+    pub(crate) fn pods(&self) -> BTreeSet<&str> {
+        self.facts.kind().pods().into_iter().collect()
+    }
+
     /// Whether pods are the reason why no metric has a value.
     pub(crate) fn leaves_no_values(&self) -> bool {
         self.code().is(Aspect::NoValues) && self.explains && self.severity == Severity::Error
@@ -161,7 +168,7 @@ macro_rules! catalogue {
 
             /// Returns its aspects that matter to other findings and to reports.
             fn aspects(self) -> &'static [Aspect] {
-                use Aspect::{Ends, Lasts, Miscounts, NoValues, OfMetrics, Passes, Repeats};
+                use Aspect::{Ends, Lasts, Miscounts, NoValues, OfMetrics, OfTarget, Passes, Repeats};
                 match self {
                     $(Self::$name => &[$($aspect),*],)*
                 }
@@ -221,7 +228,7 @@ catalogue! {
     outside::target_not_found::TargetNotFound => "target-not-found", Broken, [Ends(Block::NoScale)];
     outside::scale_not_written::ScaleNotWritten => "scale-not-written", Broken, [];
     outside::controller_silent::ControllerSilent => "controller-silent", Broken, [];
-    outside::other_writer::OtherWriter => "other-writer", Broken, [Lasts];
+    outside::other_writer::OtherWriter => "other-writer", Broken, [Lasts, OfTarget];
     outside::paused_by_keda::PausedByKeda => "paused-by-keda", Misconfigured, [];
     outside::field_ignored::FieldIgnored => "field-ignored", Misconfigured, [];
     outside::differs_from_status::DiffersFromStatus => "differs-from-status", Misconfigured, [];
@@ -245,21 +252,21 @@ catalogue! {
     requests::memory_baseline::MemoryBaseline => "memory-baseline", Misconfigured, [OfMetrics];
     requests::request_too_small::RequestTooSmall => "request-too-small", Misconfigured, [OfMetrics];
     values::stale_samples::StaleSamples => "stale-samples", Broken, [OfMetrics];
-    owners::selector_missing::SelectorMissing => "selector-missing", Broken, [OfMetrics, Ends(Block::Selector)];
+    owners::selector_missing::SelectorMissing => "selector-missing", Broken, [OfMetrics, Ends(Block::Selector), OfTarget];
     owners::selector_matches_nothing::SelectorMatchesNothing =>
-        "selector-matches-nothing", Broken, [OfMetrics, NoValues];
+        "selector-matches-nothing", Broken, [OfMetrics, NoValues, OfTarget];
     owners::shared_pods::SharedPods => "shared-pods", Broken, [OfMetrics, Lasts, Ends(Block::SharedPods)];
     pods::finished_pods::FinishedPods => "finished-pods", Misconfigured, [NoValues, Miscounts];
     owners::foreign_pods::ForeignPods => "foreign-pods", Misconfigured, [NoValues, Miscounts];
     pods::never_ready::NeverReady => "never-ready", Broken, [NoValues, Miscounts];
     pods::unschedulable_pods::UnschedulablePods => "unschedulable-pods", Broken, [NoValues, Passes];
-    pods::replicas_without_pods::ReplicasWithoutPods => "replicas-without-pods", Broken, [NoValues, Miscounts];
-    owners::old_revision_pods::OldRevisionPods => "old-revision-pods", Misconfigured, [Miscounts, Passes];
+    pods::replicas_without_pods::ReplicasWithoutPods => "replicas-without-pods", Broken, [NoValues, Miscounts, OfTarget];
+    owners::old_revision_pods::OldRevisionPods => "old-revision-pods", Misconfigured, [Miscounts, Passes, OfTarget];
     pods::terminating_pods::TerminatingPods => "terminating-pods", Misconfigured, [Miscounts, Passes];
     pods::starting_pods::StartingPods => "starting-pods", Misconfigured, [Miscounts, Passes];
     requests::unreachable_target::UnreachableTarget => "unreachable-target", Misconfigured, [OfMetrics];
     pods::uncounted_pods::UncountedPods => "uncounted-pods", Broken, [NoValues, Miscounts, Passes, Repeats];
-    path::switched_off::SwitchedOff => "switched-off", Rule, [];
+    path::switched_off::SwitchedOff => "switched-off", Rule, [OfTarget];
     path::above_max::AboveMax => "above-max", Rule, [Repeats];
     path::below_min::BelowMin => "below-min", Rule, [Repeats];
     path::direction_disabled::DirectionDisabled => "direction-disabled", Rule, [];

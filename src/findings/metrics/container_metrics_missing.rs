@@ -1,9 +1,7 @@
 //! The finding `container-metrics-missing`.
 
-use std::collections::BTreeSet;
-
 use super::{failed, running_containers};
-use crate::findings::about::APART;
+use crate::findings::about::{APART, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 
@@ -39,9 +37,9 @@ impl Kind for ContainerMetricsMissing {
         if others.finding.severity != Severity::Info {
             return None;
         }
-        let own: BTreeSet<&str> = self.pods.iter().map(|it| &*it.pod).collect();
+        let own = others.finding.pods();
         others.first(|it| match &it.facts {
-            Facts::UncountedPods(it) => !it.count && it.names(others.pass) == own,
+            Facts::UncountedPods(facts) => !facts.count && it.pods() == own,
             _ => false,
         })
     }
@@ -93,7 +91,7 @@ impl Kind for ContainerMetricsMissing {
             return Remedy::FindUnready
                 .says(format!(
                     "Find out why {container} does not run in {}.",
-                    names(&self.names())
+                    names(&self.pods())
                 ))
                 .with_all(first.map(|pod| pod.logs(about, container)));
         }
@@ -125,10 +123,14 @@ impl Kind for ContainerMetricsMissing {
         }
     }
 
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
+    }
+
     fn objects(&self, about: &About<'_>) -> Vec<String> {
         match self.of_candidate(about) {
             Some(_) => about.own(),
-            None => pod_objects(&self.names()),
+            None => pod_objects(&self.pods()),
         }
     }
 }
@@ -180,11 +182,6 @@ impl ContainerMetricsMissing {
     fn of_candidate(&self, about: &About<'_>) -> Option<String> {
         let state = about.of_candidate(self.metric)?;
         about.is_new(&self.container).then_some(state)
-    }
-
-    /// Returns the names of the pods.
-    fn names(&self) -> Vec<&str> {
-        self.pods.iter().map(|it| &*it.pod).collect()
     }
 
     /// Returns the advice to use a container that the template has.

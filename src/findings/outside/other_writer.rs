@@ -158,10 +158,6 @@ impl Kind for OtherWriter {
             }
         }
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 /// The writer of the replicas.

@@ -1,6 +1,6 @@
 //! The finding `foreign-pods`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
 use crate::findings::about::APART;
@@ -126,8 +126,9 @@ impl Kind for ForeignPods {
         advice.with_all(about.list_pods("--show-labels"))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
+    fn pods(&self) -> Vec<&str> {
+        let pods = self.of.iter().flat_map(|of| &of.pods);
+        pods.map(|name| &**name).collect()
     }
 }
 
@@ -320,21 +321,10 @@ impl Owner {
 }
 
 impl ForeignPods {
-    /// Returns the names of the pods, by owner.
-    fn pods(&self) -> Vec<&str> {
-        let pods = self.of.iter().flat_map(|of| &of.pods);
-        pods.map(|name| &**name).collect()
-    }
-
     /// Returns the first few owners with their pods, and the others: each Job is an owner of its own.
     fn shown(&self) -> (&[OwnedPods], &[OwnedPods]) {
         const SHOWN: usize = 5;
         self.of.split_at(SHOWN.min(self.of.len()))
-    }
-
-    /// Returns the names of the pods.
-    pub(crate) fn names(&self) -> BTreeSet<&str> {
-        self.pods().into_iter().collect()
     }
 }
 

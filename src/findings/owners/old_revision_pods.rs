@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::engine::decision::Group;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
-use crate::findings::requests::names_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::surroundings::Canary;
 
@@ -108,7 +107,7 @@ impl Kind for OldRevisionPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign(&self.beyond)
+        others.foreign()
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -152,12 +151,12 @@ impl Kind for OldRevisionPods {
             "keep fewer pods of other revisions"
         };
         about
-            .after_rollout(&names_of(&self.beyond), "", Some(smaller))
+            .after_rollout(&self.pods(), "", Some(smaller))
             .with_all(about.list_pods("--show-labels"))
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.beyond)
     }
 }
 

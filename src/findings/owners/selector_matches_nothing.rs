@@ -112,10 +112,6 @@ impl Kind for SelectorMatchesNothing {
             about.kubectl_quoted("get", "pods", "--show-labels"),
         ])
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 /// A label that a pod lacks or that has another value.

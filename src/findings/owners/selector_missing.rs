@@ -46,10 +46,6 @@ impl Kind for SelectorMissing {
     fn advice(&self, about: &About<'_>) -> Advice {
         selector_advice(about).with(about.show_selector())
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 #[cfg(test)]

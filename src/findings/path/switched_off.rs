@@ -131,10 +131,6 @@ impl Kind for SwitchedOff {
             None => self.keeper.as_ref().unwrap_or(&Keeper::Other).advice(about),
         }
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 impl SwitchedOff {

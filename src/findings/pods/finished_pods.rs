@@ -69,7 +69,7 @@ impl Kind for FinishedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign(self.succeeded.iter().chain(&self.failed))
+        others.foreign()
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -138,13 +138,6 @@ impl Kind for FinishedPods {
         advice.with(about.delete_pods(&pods))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
-    }
-}
-
-impl FinishedPods {
-    /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
         let pods = self.succeeded.iter().chain(&self.failed);
         pods.map(|name| &**name).collect()

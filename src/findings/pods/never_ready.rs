@@ -33,7 +33,7 @@ impl Kind for NeverReady {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let pods = self.names();
+        let pods = self.pods();
         let verb = if pods.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest.map_or_else(String::new, |since| {
@@ -56,7 +56,7 @@ impl Kind for NeverReady {
                 "All of them are of revision {revision}; the target has pods of others."
             ));
         }
-        evidence.extend(about.otherwise(&about.with(&self.names(), "ready")));
+        evidence.extend(about.otherwise(&about.with(&self.pods(), "ready")));
         evidence
     }
 
@@ -82,8 +82,8 @@ impl Kind for NeverReady {
             }))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.names())
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|pod| &*pod.name).collect()
     }
 }
 
@@ -100,13 +100,6 @@ pub struct StuckPod {
     pub waiting: Option<Box<str>>,
     /// The number of its restarts.
     pub restarts: i32,
-}
-
-impl NeverReady {
-    /// Returns the names of the pods.
-    fn names(&self) -> Vec<&str> {
-        self.pods.iter().map(|pod| &*pod.name).collect()
-    }
 }
 
 impl StuckPod {

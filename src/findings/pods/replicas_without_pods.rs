@@ -194,10 +194,6 @@ impl Kind for ReplicasWithoutPods {
             about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 /// The time that a workload may take to create its pods, if nothing prevents it.

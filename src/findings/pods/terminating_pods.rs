@@ -67,8 +67,8 @@ impl Kind for TerminatingPods {
             .with_all(about.list_pods(""))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
 }
 

@@ -4,11 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    stuck_in, waiting,
+    waiting,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
-use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
 
@@ -41,9 +40,8 @@ impl Kind for UncountedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own = self.names(others.pass);
-        let is_about_them = |it: &Finding| stuck_in(&it.facts).is_some_and(|names| names == own);
-        others.first(|it| !self.count && is_about_them(it))
+        let own = others.finding.pods();
+        others.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -73,7 +71,7 @@ impl Kind for UncountedPods {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let pods = self.in_order(about.pass);
+        let pods = self.pods();
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
@@ -123,18 +121,27 @@ impl Kind for UncountedPods {
         })
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        pod_objects(&self.in_order(about.pass))
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
     }
 }
 
 /// A pod that a metric leaves out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPod {
+    /// Its name.
+    pub pod: Box<str>,
     /// The metric, by index in the spec.
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
+}
+
+impl UncountedPod {
+    fn of(case: &Case<'_>, metric: usize, row: PodRow) -> Self {
+        let pod = case.pod_of(&row).name.clone();
+        Self { pod, metric, row }
+    }
 }
 
 impl UncountedPods {
@@ -151,20 +158,6 @@ impl UncountedPods {
         }
     }
 
-    /// Returns the names of the pods.
-    pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
-        self.in_order(pass).into_iter().collect()
-    }
-
-    /// Returns the names of the pods, in their order.
-    fn in_order<'p>(&self, pass: &'p Pass) -> Vec<&'p str> {
-        let pods = &pass.input.snapshot.pods;
-        self.pods
-            .iter()
-            .map(|it| &*pods[it.row.pod as usize].name)
-            .collect()
-    }
-
     /// Returns the pod to look at first. An error comes before a cause that passes with time.
     fn first(&self, about: &About<'_>) -> Option<&UncountedPod> {
         let mut pods = self.pods.iter();
@@ -177,7 +170,7 @@ impl UncountedPods {
         if self.pods.iter().any(|it| failing(about.pod(it)).is_some()) {
             String::new()
         } else {
-            format!(" ({})", first_of(&self.in_order(about.pass)))
+            format!(" ({})", first_of(&self.pods()))
         }
     }
 
@@ -196,7 +189,7 @@ impl UncountedPods {
         if self.count || self.idle {
             about.cost()
         } else {
-            about.cost_of(&self.in_order(about.pass))
+            about.cost_of(&self.pods())
         }
     }
 
@@ -266,6 +259,14 @@ impl UncountedPods {
     }
 }
 
+/// Whether a finding reports pods as stuck, or as starting.
+fn is_of_stuck(finding: &Finding) -> bool {
+    matches!(
+        finding.facts,
+        Facts::NeverReady(_) | Facts::UnschedulablePods(_) | Facts::StartingPods(_)
+    )
+}
+
 /// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
 /// has metrics, although the pods are ready.
 fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
@@ -276,7 +277,7 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
     let Some(own) = own else {
         return (Vec::new(), false);
     };
-    let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
+    let names: BTreeSet<&str> = pods.iter().map(|it| &*it.pod).collect();
     let others: BTreeSet<&str> = case
         .pods()
         .filter(|pod| !names.contains(&*pod.name))
@@ -316,10 +317,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     for step in case.metrics().filter(is_open) {
         for &row in &step.pods {
             if leaves_out(case, step, &row) && seen.insert(row.pod) {
-                pods.push(UncountedPod {
-                    metric: step.index,
-                    row,
-                });
+                pods.push(UncountedPod::of(case, step.index, row));
             }
         }
     }
@@ -409,7 +407,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods: Vec<UncountedPod> = rows
         .into_iter()
-        .map(|&row| UncountedPod { metric, row })
+        .map(|&row| UncountedPod::of(case, metric, row))
         .collect();
     let facts = UncountedPods {
         count: true,

@@ -125,8 +125,8 @@ impl Kind for UnschedulablePods {
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
 }
 

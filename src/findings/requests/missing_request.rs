@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
+use super::{Revisions, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -157,8 +157,12 @@ impl Kind for MissingRequest {
         self.remedy(about, first).with_all(commands)
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
+    fn pods(&self) -> Vec<&str> {
+        let containers = self.containers.iter();
+        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
+        pods.sort_unstable();
+        pods.dedup();
+        pods
     }
 }
 
@@ -341,15 +345,6 @@ impl MissingRequest {
     fn names_from(&self, source: &ContainerOrigin) -> Vec<&str> {
         let containers = self.containers.iter().filter(|it| it.source == *source);
         containers.map(|it| &*it.container).collect()
-    }
-
-    /// Returns the names of the pods.
-    fn pods(&self) -> Vec<&str> {
-        let containers = self.containers.iter();
-        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
-        pods.sort_unstable();
-        pods.dedup();
-        pods
     }
 
     /// Describes what the containers have instead. A request of 0 counts as none.

@@ -127,19 +127,14 @@ impl Kind for ResizeInProgress {
         advice.with_all(self.pods().first().map(|pod| about.describe(pod)))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
-    }
-}
-
-impl ResizeInProgress {
-    /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
         let mut pods: Vec<&str> = self.containers.iter().map(|it| &*it.pod).collect();
         pods.dedup();
         pods
     }
+}
 
+impl ResizeInProgress {
     /// Whether the node can never hold the pod.
     fn is_infeasible(&self) -> bool {
         let condition = self.condition.as_ref();

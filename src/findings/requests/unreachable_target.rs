@@ -148,10 +148,10 @@ impl Kind for UnreachableTarget {
         }
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
+    fn pods(&self) -> Vec<&str> {
         match &self.by {
-            AtLimits::All { .. } => about.own(),
-            AtLimits::Few { busy, .. } => pod_objects(busy),
+            AtLimits::All { .. } => Vec::new(),
+            AtLimits::Few { busy, .. } => names_of(busy),
         }
     }
 }

@@ -192,7 +192,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // A reset by whatever has taken the replicas out of its manifest.
         (
             "T05",
-            &["If the chart states replicas, take them out. If not, it happens once"],
+            &["If the chart states replicas, take them out. If not, the reset to 1 happens once"],
             &["Take replicas out of the chart"],
         ),
         (

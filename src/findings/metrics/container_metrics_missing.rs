@@ -243,7 +243,7 @@ impl Unmeasured {
         let restarts = count(self.restarts, "restart");
         match &self.waiting {
             _ if !self.has_container && self.is_foreign => format!(
-                "{name}, which is not of {}, has no container {container}.",
+                "{name}, which does not belong to {}, has no container {container}.",
                 about.reference()
             ),
             _ if !self.has_container => format!("{name} has no container {container}."),

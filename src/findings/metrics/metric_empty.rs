@@ -131,7 +131,7 @@ impl Kind for MetricEmpty {
 
 /// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
 /// samples of any.
-pub(crate) fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
+fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     const MEASURED: SignedDuration = SignedDuration::from_mins(1);
     let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
     ages?.into_iter().max().filter(|age| *age < MEASURED)

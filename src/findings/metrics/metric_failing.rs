@@ -246,7 +246,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 
 /// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
 /// times the replicas of its fallback (`doFallback` of KEDA).
-pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case
         .scaled_object()
         .filter(|it| it.condition("Fallback") == Some(true))?;

@@ -511,8 +511,7 @@ impl Writer {
 
 /// The advice on the API server's default of 1: the replicas were removed from their manifest, or the target
 /// was replaced by a manifest without any.
-const RESET: &str =
-    "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
+const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
 
 #[cfg(test)]
 mod tests {

@@ -149,7 +149,7 @@ impl StartingPods {
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
     /// been starting, if the API server accepts it.
-    pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
+    fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
         WINDOWS.into_iter().find(covers)

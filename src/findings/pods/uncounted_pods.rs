@@ -95,7 +95,7 @@ impl Kind for UncountedPods {
         }));
         if self.unscraped {
             evidence.push(
-                "The pods that have metrics are on other nodes: metrics-server has nothing of these."
+                "The pods that have metrics are on other nodes: metrics-server has no metrics of these pods."
                     .to_owned(),
             );
         }
@@ -126,7 +126,7 @@ impl Kind for UncountedPods {
     }
 }
 
-/// A pod that a metric leaves out.
+/// A pod that a metric leaves out, or counts although it is not ready.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPod {
     /// Its name.
@@ -427,7 +427,7 @@ fn kubelets(nodes: &[Box<str>]) -> String {
         ("kubelets", "nodes")
     };
     format!(
-        "the {kubelet} of the {node} {}: metrics-server has nothing from there",
+        "the {kubelet} of the {node} {}: metrics-server gets nothing from there",
         names(nodes)
     )
 }

@@ -387,10 +387,9 @@ impl OtherWriter {
 
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
-        let bounds = self.bounds(about);
-        let fields = match &bounds {
-            Some(bounds) if bounds.get("minReplicas").is_some() => about.field("minReplicas"),
-            Some(_) => about.field("maxReplicas"),
+        let bound = self.bound(about);
+        let fields = match bound {
+            Some(side) => about.field(side.words().bound),
             None => format!(
                 "{} or {}",
                 about.field_name("minReplicas"),
@@ -400,14 +399,16 @@ impl OtherWriter {
         // The metrics need more than the person set.
         let proposal = about.pass.decision.proposal;
         let is_short = proposal.is_some_and(|needed| needed > self.now);
-        let patched = bounds.filter(|it| !is_short || it.get("maxReplicas").is_none());
+        let patched = bound.filter(|side| !is_short || *side == Direction::Down);
         Remedy::ChangeBounds
             .says(format!(
                 "Change {fields} instead, if {} is right.",
                 self.now
             ))
             .with_all(about.predict_for("10m", ""))
-            .with_all(patched.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(
+                patched.and_then(|side| about.patch_spec(&json!({ side.words().bound: self.now }))),
+            )
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
@@ -416,8 +417,9 @@ impl OtherWriter {
         about.owner().filter(|_| manager.contains("keda"))
     }
 
-    /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
-    fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
+    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it would leave the HPA
+    /// no choice.
+    fn bound(&self, about: &About<'_>) -> Option<Direction> {
         let HpaSpec {
             min_replicas,
             max_replicas: max,
@@ -426,10 +428,10 @@ impl OtherWriter {
         let (now, min) = (self.now, min_replicas.unwrap_or(1));
         let is_lower = self.left.is_some_and(|left| left > now);
         match (min > now, max < now) {
-            (true, _) => Some(json!({"minReplicas": now})),
-            (_, true) => Some(json!({"maxReplicas": now})),
-            _ if is_lower => (min < now).then(|| json!({"maxReplicas": now})),
-            _ => (now < max).then(|| json!({"minReplicas": now})),
+            (true, _) => Some(Direction::Down),
+            (_, true) => Some(Direction::Up),
+            _ if is_lower => (min < now).then_some(Direction::Up),
+            _ => (now < max).then_some(Direction::Down),
         }
     }
 }

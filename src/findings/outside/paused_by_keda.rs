@@ -3,7 +3,7 @@
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::findings::path::{primary, rules};
+use crate::findings::path::primary;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
@@ -64,17 +64,9 @@ impl Kind for PausedByKeda {
             by_flagger,
         };
         let without = case.without(|snapshot| {
-            let behavior = snapshot.hpa.spec.behavior.iter_mut();
-            let sides = behavior.flat_map(|it| {
-                [
-                    (Direction::Up, &mut it.scale_up),
-                    (Direction::Down, &mut it.scale_down),
-                ]
-            });
-            for (_, side) in sides.filter(|(direction, _)| facts.may_disable(*direction)) {
-                if let Some(rules) = side {
-                    rules.select_policy.take_if(|policy| policy == DISABLED);
-                }
+            let paused = facts.disabled.iter().filter(|it| facts.may_disable(**it));
+            for direction in paused {
+                snapshot.hpa.spec.rules_mut(*direction).select_policy = None;
             }
         });
         // One direction is paused on purpose, and the HPA still works in the other.
@@ -115,7 +107,7 @@ impl Kind for PausedByKeda {
         let mut evidence = Vec::new();
         let disabled = self.disabled.iter();
         let fields: Vec<String> = disabled
-            .map(|direction| format!("spec.behavior.{}.selectPolicy", rules(*direction)))
+            .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
             let verb = if fields.len() == 1 { "is" } else { "are" };
@@ -216,19 +208,10 @@ const DISABLED: &str = "Disabled";
 
 /// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
-    let behavior = hpa.spec.behavior.iter();
-    let rules = behavior.flat_map(|it| {
-        [
-            (Direction::Up, &it.scale_up),
-            (Direction::Down, &it.scale_down),
-        ]
-    });
-    let disabled = rules.filter(|(_, rules)| {
-        rules
-            .as_ref()
-            .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
-    });
-    disabled.map(|(direction, _)| direction).collect()
+    let policy = |side: Direction| hpa.spec.rules(side)?.select_policy.as_deref();
+    let mut sides = Vec::from(Direction::BOTH);
+    sides.retain(|side| policy(*side) == Some(DISABLED));
+    sides
 }
 
 #[cfg(test)]

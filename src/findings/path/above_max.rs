@@ -1,6 +1,6 @@
 //! The finding `above-max`.
 
-use super::corrected::{Correction, MAX, corrected};
+use super::corrected::{Correction, corrected};
 use crate::findings::prelude::*;
 
 /// There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an hour ago, has
@@ -22,15 +22,15 @@ impl Kind for AboveMax {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, &MAX)
+        self.0.summary(about, Direction::Up.words())
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, &MAX)
+        self.0.evidence(about, Direction::Up.words())
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, &MAX)
+        self.0.advice(about, Direction::Up.words())
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

@@ -34,7 +34,7 @@ pub struct AtMax {
 
 impl Kind for AtMax {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let bound = bound(case, "TooManyReplicas")?;
+        let bound = bound(case, Direction::Up)?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {
             Severity::Info
@@ -103,7 +103,7 @@ impl Kind for AtMax {
                 about.label(metric)
             ));
         }
-        evidence.extend(bounded(about, &self.bound, "maxReplicas"));
+        evidence.extend(bounded(about, &self.bound, Direction::Up));
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
             if self.dropped.is_some() && about.hpa().spec.behavior.is_none() {
@@ -116,7 +116,7 @@ impl Kind for AtMax {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         match self.below() {
-            _ if self.bound.is_disabled => leave("maxReplicas"),
+            _ if self.bound.is_disabled => leave(Direction::Up),
             Some(metric) => Remedy::LookAtCounted
                 .says(format!(
                     "Look at the counted pods first: {} is not above its target.",

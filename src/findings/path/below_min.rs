@@ -1,6 +1,6 @@
 //! The finding `below-min`.
 
-use super::corrected::{Correction, MIN, corrected};
+use super::corrected::{Correction, corrected};
 use crate::findings::prelude::*;
 
 /// There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an hour ago, has
@@ -21,15 +21,15 @@ impl Kind for BelowMin {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, &MIN)
+        self.0.summary(about, Direction::Down.words())
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, &MIN)
+        self.0.evidence(about, Direction::Down.words())
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, &MIN)
+        self.0.advice(about, Direction::Down.words())
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

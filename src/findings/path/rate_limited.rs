@@ -1,7 +1,7 @@
 //! The finding `rate-limited`.
 
 use super::bound::{look_at_negative, taken_as_largest};
-use super::{is_limited, limit, policies, proposed, rules, winner};
+use super::{is_limited, limit, policies, proposed, winner};
 use crate::engine::decision::RateLimit;
 use crate::findings::NextChange;
 use crate::findings::prelude::*;
@@ -121,7 +121,7 @@ impl Kind for RateLimited {
             return look_at_negative(about, metric, value);
         }
         let limit = &self.limit;
-        let rules = rules(limit.direction);
+        let rules = limit.direction.words().rules;
         let field = about.field(&format!("behavior.{rules}.policies"));
         let set = match limit.select_policy {
             None => "set",

@@ -140,7 +140,7 @@ impl StartingPods {
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
             return None;
         }
-        let rules = spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
+        let rules = spec.rules(Direction::Up);
         let present = rules.and_then(|it| it.stabilization_window_seconds);
         let seconds = self.longer_window(present.unwrap_or(0), about.now())?;
         let rules = json!({ "stabilizationWindowSeconds": seconds });

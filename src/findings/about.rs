@@ -257,9 +257,17 @@ impl<'a> About<'a> {
         Some(command.editing(Edited::ScaledObject))
     }
 
-    /// Returns a command that gives the HPA another target.
-    pub(crate) fn patch_reference(&self, target: &CrossVersionObjectReference) -> Option<Command> {
-        self.patch_spec(&json!({ "scaleTargetRef": target }))
+    /// Returns the advice to give the HPA another target, with the rest of its sentence.
+    pub(crate) fn point_at(
+        &self,
+        remedy: Remedy,
+        target: &CrossVersionObjectReference,
+        rest: &str,
+    ) -> Advice {
+        let field = self.field("scaleTargetRef");
+        remedy
+            .says(format!("Point {field} at {target}{rest}"))
+            .with_all(self.patch_spec(&json!({ "scaleTargetRef": target })))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.
@@ -326,7 +334,7 @@ impl<'a> About<'a> {
     }
 
     /// Returns the containers that no pod has run yet.
-    pub(crate) fn new_containers(&self) -> impl Iterator<Item = &'a String> {
+    fn new_containers(&self) -> impl Iterator<Item = &'a String> {
         let notes = self.pass.input.notes.iter();
         notes.flat_map(|note| match &note.subject {
             Subject::UsageUnknown { containers } => &containers[..],
@@ -378,7 +386,7 @@ impl<'a> About<'a> {
 
     /// Returns the advice if a ScaledObject states another bound than its HPA has, which comes before any change
     /// of a bound.
-    pub(crate) fn withheld(&self) -> Option<Advice> {
+    fn withheld(&self) -> Option<Advice> {
         let field = match self.finding.code() {
             Code::AtMax | Code::AboveMax => "maxReplicas",
             Code::AtMin | Code::BelowMin => "minReplicas",
@@ -461,7 +469,7 @@ impl<'a> About<'a> {
     }
 
     /// Returns the object that a kind of advice changes, even if no command does.
-    pub(crate) fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
+    fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
         match remedy.changes()? {
             Edited::Hpa if self.owner().is_some() => Some(Edited::ScaledObject),
             own => Some(own),
@@ -726,7 +734,7 @@ impl About<'_> {
     }
 
     /// Whether some pods are so young that cpu of pods that are not ready is not counted.
-    pub(crate) fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+    fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let Snapshot {
             pods: all,
             controller,
@@ -742,7 +750,8 @@ impl About<'_> {
         })
     }
 
-    pub(crate) fn cost_if(&self, near: &str) -> String {
+    /// Describes the same, with a mark before the replicas if they are uncertain.
+    fn cost_if(&self, near: &str) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
         };
@@ -807,7 +816,7 @@ pub(crate) fn sources(tool: Tool) -> (&'static str, &'static str) {
 }
 
 /// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).
-pub(crate) fn in_scaled_object(field: &str) -> &str {
+fn in_scaled_object(field: &str) -> &str {
     match field {
         "minReplicas" => "minReplicaCount",
         "maxReplicas" => "maxReplicaCount",
@@ -852,6 +861,11 @@ pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
         0 | 1 => first.to_owned(),
         all => format!("{first} and {} more", all - 1),
     }
+}
+
+/// Borrows the names of some pods.
+pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
+    pods.iter().map(|pod| &**pod).collect()
 }
 
 /// Returns the first few of some names.
@@ -985,6 +999,7 @@ impl About<'_> {
     }
 }
 
+/// Returns pods as objects to inspect.
 pub(crate) fn pod_objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
     pods.iter()
         .map(|name| format!("pod/{}", name.as_ref()))

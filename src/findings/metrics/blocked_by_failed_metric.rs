@@ -1,10 +1,12 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
-/// A metric fails, and the others propose fewer replicas, which the controller does not accept.
+/// A metric fails, and the others propose fewer replicas than there are. The controller removes no replicas while a
+/// metric fails, because that metric might propose more.
+///
+/// Fix the metric, or remove it from the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedByFailedMetric {
     /// The metrics that fail, by index in the spec.
@@ -18,15 +20,6 @@ pub struct BlockedByFailedMetric {
 }
 
 impl Kind for BlockedByFailedMetric {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "blocked-by-failed-metric",
-        when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
-            no replicas while a metric fails, because that metric might propose more.",
-        remedy: "Fix the metric, or remove it from the HPA.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let decision = case.decision();
         let combined = decision
@@ -57,7 +50,7 @@ impl Kind for BlockedByFailedMetric {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_failed = |metric: &usize| self.failed.contains(metric);
-        others.first(|it| it.facts.failed_metrics().iter().any(is_failed))
+        others.first(|it| it.facts.kind().failed_metrics().iter().any(is_failed))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

@@ -8,7 +8,11 @@ use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::keda;
 
-/// A metrics API has no value for a metric.
+/// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
+/// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
+/// first pod starts.
+///
+/// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricEmpty {
     /// Its index in the spec, from 0.
@@ -27,15 +31,6 @@ pub struct MetricEmpty {
 }
 
 impl Kind for MetricEmpty {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-empty",
-        when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-            that its query has no result. A resource metric has no value until about a minute after the first pod starts.",
-        remedy: "Correct the selector, or let the source report 0 instead of nothing.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
@@ -136,7 +131,7 @@ impl Kind for MetricEmpty {
 
 /// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
 /// samples of any.
-pub(crate) fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
+fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     const MEASURED: SignedDuration = SignedDuration::from_mins(1);
     let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
     ages?.into_iter().max().filter(|age| *age < MEASURED)

@@ -8,7 +8,9 @@ use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
 
-/// A metrics API knows a metric but reports an error.
+/// A metrics API knows a metric and reports an error for it.
+///
+/// Look at the backend that the adapter reads the metric from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricFailing {
     /// Its index in the spec, from 0.
@@ -26,14 +28,6 @@ pub struct MetricFailing {
 }
 
 impl Kind for MetricFailing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-failing",
-        when: "A metrics API knows a metric and reports an error for it.",
-        remedy: "Look at the backend that the adapter reads the metric from.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {
@@ -252,7 +246,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 
 /// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
 /// times the replicas of its fallback (`doFallback` of KEDA).
-pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case
         .scaled_object()
         .filter(|it| it.condition("Fallback") == Some(true))?;

@@ -11,7 +11,10 @@ use crate::findings::pods::{failing, is_alive, is_ready};
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ServiceReference;
 
-/// A metrics API does not answer.
+/// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or
+/// requests fail with a server error.
+///
+/// Install what serves the API, or look at its APIService and at the pods behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricsApiUnavailable {
     /// Its group.
@@ -33,15 +36,6 @@ pub struct MetricsApiUnavailable {
 }
 
 impl Kind for MetricsApiUnavailable {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metrics-api-unavailable",
-        when: "The API server does not serve the metrics API that a metric is asked of, its APIService is \
-            not available, or requests fail with a server error.",
-        remedy: "Install what serves the API, or look at its APIService and at the pods behind it.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {

@@ -190,7 +190,7 @@ impl About<'_> {
     pub(crate) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
         if self.ignores_metrics() {
-            if self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
+            if self.finding.facts.kind().failed_metrics().len() == self.hpa().spec.metrics.len() {
                 "so nothing is scaled after this pass".to_owned()
             } else {
                 format!("so {it} blocks scaling down after this pass")

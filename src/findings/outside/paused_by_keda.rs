@@ -3,12 +3,15 @@
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::findings::path::{primary, rules};
+use crate::findings::path::primary;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
 
-/// KEDA has been told not to scale.
+/// An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA removes the HPA of a ScaledObject
+/// that is paused altogether; before 2.20, it keeps that of `paused-replicas`, with both bounds at that number.
+///
+/// Remove the annotation from the ScaledObject, unless it is there on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
@@ -24,16 +27,6 @@ pub struct PausedByKeda {
 }
 
 impl Kind for PausedByKeda {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "paused-by-keda",
-        when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-            removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
-            `paused-replicas`, with both bounds at that number.",
-        remedy: "Remove the annotation from the ScaledObject, unless it is there on purpose.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
@@ -71,17 +64,9 @@ impl Kind for PausedByKeda {
             by_flagger,
         };
         let without = case.without(|snapshot| {
-            let behavior = snapshot.hpa.spec.behavior.iter_mut();
-            let sides = behavior.flat_map(|it| {
-                [
-                    (Direction::Up, &mut it.scale_up),
-                    (Direction::Down, &mut it.scale_down),
-                ]
-            });
-            for (_, side) in sides.filter(|(direction, _)| facts.may_disable(*direction)) {
-                if let Some(rules) = side {
-                    rules.select_policy.take_if(|policy| policy == DISABLED);
-                }
+            let paused = facts.disabled.iter().filter(|it| facts.may_disable(**it));
+            for direction in paused {
+                snapshot.hpa.spec.rules_mut(*direction).select_policy = None;
             }
         });
         // One direction is paused on purpose, and the HPA still works in the other.
@@ -122,7 +107,7 @@ impl Kind for PausedByKeda {
         let mut evidence = Vec::new();
         let disabled = self.disabled.iter();
         let fields: Vec<String> = disabled
-            .map(|direction| format!("spec.behavior.{}.selectPolicy", rules(*direction)))
+            .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
             let verb = if fields.len() == 1 { "is" } else { "are" };
@@ -223,19 +208,10 @@ const DISABLED: &str = "Disabled";
 
 /// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
-    let behavior = hpa.spec.behavior.iter();
-    let rules = behavior.flat_map(|it| {
-        [
-            (Direction::Up, &it.scale_up),
-            (Direction::Down, &it.scale_down),
-        ]
-    });
-    let disabled = rules.filter(|(_, rules)| {
-        rules
-            .as_ref()
-            .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
-    });
-    disabled.map(|(direction, _)| direction).collect()
+    let policy = |side: Direction| hpa.spec.rules(side)?.select_policy.as_deref();
+    let mut sides = Vec::from(Direction::BOTH);
+    sides.retain(|side| policy(*side) == Some(DISABLED));
+    sides
 }
 
 #[cfg(test)]

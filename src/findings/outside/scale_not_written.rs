@@ -4,7 +4,10 @@ use crate::findings::metrics::end;
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::Event;
 
-/// The controller cannot write the scale of the target.
+/// The API server refuses to change the scale of the target: either the input says so, or the last status does and this
+/// pass would change the replicas, too.
+///
+/// Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleNotWritten {
     /// The API server's message.
@@ -18,15 +21,6 @@ pub struct ScaleNotWritten {
 }
 
 impl Kind for ScaleNotWritten {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "scale-not-written",
-        when: "The API server refuses to change the scale of the target: either the input says so, or the last status \
-            does and this pass would change the replicas, too.",
-        remedy: "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
-        rank: Rank::Broken,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";

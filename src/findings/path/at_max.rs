@@ -11,7 +11,10 @@ use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
-/// `maxReplicas` decides.
+/// The metrics propose more than `maxReplicas`.
+///
+/// Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a pod
+/// can carry more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtMax {
     /// The bound.
@@ -30,17 +33,8 @@ pub struct AtMax {
 }
 
 impl Kind for AtMax {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "at-max",
-        when: "The metrics propose more than `maxReplicas`.",
-        remedy: "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
-            pod can carry more.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let bound = bound(case, "TooManyReplicas")?;
+        let bound = bound(case, Direction::Up)?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {
             Severity::Info
@@ -109,7 +103,7 @@ impl Kind for AtMax {
                 about.label(metric)
             ));
         }
-        evidence.extend(bounded(about, &self.bound, "maxReplicas"));
+        evidence.extend(bounded(about, &self.bound, Direction::Up));
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
             if self.dropped.is_some() && about.hpa().spec.behavior.is_none() {
@@ -122,7 +116,7 @@ impl Kind for AtMax {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         match self.below() {
-            _ if self.bound.is_disabled => leave("maxReplicas"),
+            _ if self.bound.is_disabled => leave(Direction::Up),
             Some(metric) => Remedy::LookAtCounted
                 .says(format!(
                     "Look at the counted pods first: {} is not above its target.",
@@ -315,8 +309,7 @@ impl AtMax {
             act: format!(
                 "{} if a pod can carry more{}",
                 list(&what),
-                hint.filter(|_| about.pass.input.evidence.past.is_none())
-                    .unwrap_or_default()
+                hint.unwrap_or_default()
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
             command,

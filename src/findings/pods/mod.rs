@@ -10,8 +10,6 @@ pub(crate) mod testing;
 pub mod uncounted_pods;
 pub mod unschedulable_pods;
 
-use std::collections::BTreeSet;
-
 use crate::calendar::Calendar;
 use crate::engine::decision::{Fill, Proposal};
 use crate::findings::prelude::*;
@@ -20,16 +18,6 @@ use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
-
-/// Returns the pods that a finding reports as stuck, or as starting.
-fn stuck_in(facts: &Facts) -> Option<BTreeSet<&str>> {
-    match facts {
-        Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
-        Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
-        Facts::StartingPods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
-        _ => None,
-    }
-}
 
 fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
     pods.map(|pod| pod.name.clone()).collect()

@@ -4,7 +4,10 @@ use super::{failure, has_restarted, is_stuck};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 
-/// Pods have been starting for longer than is usual.
+/// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
+/// or restarts, otherwise for more than 30 minutes.
+///
+/// Find out why the pods do not become ready, or roll back the revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeverReady {
     /// These pods.
@@ -14,15 +17,6 @@ pub struct NeverReady {
 }
 
 impl Kind for NeverReady {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "never-ready",
-        when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
-            be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
-        remedy: "Find out why the pods do not become ready, or roll back the revision.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
@@ -39,7 +33,7 @@ impl Kind for NeverReady {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let pods = self.names();
+        let pods = self.pods();
         let verb = if pods.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest.map_or_else(String::new, |since| {
@@ -62,7 +56,7 @@ impl Kind for NeverReady {
                 "All of them are of revision {revision}; the target has pods of others."
             ));
         }
-        evidence.extend(about.otherwise(&about.with(&self.names(), "ready")));
+        evidence.extend(about.otherwise(&about.with(&self.pods(), "ready")));
         evidence
     }
 
@@ -88,8 +82,8 @@ impl Kind for NeverReady {
             }))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.names())
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|pod| &*pod.name).collect()
     }
 }
 
@@ -106,13 +100,6 @@ pub struct StuckPod {
     pub waiting: Option<Box<str>>,
     /// The number of its restarts.
     pub restarts: i32,
-}
-
-impl NeverReady {
-    /// Returns the names of the pods.
-    fn names(&self) -> Vec<&str> {
-        self.pods.iter().map(|pod| &*pod.name).collect()
-    }
 }
 
 impl StuckPod {

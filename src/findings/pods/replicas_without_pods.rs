@@ -7,7 +7,10 @@ use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
-/// The target has fewer pods than replicas.
+/// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
+/// them. Metrics are multiplied by pods, not by replicas.
+///
+/// Find out what keeps the pods from being created: a quota, or admission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
     /// `spec.replicas` of its scale.
@@ -29,15 +32,6 @@ pub struct ReplicasWithoutPods {
 }
 
 impl Kind for ReplicasWithoutPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "replicas-without-pods",
-        when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
-            reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
-        remedy: "Find out what keeps the pods from being created: a quota, or admission.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
@@ -199,10 +193,6 @@ impl Kind for ReplicasWithoutPods {
             about.kubectl_quoted("describe", "resourcequota", ""),
             about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
-    }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
     }
 }
 

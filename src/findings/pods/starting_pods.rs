@@ -2,12 +2,16 @@
 
 use super::{filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
+use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
-/// Pods that are still starting decide.
+/// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
+/// other pods, or they are not ready and the metric counts them nevertheless.
+///
+/// Add a startup probe, or lengthen the stabilization window of scaling up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartingPods {
     /// These pods, by name.
@@ -21,16 +25,6 @@ pub struct StartingPods {
 }
 
 impl Kind for StartingPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "starting-pods",
-        when: "Pods that have only just started, or are not ready yet, count and change the answer: \
-            they use much more than the other pods, or they are not ready and the metric counts \
-            them nevertheless.",
-        remedy: "Add a startup probe, or lengthen the stabilization window of scaling up.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (step, pods, how) = case
             .metrics()
@@ -123,8 +117,8 @@ impl Kind for StartingPods {
         }
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
 }
 
@@ -146,7 +140,7 @@ impl StartingPods {
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
             return None;
         }
-        let rules = spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
+        let rules = spec.rules(Direction::Up);
         let present = rules.and_then(|it| it.stabilization_window_seconds);
         let seconds = self.longer_window(present.unwrap_or(0), about.now())?;
         let rules = json!({ "stabilizationWindowSeconds": seconds });
@@ -155,10 +149,10 @@ impl StartingPods {
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
     /// been starting, if the API server accepts it.
-    pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
+    fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
-        [300, 600, 900, 1800, 3600].into_iter().find(covers)
+        WINDOWS.into_iter().find(covers)
     }
 }
 

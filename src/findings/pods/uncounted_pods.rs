@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    stuck_in, waiting,
+    waiting,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
-use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
 
-/// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
+/// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
+/// if they did. Or they are unready and count for CPU nevertheless, because they have been ready before, and it would
+/// be different if they did not.
+///
+/// Find out why the pods are not ready, or have no metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
     /// These pods, each with the first metric that leaves it out. Pods without another finding that are
@@ -32,30 +35,13 @@ pub struct UncountedPods {
 }
 
 impl Kind for UncountedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "uncounted-pods",
-        when: "Pods that are unready, pending or without metrics do not count with their usage, and \
-            the answer would be different if they did. Or they are unready and count for CPU \
-            nevertheless, because they have been ready before, and it would be different if they did \
-            not.",
-        remedy: "Find out why the pods are not ready, or have no metrics.",
-        rank: Rank::Broken,
-        aspects: &[
-            Aspect::NoValues,
-            Aspect::Miscounts,
-            Aspect::Passes,
-            Aspect::Repeats,
-        ],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         left_out(case).or_else(|| counted_unready(case))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own = self.names(others.pass);
-        let is_about_them = |it: &Finding| stuck_in(&it.facts).is_some_and(|names| names == own);
-        others.first(|it| !self.count && is_about_them(it))
+        let own = others.finding.pods();
+        others.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -85,7 +71,7 @@ impl Kind for UncountedPods {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let pods = self.in_order(about.pass);
+        let pods = self.pods();
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
@@ -109,7 +95,7 @@ impl Kind for UncountedPods {
         }));
         if self.unscraped {
             evidence.push(
-                "The pods that have metrics are on other nodes: metrics-server has nothing of these."
+                "The pods that have metrics are on other nodes: metrics-server has no metrics of these pods."
                     .to_owned(),
             );
         }
@@ -135,18 +121,27 @@ impl Kind for UncountedPods {
         })
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        pod_objects(&self.in_order(about.pass))
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
     }
 }
 
-/// A pod that a metric leaves out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A pod that a metric leaves out, or counts although it is not ready.
+#[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPod {
+    /// Its name.
+    pub pod: Box<str>,
     /// The metric, by index in the spec.
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
+}
+
+impl UncountedPod {
+    fn of(case: &Case<'_>, metric: usize, row: PodRow) -> Self {
+        let pod = case.pod_of(&row).name.clone();
+        Self { pod, metric, row }
+    }
 }
 
 impl UncountedPods {
@@ -163,20 +158,6 @@ impl UncountedPods {
         }
     }
 
-    /// Returns the names of the pods.
-    pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
-        self.in_order(pass).into_iter().collect()
-    }
-
-    /// Returns the names of the pods, in their order.
-    fn in_order<'p>(&self, pass: &'p Pass) -> Vec<&'p str> {
-        let pods = &pass.input.snapshot.pods;
-        self.pods
-            .iter()
-            .map(|it| &*pods[it.row.pod as usize].name)
-            .collect()
-    }
-
     /// Returns the pod to look at first. An error comes before a cause that passes with time.
     fn first(&self, about: &About<'_>) -> Option<&UncountedPod> {
         let mut pods = self.pods.iter();
@@ -189,7 +170,7 @@ impl UncountedPods {
         if self.pods.iter().any(|it| failing(about.pod(it)).is_some()) {
             String::new()
         } else {
-            format!(" ({})", first_of(&self.in_order(about.pass)))
+            format!(" ({})", first_of(&self.pods()))
         }
     }
 
@@ -208,7 +189,7 @@ impl UncountedPods {
         if self.count || self.idle {
             about.cost()
         } else {
-            about.cost_of(&self.in_order(about.pass))
+            about.cost_of(&self.pods())
         }
     }
 
@@ -278,6 +259,14 @@ impl UncountedPods {
     }
 }
 
+/// Whether a finding reports pods as stuck, or as starting.
+fn is_of_stuck(finding: &Finding) -> bool {
+    matches!(
+        finding.facts,
+        Facts::NeverReady(_) | Facts::UnschedulablePods(_) | Facts::StartingPods(_)
+    )
+}
+
 /// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
 /// has metrics, although the pods are ready.
 fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
@@ -288,7 +277,7 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
     let Some(own) = own else {
         return (Vec::new(), false);
     };
-    let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
+    let names: BTreeSet<&str> = pods.iter().map(|it| &*it.pod).collect();
     let others: BTreeSet<&str> = case
         .pods()
         .filter(|pod| !names.contains(&*pod.name))
@@ -320,7 +309,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
     let failed: Vec<usize> = case
         .found()
-        .flat_map(|it| it.facts.failed_metrics())
+        .flat_map(|it| it.facts.kind().failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
     let mut seen = HashSet::new();
@@ -328,10 +317,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     for step in case.metrics().filter(is_open) {
         for &row in &step.pods {
             if leaves_out(case, step, &row) && seen.insert(row.pod) {
-                pods.push(UncountedPod {
-                    metric: step.index,
-                    row,
-                });
+                pods.push(UncountedPod::of(case, step.index, row));
             }
         }
     }
@@ -421,16 +407,13 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods: Vec<UncountedPod> = rows
         .into_iter()
-        .map(|&row| UncountedPod { metric, row })
+        .map(|&row| UncountedPod::of(case, metric, row))
         .collect();
     let facts = UncountedPods {
         count: true,
         ..UncountedPods::of(case, pods)
     };
-    Some(Finding {
-        without: Some(unready),
-        ..Finding::explaining(Severity::Info, facts)
-    })
+    Some(Finding::explaining(Severity::Info, facts).without(unready))
 }
 
 /// The beginning of a sentence about pods without a value, whose usage is assumed.
@@ -444,7 +427,7 @@ fn kubelets(nodes: &[Box<str>]) -> String {
         ("kubelets", "nodes")
     };
     format!(
-        "the {kubelet} of the {node} {}: metrics-server has nothing from there",
+        "the {kubelet} of the {node} {}: metrics-server gets nothing from there",
         names(nodes)
     )
 }

@@ -201,10 +201,6 @@ pub(crate) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
     amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
 }
 
-pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
-    pods.iter().map(|pod| &**pod).collect()
-}
-
 /// Returns an amount of a resource metric as text.
 fn milli(value: i64, resource: &str) -> String {
     amount(value, format_of(resource))

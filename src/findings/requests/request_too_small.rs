@@ -8,7 +8,11 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags};
 
-/// Pods have used several times their requests for as long as the status shows.
+/// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
+/// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
+///
+/// Raise the request of the container to about what it uses at the target; `predict --request` shows the answer with
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -34,17 +38,6 @@ pub struct RequestTooSmall {
 }
 
 impl Kind for RequestTooSmall {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "request-too-small",
-        when: "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
-            last status, and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide \
-            that.",
-        remedy: "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
-            answer with it.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case);
         metrics
@@ -58,16 +51,8 @@ impl Kind for RequestTooSmall {
                     request: facts.enough.clone(),
                 };
                 let without = case.without(|snapshot| enough.apply(snapshot, step.index));
-                let decides = case
-                    .decision()
-                    .winner()
-                    .is_some_and(|it| it.index == step.index);
-                let finding = Finding::new(
-                    Severity::Warning,
-                    decides && without != case.answer(),
-                    facts,
-                );
-                Some(finding.without(without))
+                let explains = case.decides(step) && without != case.answer();
+                Some(Finding::new(Severity::Warning, explains, facts).without(without))
             })
             .collect()
     }

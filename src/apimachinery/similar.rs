@@ -98,12 +98,29 @@ fn within<'k>(
     most: usize,
 ) -> Option<&'k str> {
     let typed = name.to_lowercase();
-    let distant = |known: &'k str| (distance(&typed, &known.to_lowercase()), known);
-    let (distance, known) = known
-        .into_iter()
-        .map(distant)
-        .min_by_key(|(distance, _)| *distance)?;
-    (distance <= most).then_some(known)
+    let (mut best, mut below) = (None, most + 1);
+    for known in known {
+        let other = known.to_lowercase();
+        // Most names have too many letters that the other lacks, which is seen at once.
+        if unshared(&typed, &other) < below {
+            let distance = distance(&typed, &other);
+            if distance < below {
+                (best, below) = (Some(known), distance);
+            }
+        }
+    }
+    best
+}
+
+/// Returns a number of letters of one word that the other lacks: at least so many of them must be changed.
+fn unshared(one: &str, other: &str) -> usize {
+    let set = |word: &str| {
+        word.chars()
+            .fold(0u64, |set, it| set | 1 << (u32::from(it) % 64))
+    };
+    let (one, other) = (set(one), set(other));
+    let lacking = (one & !other).count_ones().max((other & !one).count_ones());
+    lacking as usize
 }
 
 /// Returns the number of letters that must be inserted, removed or changed to turn one word into the other.
@@ -124,7 +141,30 @@ fn distance(one: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn unshared_letters_are_no_more_than_must_change(one in "[a-eA-E-Σß]{0,8}", other in "[a-eA-E-Σß]{0,8}") {
+            prop_assert!(unshared(&one, &other) <= distance(&one, &other));
+        }
+    }
+
+    #[test]
+    fn the_nearest_of_several_names() {
+        let known = ["web-12", "web-2", "Web-1", "api", "web-1"];
+        for (name, want) in [
+            ("web-1", Some("Web-1")),
+            ("web-3", Some("web-2")),
+            ("web-123", Some("web-12")),
+            ("apl", Some("api")),
+            ("queue", None),
+        ] {
+            assert_eq!(nearest(name, known), want, "{name}");
+        }
+    }
 
     #[test]
     fn names_that_differ_by_a_typing_error() {

@@ -1,5 +1,7 @@
 //! The finding `diluted-by-container`.
 
+use std::collections::BTreeMap;
+
 use super::{compared, look_at, milli, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
@@ -233,32 +235,33 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShar
     let mut pods = 0;
     // With the number of pods that have the container.
     let mut shares: Vec<(ContainerShare, usize)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (_, pod) in counted(case, step) {
         pods += 1;
         let is_own = !case.is_foreign(pod);
         if is_own && counts_as_whole(pod, None, &rules) {
             return None;
         }
-        let metrics = case.metrics_of(pod)?;
+        let used = case.metrics_of(pod)?.containers.iter().rev();
+        let used: BTreeMap<&str, _> = used.map(|it| (&*it.name, it)).collect();
         let containers = pod.containers.iter().map(|it| (it, true));
         let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
         for (container, is_counted) in containers.chain(sidecars.map(|it| (it, rules.sidecars))) {
-            let usage = metrics.usage(&step.name, Some(&container.name));
+            let usage = used.get(&*container.name).and_then(|it| it.get(&step.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);
             let (Some(usage), Some(request)) = (usage, request) else {
                 continue;
             };
             let (usage, request) = if is_own { (usage, request) } else { (0, 0) };
-            match shares
-                .iter_mut()
-                .find(|(it, _)| it.container == container.name)
-            {
-                Some((share, pods)) => {
+            match places.get(&*container.name) {
+                Some(place) => {
+                    let (share, pods) = &mut shares[*place];
                     share.usage = share.usage.saturating_add(usage);
                     share.request = share.request.saturating_add(request);
                     *pods += 1;
                 }
                 None => {
+                    places.insert(&container.name, shares.len());
                     shares.push((
                         ContainerShare {
                             container: container.name.clone(),

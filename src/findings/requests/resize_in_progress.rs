@@ -1,11 +1,14 @@
 //! The finding `resize-in-progress`.
 
+use std::collections::BTreeMap;
+
 use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::pods::counted_containers;
 use crate::findings::about::told;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
+use crate::snapshot::pod::{ContainerStatus, Requests};
 
 /// The requests in the spec of pods are not those in effect, because a resize in place is pending. The controller
 /// computes the utilization with those of the spec.
@@ -29,10 +32,9 @@ impl Kind for ResizeInProgress {
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
             let mut containers = Vec::new();
             for pod in case.pods() {
+                let statuses = requests_in_effect(&pod.statuses);
                 for container in counted_containers(pod, step.container.as_deref(), &rules) {
-                    let requests = pod
-                        .status_of(&container.name)
-                        .and_then(|it| it.requests.as_ref());
+                    let requests = statuses.get(&*container.name);
                     let in_effect = requests.and_then(|it| it.get(&step.name));
                     let (Some(spec), Some(in_effect)) =
                         (container.requests.get(&step.name), in_effect)
@@ -61,10 +63,10 @@ impl Kind for ResizeInProgress {
                 .iter_mut()
                 .filter(|pod| !pod.statuses.is_empty())
             {
-                let statuses = std::mem::take(&mut pod.statuses);
+                let own = std::mem::take(&mut pod.statuses);
+                let statuses = requests_in_effect(&own);
                 for container in pod.containers_mut() {
-                    let status = statuses.iter().find(|it| it.name == container.name);
-                    let requests = status.and_then(|it| it.requests.as_ref());
+                    let requests = statuses.get(&*container.name);
                     if let Some(in_effect) = requests.and_then(|it| it.get(&step.name)) {
                         set_request(container, &step.name, in_effect);
                     }
@@ -140,6 +142,12 @@ impl ResizeInProgress {
         let condition = self.condition.as_ref();
         condition.is_some_and(|it| it.reason == "Infeasible")
     }
+}
+
+/// Returns the requests in effect, by container.
+fn requests_in_effect<'s>(statuses: &'s [ContainerStatus]) -> BTreeMap<&'s str, &'s Requests> {
+    let stated = |it: &'s ContainerStatus| Some((&*it.name, it.requests.as_ref()?));
+    statuses.iter().rev().filter_map(stated).collect()
 }
 
 /// A container whose request in the spec is not the one in effect.

@@ -463,9 +463,7 @@ impl MissingRequest {
         let request = rounded_request(&self.resource, needed.max(least))?;
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
         let input = &about.pass.input;
-        let target = input
-            .surroundings
-            .workload(&about.hpa().spec.scale_target_ref);
+        let target = about.workload();
         let own = input
             .snapshot
             .pods
@@ -523,14 +521,7 @@ fn add_request(
     resource: &str,
     request: &Quantity,
 ) -> Option<serde_json::Value> {
-    let target = &about.hpa().spec.scale_target_ref;
-    let template = about
-        .pass
-        .input
-        .surroundings
-        .workload(target)?
-        .template
-        .as_deref()?;
+    let template = about.workload()?.template.as_deref()?;
     let lists = [
         ("containers", &template.containers),
         ("initContainers", &template.init_containers),

@@ -183,11 +183,7 @@ impl<'p> Case<'p> {
 
     /// Returns the ScaledObject that owns the HPA, if it was read.
     pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
-        let owner = self.snapshot().hpa.scaled_object()?;
-        self.surroundings()
-            .scaled_objects
-            .iter()
-            .find(|it| it.metadata.name == owner.name)
+        self.pass.input.own_scaled_object()?.object()
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.

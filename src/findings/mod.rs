@@ -23,6 +23,7 @@ pub mod pods;
 mod prelude;
 pub mod remedy;
 pub mod requests;
+pub(crate) mod scaled_object;
 mod scope;
 pub mod targets;
 #[cfg(test)]

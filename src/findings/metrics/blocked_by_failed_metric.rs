@@ -127,13 +127,12 @@ impl BlockedByFailedMetric {
         let Some(owner) = about.owner() else {
             return format!("remove {} from the HPA", self.one_or_many("it", "them"));
         };
-        let object = format!("ScaledObject/{}", owner.name);
         let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
         let removal = if is_formula {
-            format!("change spec.advanced.scalingModifiers.formula of {object}")
+            format!("change spec.advanced.scalingModifiers.formula of {owner}")
         } else {
             let triggers = self.one_or_many("its trigger", "their triggers");
-            format!("remove {triggers} from {object}")
+            format!("remove {triggers} from {owner}")
         };
         removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
     }

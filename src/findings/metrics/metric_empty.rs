@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::miss::Miss;
 use super::{api, failed, short};
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::keda;
 
@@ -154,16 +153,14 @@ impl MetricEmpty {
     }
 
     /// Returns the advice to look at the trigger of a ScaledObject.
-    fn look_at_trigger(&self, about: &About<'_>, owner: &OwnerReference) -> Advice {
+    fn look_at_trigger(&self, about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
         let advice = Remedy::LookAtScaledObject.says(match self.message {
             Some(_) => format!(
                 "Look at its trigger in the ScaledObject{}.",
                 about.or_fallback(owner, &[self.metric], "spec.fallback there")
             ),
             None => format!(
-                "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
-                 return 0.",
-                owner.name
+                "Look at its trigger in {owner}: its query has no result. If that means 0, let it return 0."
             ),
         });
         advice.with(about.describe_scaled_object(owner))

@@ -3,7 +3,6 @@
 use super::miss::{Miss, RefusedRight};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::go;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
@@ -72,9 +71,9 @@ impl Kind for MetricFailing {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        if let FailureCause::Fallback(replicas, OwnerReference { name, .. }) = self.why(about) {
+        if let FailureCause::Fallback(replicas, owner) = self.why(about) {
             return vec![format!(
-                "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
+                "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
             )];
         }
         let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
@@ -85,10 +84,7 @@ impl Kind for MetricFailing {
     fn advice(&self, about: &About<'_>) -> Advice {
         match self.why(about) {
             FailureCause::Fallback(_, owner) => Remedy::LookAtScaledObject
-                .says(format!(
-                    "Find out why its trigger in ScaledObject/{} fails.",
-                    owner.name
-                ))
+                .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
             FailureCause::Refused(RefusedRight { user, .. }) => {
                 // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
@@ -102,8 +98,7 @@ impl Kind for MetricFailing {
             FailureCause::NotKeda(served_by) => point_at_keda(served_by),
             FailureCause::Trigger(owner) => Remedy::LookAtScaledObject
                 .says(format!(
-                    "Look at its trigger in ScaledObject/{}{}.",
-                    owner.name,
+                    "Look at its trigger in {owner}{}.",
                     about.or_fallback(owner, &[self.metric], "spec.fallback there")
                 ))
                 .with(about.describe_scaled_object(owner)),
@@ -122,7 +117,7 @@ impl Kind for MetricFailing {
 /// The reason why a metric fails.
 enum FailureCause<'a> {
     /// Its trigger fails, and KEDA asks for this many replicas instead.
-    Fallback(i32, &'a OwnerReference),
+    Fallback(i32, OwnScaledObject<'a>),
     /// The controller lacks a right.
     Refused(&'a RefusedRight),
     /// No API has the kind of the described object.
@@ -130,7 +125,7 @@ enum FailureCause<'a> {
     /// Something other than KEDA serves the API.
     NotKeda(&'a ServedBy),
     /// Its trigger fails.
-    Trigger(&'a OwnerReference),
+    Trigger(OwnScaledObject<'a>),
     /// The backend that the API reads it from fails.
     Backend,
 }

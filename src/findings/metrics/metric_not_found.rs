@@ -77,10 +77,8 @@ impl Kind for MetricNotFound {
         let advice = if let Some(served_by) = &self.served_by {
             point_at_keda(served_by)
         } else if let Some(owner) = about.owner() {
-            let advice = Remedy::LookAtScaledObject.says(format!(
-                "Find out why KEDA does not serve it for ScaledObject/{}.",
-                owner.name
-            ));
+            let advice = Remedy::LookAtScaledObject
+                .says(format!("Find out why KEDA does not serve it for {owner}."));
             advice.with(about.describe_scaled_object(owner))
         } else if let Some(near) = &self.near {
             let path = about.path_of_name(self.metric);

@@ -137,7 +137,7 @@ impl Kind for FieldIgnored {
             _ => ("the fields", "them"),
         };
         let fields = match about.owner() {
-            Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
+            Some(owner) => format!("{fields} from {owner}"),
             None => fields.to_owned(),
         };
         let enable = "enable the gate if you can";

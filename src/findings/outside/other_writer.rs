@@ -200,11 +200,10 @@ fn show_fields(about: &About<'_>) -> Command {
 }
 
 /// Returns the advice to look at KEDA's own scaling.
-fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
+fn look_at_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
     let advice = about.conflict(owner).unwrap_or_else(|| {
         Remedy::LookAtScaledObject.says(format!(
-            "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
-            owner.name
+            "Look at {owner}: KEDA itself scales to 0, from there, and to its fallback."
         ))
     });
     advice.with(about.describe_scaled_object(owner))
@@ -438,7 +437,7 @@ impl OtherWriter {
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
-    fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+    fn of_keda<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let manager = &self.writer.as_ref()?.manager;
         about.owner().filter(|_| manager.contains("keda"))
     }

@@ -2,7 +2,6 @@
 
 use super::bound::{Bound, bound, bounded, least, leave, suspected};
 use super::{NOTHING_TO_DO, is_limited, proposed};
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 
@@ -82,8 +81,8 @@ impl Kind for AtMin {
 }
 
 /// Returns the advice to leave scaling to 0 to KEDA.
-fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
-    let advice = match about.object_of(owner).map(|it| &it.spec) {
+fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
+    let advice = match owner.object().map(|it| &it.spec) {
         Some(ScaledObjectSpec {
             min_replica_count: Some(0),
             cooldown_period,

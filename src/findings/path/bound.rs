@@ -135,7 +135,7 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, side: Direction) -> Vec<
     evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
     evidence.extend(about.running(side));
     let owner = about.owner().filter(|_| side == Direction::Down);
-    evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
+    evidence.extend(owner.and_then(|owner| about.activity(owner)));
     evidence.extend(
         about
             .without()

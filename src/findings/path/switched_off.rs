@@ -2,7 +2,6 @@
 
 use super::{primary, rollout, scales_down};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
@@ -115,10 +114,8 @@ impl Kind for SwitchedOff {
         {
             evidence.push(scales_down(rollout, *scale_down));
         }
-        let object = self
-            .scaled_object(about)
-            .and_then(|owner| about.object_of(owner));
-        evidence.extend(object.and_then(|object| about.activity(object)));
+        let owner = self.scaled_object(about);
+        evidence.extend(owner.and_then(|owner| about.activity(owner)));
         evidence
     }
 
@@ -135,7 +132,7 @@ impl Kind for SwitchedOff {
 
 impl SwitchedOff {
     /// Returns the ScaledObject that should scale the target up, unless something else keeps it at 0.
-    fn scaled_object<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+    fn scaled_object<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let owner = about.owner()?;
         match self.keeper {
             Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger { .. }) => None,
@@ -145,15 +142,15 @@ impl SwitchedOff {
 }
 
 /// Returns the advice to leave scaling from 0 to KEDA, if KEDA can do it.
-fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
-    let object = about.object_of(owner);
+fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
+    let object = owner.object();
     let is = |type_: &str| object.and_then(|it| it.condition(type_));
-    let name = &owner.name;
     let advice = match (is("Ready"), is("Active")) {
-        (Some(false), _) => Remedy::LookAtScaledObject
-            .says(format!("Find out why ScaledObject/{name} is not ready.")),
+        (Some(false), _) => {
+            Remedy::LookAtScaledObject.says(format!("Find out why {owner} is not ready."))
+        }
         (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
-            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
+            "Find out why KEDA leaves it at 0: a trigger of {owner} is active."
         )),
         _ => Remedy::LeaveToKeda
             .waits("for a trigger to become active; KEDA then scales the target up"),

@@ -495,9 +495,7 @@ impl MissingRequest {
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
         let input = &about.pass.input;
-        let target = input
-            .surroundings
-            .workload(&about.hpa().spec.scale_target_ref);
+        let target = about.workload();
         let own = input
             .snapshot
             .pods
@@ -550,14 +548,7 @@ fn add_request(
     resource: &str,
     request: &Quantity,
 ) -> Option<serde_json::Value> {
-    let target = &about.hpa().spec.scale_target_ref;
-    let template = about
-        .pass
-        .input
-        .surroundings
-        .workload(target)?
-        .template
-        .as_deref()?;
+    let template = about.workload()?.template.as_deref()?;
     let lists = [
         ("containers", &template.containers),
         ("initContainers", &template.init_containers),

@@ -205,10 +205,7 @@ impl SuspectUnit {
         let used = match about.owner() {
             Some(owner) => {
                 let label = about.spec(self.metric).short_label();
-                format!(
-                    "metricType: Value for {label} in spec.triggers of ScaledObject/{}",
-                    owner.name
-                )
+                format!("metricType: Value for {label} in spec.triggers of {owner}")
             }
             None => format!("value: {} instead of averageValue", self.target),
         };

@@ -772,11 +772,12 @@ impl About<'_> {
     /// Returns a sentence about the result of the pass without the problem.
     pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
-        Some(if self.finding.explains {
-            format!("{without_it}: {without}.")
-        } else {
-            format!("{without_it}, the answer is the same: {without}.")
-        })
+        if self.finding.explains {
+            return Some(format!("{without_it}: {without}."));
+        }
+        // Without a decision, there is no answer.
+        let is_decided = self.pass.decision.block().is_none();
+        is_decided.then(|| format!("{without_it}, the answer is the same: {without}."))
     }
 }
 

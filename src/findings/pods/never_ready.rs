@@ -275,7 +275,6 @@ mod tests {
         has an API that fails: warning, aside, without it none -> 4
             web-3 has not become ready in 60m (CrashLoopBackOff)
             - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
-            - With it ready, the answer is the same: 4 replicas.
             > Find out why it does not become ready.
             $ kubectl describe pod web-3 -n default
             $ kubectl logs web-3 -n default -c app --previous

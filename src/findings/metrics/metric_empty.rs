@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use super::miss::Miss;
 use super::{api, failed, short};
+use crate::findings::Aspect;
+use crate::findings::pods::none_runs;
 use crate::findings::prelude::*;
 use crate::keda;
 
@@ -27,6 +29,8 @@ pub struct MetricEmpty {
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
+    /// Whether each pod would have a value, and none runs.
+    pub none_runs: bool,
 }
 
 impl Kind for MetricEmpty {
@@ -41,6 +45,11 @@ impl Kind for MetricEmpty {
 
     fn failed_metrics(&self) -> Vec<usize> {
         vec![self.metric]
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let is_about_pods = |it: &Finding| it.code().is(Aspect::NoValues) && !it.pods().is_empty();
+        others.first(|it| self.none_runs && is_about_pods(it))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -142,13 +151,15 @@ impl MetricEmpty {
         let scale = case.scale().filter(|_| !spec.is_total());
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
+        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
         Self {
             metric: step.index,
             selector: spec.selector(),
             pods: scale.map(|scale| scale.selector.as_str().to_owned()),
-            age: spec.is_resource().then(|| unmeasured_age(case)).flatten(),
+            age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
+            none_runs: !spec.is_total() && age.is_none() && none_runs(case),
         }
     }
 
@@ -188,7 +199,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, of_keda, said, state, with};
+    use crate::findings::pods::testing::{rps, without_values};
+    use crate::findings::testing::{cpu, of_keda, said, state, table, with};
 
     #[test]
     fn a_question_for_a_metric_of_each_pod() {
@@ -201,6 +213,66 @@ mod tests {
               ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"
             ]
         );
+    }
+
+    /// Where no pod runs, the pods are the cause.
+    #[test]
+    fn a_metric_of_pods_that_do_not_run() {
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&cpu())), @r"
+        run: error, explains
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Make sure that metrics-server scrapes the nodes of these pods.
+            $ kubectl top pods -n default -l app=web
+        run in part: as run
+        were never ready: error, explains, follows never-ready
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of never-ready.
+        were ready once: error, explains, follows uncounted-pods
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
+        have no node: error, explains, follows unschedulable-pods
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of unschedulable-pods.
+        are of both kinds: as were never ready
+        ");
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
+        run: error, explains
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Compare the labels namespace and pod of its series with the pods of the target.
+            $ kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps?labelSelector=app%3Dweb'
+        run in part: as run
+        were never ready: error, explains, follows never-ready
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of never-ready.
+        were ready once: error, explains, follows uncounted-pods
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
+        have no node: error, explains, follows unschedulable-pods
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of unschedulable-pods.
+        are of both kinds: as were never ready
+        ");
+        let queue = build::external("queue", &build::average("10"));
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&queue)), @r"
+        run: error, explains
+            there is no value for queue from the external metrics API, so nothing is scaled
+            - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+            > Try the adapter's query in the namespace default, or let it return 0 if empty.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+        run in part: as run
+        were never ready: as run
+        were ready once: as run
+        have no node: as run
+        are of both kinds: as run
+        ");
     }
 
     #[test]

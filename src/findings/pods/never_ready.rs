@@ -1,6 +1,6 @@
 //! The finding `never-ready`.
 
-use super::{failure, has_restarted, is_stuck};
+use super::{failure, has_restarted, is_stuck, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 
@@ -29,7 +29,7 @@ impl Kind for NeverReady {
         };
         let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
         let ready = case.if_ready(|pod| names.contains(&pod.name));
-        Some(case.weigh(facts, ready, Severity::Warning))
+        Some(weigh(case, facts, ready, Severity::Warning))
     }
 
     fn summary(&self, about: &About<'_>) -> String {

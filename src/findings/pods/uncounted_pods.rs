@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    waiting,
+    leave_no_value, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
+use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
 
 /// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
 /// if they did. Or they are unready and count for CPU nevertheless, because they have been ready before, and it would
@@ -307,15 +307,17 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
 fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
+    let lacks_pods = case.found().any(leave_no_value);
     let failed: Vec<usize> = case
         .found()
+        .filter(|it| !leave_no_value(it))
         .flat_map(|it| it.facts.kind().failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
     for step in case.metrics().filter(is_open) {
-        for &row in &step.pods {
+        for row in rows(case, step) {
             if leaves_out(case, step, &row) && seen.insert(row.pod) {
                 pods.push(UncountedPod::of(case, step.index, row));
             }
@@ -341,7 +343,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     } else {
         counted
     };
-    if changes_nothing && other == answer {
+    if changes_nothing && other == answer && !lacks_pods {
         return None;
     }
     // Pods without another explanation come first.
@@ -358,8 +360,29 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         Some(_) if is_ordinary && answer.proposal.is_some() => {
             Finding::explaining(Severity::Info, facts).without(other)
         }
+        Some(_) if lacks_pods => weigh(case, facts, other, Severity::Warning),
         Some(_) => case.weigh(facts, other, Severity::Info),
     })
+}
+
+/// Returns the rows of a metric, or those of pods that do not run if it has none because of them.
+fn rows(case: &Case<'_>, step: &MetricStep) -> Vec<PodRow> {
+    let is_its = |it: &Finding| it.facts.kind().failed_metrics() == [step.index];
+    if !case.found().any(|it| leave_no_value(it) && is_its(it)) {
+        return step.pods.clone();
+    }
+    let pods = (0..).zip(&case.snapshot().pods);
+    let own: Names<&str> = case
+        .pods()
+        .filter(|pod| is_alive(pod))
+        .map(|pod| &*pod.name)
+        .collect();
+    pods.filter(|(_, pod)| own.contains(&pod.name))
+        .map(|(index, pod)| match pod.phase {
+            Phase::Pending => PodRow::new(index, Group::Unready, Clause::Pending),
+            _ => PodRow::new(index, Group::Missing, Clause::NoMetric),
+        })
+        .collect()
 }
 
 /// Whether a metric that no pod counts for keeps the pass from an answer.
@@ -490,11 +513,94 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
+        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods, without_values,
     };
-    use crate::findings::testing::{cpu, only, pass, said, state, with};
+    use crate::findings::testing::{cpu, only, pass, said, state, table, with};
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
+
+    /// Pods that do not run leave a metric without a value.
+    #[test]
+    fn pods_without_any_value() {
+        let states = without_values(&cpu());
+        insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
+        run: none
+        run in part: none
+        were never ready: error, explains, follows never-ready
+            3 of 3 pods do not count: those that never-ready is about
+            - Not counted: web-0, web-1 and web-2.
+            > Follow the advice of never-ready.
+            @ pod/web-0 pod/web-1 pod/web-2
+        were ready once: error, explains
+            none of the 3 pods counts
+            - Without metrics (app waits: CrashLoopBackOff, 7 restarts): web-0, web-1 and web-2.
+            > Find out why app does not run in web-0: CrashLoopBackOff.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        have no node: error, explains, follows unschedulable-pods
+            3 of 3 pods do not count: those that unschedulable-pods is about
+            - Not counted: web-0, web-1 and web-2.
+            > Follow the advice of unschedulable-pods.
+            @ pod/web-0 pod/web-1 pod/web-2
+        are of both kinds: error, explains
+            none of the 3 pods counts
+            - Pending, without a node: web-0.
+            - Without metrics (app waits: CrashLoopBackOff, 7 restarts): web-1 and web-2.
+            > Find out why app does not run in web-0: CrashLoopBackOff.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        ");
+        insta::assert_snapshot!(table(Code::NeverReady, without_values(&cpu())), @r"
+        run: none
+        run in part: warning, aside, without it none -> 3
+            web-1 and 1 more have not become ready in 60m (CrashLoopBackOff)
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-1 -n default
+            $ kubectl logs web-1 -n default -c app --previous
+            @ pod/web-1 pod/web-2
+        were never ready: error, explains
+            web-0 and 2 more have not become ready in 60m (CrashLoopBackOff)
+            - web-0: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-0 -n default
+            $ kubectl logs web-0 -n default -c app --previous
+            @ pod/web-0 pod/web-1 pod/web-2
+        were ready once: none
+        have no node: none
+        are of both kinds: error, explains
+            web-1 and 1 more have not become ready in 60m (CrashLoopBackOff)
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-1 -n default
+            $ kubectl logs web-1 -n default -c app --previous
+            @ pod/web-1 pod/web-2
+        ");
+        insta::assert_snapshot!(table(Code::UnschedulablePods, without_values(&cpu())), @r"
+        run: none
+        run in part: none
+        were never ready: none
+        were ready once: none
+        have no node: error, explains
+            web-0 and 2 more have found no node for 60m
+            - Pending for 60m: web-0, web-1 and web-2.
+            - The scheduler says: 0/3 nodes are available.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        are of both kinds: error, explains
+            web-0 has found no node for 60m
+            - Pending for 60m: web-0.
+            - The scheduler says: 0/3 nodes are available.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0
+        ");
+    }
 
     /// Many pods of which each has its own time.
     #[test]

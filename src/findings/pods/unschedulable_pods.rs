@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, is_alive, pod_names};
+use super::{add_nodes, is_alive, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -59,7 +59,7 @@ impl Kind for UnschedulablePods {
             are_needed,
             autoscaler,
         };
-        let mut finding = case.weigh(facts, ready, Severity::Warning);
+        let mut finding = weigh(case, facts, ready, Severity::Warning);
         let is_late = !is_coming
             && pods
                 .iter()

@@ -97,11 +97,14 @@ impl Kind for StartingPods {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        match (self.how, self.lengthen_window(about)) {
-            (Starting::NotReady { assumed: 1.. }, _) => Remedy::WaitForPods
+        let are_assumed = matches!(self.how, Starting::NotReady { assumed: 1.. });
+        if are_assumed || !raise_proposal(about) {
+            return Remedy::WaitForPods
                 .waits("until the pods are ready")
                 .or("have them start faster")
-                .with_all(about.list_pods("")),
+                .with_all(about.list_pods(""));
+        }
+        match (self.how, self.lengthen_window(about)) {
             (Starting::NotReady { .. }, Some(command)) => Remedy::LengthenUpWindow
                 .says("Lengthen the scale-up window to cover the start of the pods.")
                 .with(command),
@@ -120,6 +123,12 @@ impl Kind for StartingPods {
     fn pods(&self) -> Vec<&str> {
         names_of(&self.pods)
     }
+}
+
+/// Whether the pods of a finding raise the proposal, so that a longer window of scaling up holds it back.
+fn raise_proposal(about: &About<'_>) -> bool {
+    let without = about.finding.without.and_then(|it| it.proposal);
+    without < about.pass.decision.proposal
 }
 
 /// The time for which a pod may still warm up after it became ready.
@@ -283,6 +292,9 @@ mod tests {
         let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
         let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
         counted.push(values(&[10, 10, 30]));
+        // 32 of 30 is within the tolerance, and 32 of 20 asks for 4.
+        let mut falling = state(&[rps()], &["1m", "1m", "1m"]);
+        falling.push(values(&[16, 16, 0]));
         let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
         let states = [
             ("use more, but are old", warm.clone()),
@@ -297,6 +309,7 @@ mod tests {
             ("count without being ready", unready(&counted, slow)),
             ("count before they are ready", unready(&counted, start)),
             ("count and are ready", counted.clone()),
+            ("count with less", unready(&falling, start)),
         ];
         insta::assert_snapshot!(table(Code::StartingPods, states), @r#"
         use more, but are old: none
@@ -333,6 +346,13 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
             @ pod/web-2
         count and are ready: none
+        count with less: info, explains, without it 4 -> 4
+            1 starting pod (web-2) counts for rps although never ready: 3 replicas instead of 4
+            - Started 05:57:00Z (3m ago): web-2.
+            - Without it: 4 replicas.
+            > Wait until the pods are ready, or have them start faster.
+            $ kubectl get pods -n default -l app=web
+            @ pod/web-2
         "#);
         for (since, present, want) in [
             ("2026-11-21T05:57:00Z", 0, Some(300)),

@@ -31,10 +31,10 @@ impl Kind for PausedByKeda {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();
-        let whole = object.and_then(ScaledObject::paused_by);
+        let whole = object.map(ScaledObject::pauses).unwrap_or_default();
         let sides = [KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT].into_iter();
         let set = sides.filter(|side| object.is_some_and(|it| it.is_set(side)));
-        let annotations: Vec<&'static str> = whole.into_iter().chain(set).collect();
+        let annotations: Vec<&'static str> = whole.iter().copied().chain(set).collect();
         let disabled = disabled(hpa);
         // A ScaledObject may state `selectPolicy` itself.
         if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
@@ -42,7 +42,7 @@ impl Kind for PausedByKeda {
         }
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
-            .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
+            .filter(|_| whole == [KEDA_PAUSED_REPLICAS])
             .and_then(|it| {
                 let replicas: i32 = it
                     .metadata
@@ -54,7 +54,7 @@ impl Kind for PausedByKeda {
                 Some(replicas.max(1))
             })
             .filter(|replicas| bounds == (Some(*replicas), *replicas));
-        let by_flagger = whole.is_some()
+        let by_flagger = !whole.is_empty()
             && object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
         let facts = PausedByKeda {
             object: owner.name.clone(),
@@ -244,9 +244,10 @@ mod tests {
                 "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
             })]
         };
-        let (out, whole) = (
+        let (out, whole, replicas) = (
             "autoscaling.keda.sh/paused-scale-out",
             "autoscaling.keda.sh/paused",
+            "autoscaling.keda.sh/paused-replicas",
         );
         let plain = build::with(
             owned(disabled.clone()),
@@ -258,6 +259,13 @@ mod tests {
                 object(json!({out: "true"})),
                 "100m",
                 Some((true, vec![out])),
+            ),
+            // Each of the two that pause it as a whole has to go.
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "true", replicas: "4"})),
+                "50m",
+                Some((true, vec![replicas, whole])),
             ),
             // It explains nothing if the metrics do not ask for more.
             (
@@ -390,6 +398,15 @@ mod tests {
             (
                 object("for-web", replicas, "0"),
                 Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
+            ),
+            (
+                build::with(
+                    object("web", paused, "true"),
+                    &json!({"metadata": {"annotations": {replicas: "0"}}}),
+                ),
+                Some(
+                    "scaledobject web -n shop autoscaling.keda.sh/paused-replicas- autoscaling.keda.sh/paused-`",
+                ),
             ),
             (object("web", paused, "false"), None),
             (

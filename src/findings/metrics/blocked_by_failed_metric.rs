@@ -76,7 +76,7 @@ impl Kind for BlockedByFailedMetric {
         let controller = &about.pass.input.snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
         evidence.push(if rules.reports_failed_metrics {
-            format!("The status has no value for {it}; the others are current.")
+            format!("The status that this pass writes has no value for {it}; the others are current.")
         } else {
             let fails = self.one_or_many("fails", "fail");
             format!(
@@ -158,7 +158,7 @@ mod tests {
             queue fails, so the 3 replicas stay, although cpu proposes 1
             - cpu proposes 1 replica, the highest of the metrics that can be read. The controller removes no replicas while a metric fails.
             - Without it: a proposal of 1, and 3 replicas after stabilization and limits.
-            - The status has no value for it; the others are current.
+            - The status that this pass writes has no value for it; the others are current.
             > Follow the advice of metric-empty.
         asks for more: none
         asks for nothing: none

@@ -196,7 +196,9 @@ impl Kind for HeldByWindow {
         if self.adds {
             return self.add_behavior(about);
         }
-        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
+        let end = self
+            .next
+            .and_then(|it| it.likely.map(|it| it.time).or(it.latest));
         let until = match end {
             Some(end) => format!("until {}", time(about.now(), end)),
             None => "until the recommendation leaves the window".to_owned(),

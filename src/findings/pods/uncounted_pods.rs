@@ -79,6 +79,7 @@ impl Kind for UncountedPods {
             let uncounted = format!("Not counted: {}.", names(&pods));
             return std::iter::once(uncounted).chain(filled).collect();
         }
+        let they = if pods.len() == 1 { "it" } else { "they" };
         let mut evidence = self.causes(about);
         evidence.extend(filled);
         if self.count {
@@ -88,10 +89,10 @@ impl Kind for UncountedPods {
             ));
         }
         evidence.extend(about.otherwise(&match (self.count, self.idle) {
-            (true, _) => "If they did not count".to_owned(),
+            (true, _) => format!("If {they} did not count"),
             (false, true) => format!("Without {}", them(pods.len())),
-            (false, false) if about.assumes_usage(&pods) => ASSUMED.to_owned(),
-            (false, false) => "If they counted".to_owned(),
+            (false, false) if about.assumes_usage(&pods) => assumed(they),
+            (false, false) => format!("If {they} counted"),
         }));
         if self.unscraped {
             evidence.push(
@@ -439,8 +440,10 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(Severity::Info, facts).without(unready))
 }
 
-/// The beginning of a sentence about pods without a value, whose usage is assumed.
-const ASSUMED: &str = "If they counted, and used as much as the others on average";
+/// Returns the beginning of a sentence about pods without a value, whose usage is assumed.
+fn assumed(they: &str) -> String {
+    format!("If {they} counted, and used as much as the others on average")
+}
 
 /// Names the kubelets of nodes.
 fn kubelets(nodes: &[Box<str>]) -> String {
@@ -857,7 +860,7 @@ mod tests {
         let text = said(Code::UncountedPods, &items);
         assert!(text.summary.contains(" instead of ~"), "{text:?}");
         let says = |it: &String| {
-            it.starts_with("If they counted, and used as much as the others on average: ")
+            it.starts_with("If it counted, and used as much as the others on average: ")
         };
         assert!(text.evidence.iter().any(says), "{text:?}");
     }

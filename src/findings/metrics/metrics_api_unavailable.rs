@@ -546,7 +546,7 @@ mod tests {
             @ none
         reports a metric's error: none
         of two metrics of three: warning, aside
-            the resource metrics API does not answer: cpu and cpu in app cannot be read, so it has no say
+            the resource metrics API does not answer: cpu and cpu in app cannot be read, so it is left out of the decision
             - The group of the API is metrics.k8s.io.
             - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
             > Look at metrics-server and its APIService.

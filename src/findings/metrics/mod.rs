@@ -196,7 +196,7 @@ impl About<'_> {
                 format!("so {it} blocks scaling down after this pass")
             }
         } else if !self.finding.explains {
-            format!("so {it} has no say")
+            format!("so {it} is left out of the decision")
         } else if metrics.any(|step| step.proposal().is_some()) {
             format!("so {it} blocks scaling down")
         } else {

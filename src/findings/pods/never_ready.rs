@@ -53,7 +53,7 @@ impl Kind for NeverReady {
         let mut evidence: Vec<String> = shown.map(|pod| pod.sentence(about)).collect();
         if let Some(revision) = &self.revision {
             evidence.push(format!(
-                "All of them are of revision {revision}; the target has pods of others."
+                "All of them are of revision {revision}; the target also has pods of other revisions."
             ));
         }
         evidence.extend(about.otherwise(&about.with(&self.pods(), "ready")));
@@ -197,7 +197,7 @@ mod tests {
         take too long, in one revision: warning, explains, without it 5 -> 5
             web-2 has not become ready in 60m: 3 replicas instead of 5
             - web-2: never ready, since 05:00:00Z (60m ago).
-            - All of them are of revision new; the target has pods of others.
+            - All of them are of revision new; the target also has pods of other revisions.
             - With it ready: 5 replicas.
             > Fix the revision that does not become ready, or roll it back.
             $ kubectl describe pod web-2 -n default

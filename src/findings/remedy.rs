@@ -107,7 +107,7 @@ remedies! {
     CorrectName,
     /// No API has the kind of the described object.
     DescribeObject,
-    /// The controller may not read a metric.
+    /// The controller lacks the right to read a metric or to write the scale.
     Grant,
     /// A metrics API reports an error for a metric.
     LookAtBackend,
@@ -133,6 +133,8 @@ remedies! {
     SetTarget changes Hpa,
     /// Usage has been several times the request since the last rescale.
     RaiseRequest changes Template,
+    /// The same, and the target is so low that only a request of several times the usage would reach it.
+    RaiseTarget changes Hpa,
     /// Each pod uses more memory than the target, or so much that fewer pods are never enough.
     LeaveRoom changes Template,
     /// Even with all pods at their limits, the metric is not above its target.

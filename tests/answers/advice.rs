@@ -106,7 +106,7 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         Remedy::UseName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
         Remedy::CorrectName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
         Remedy::DescribeObject => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
-        Remedy::Grant => ("The metric can be read.", Shown),
+        Remedy::Grant => ("The controller has the right.", Shown),
         Remedy::LookAtBackend => ("It shows the error.", Shown),
         Remedy::StateInput => (
             "The pass can be computed.",
@@ -128,6 +128,10 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         ),
         Remedy::SetTarget => ("The units agree.", Played),
         Remedy::RaiseRequest => (
+            "Usage is about the target, and the proposal is lower.",
+            Played,
+        ),
+        Remedy::RaiseTarget => (
             "Usage is about the target, and the proposal is lower.",
             Played,
         ),
@@ -528,7 +532,7 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let is_kept = match view.remedy() {
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
-        Remedy::RaiseRequest => is < was,
+        Remedy::RaiseRequest | Remedy::RaiseTarget => is < was,
         Remedy::LeaveRoom => {
             let before = pass.decision.replicas_before();
             let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);

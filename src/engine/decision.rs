@@ -678,7 +678,7 @@ pub struct PodRow {
 
 impl PodRow {
     /// A pod in its group, without values.
-    pub(super) fn new(pod: u32, group: Group, clause: Clause) -> Self {
+    pub(crate) fn new(pod: u32, group: Group, clause: Clause) -> Self {
         let (value, request, counted) = (None, None, None);
         Self {
             pod,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::command::{Command, Edited};
 use super::remedy::Remedy;
+use super::scaled_object::OwnScaledObject;
 use super::{Alternative, Case, Code, Finding, NextChange};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names::{segment, shell_word};
@@ -22,7 +23,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
 use crate::snapshot::note::Subject;
-use crate::snapshot::surroundings::{ScaledObject, ScaledObjectSpec};
+use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
 use crate::words::{count, future, list, percent, quantity, sentence, time};
@@ -181,8 +182,8 @@ impl<'a> About<'a> {
     }
 
     /// Returns the ScaledObject that KEDA creates the HPA from.
-    pub(crate) fn owner(&self) -> Option<&'a OwnerReference> {
-        self.hpa().scaled_object()
+    pub(crate) fn owner(&self) -> Option<OwnScaledObject<'a>> {
+        self.pass.input.own_scaled_object()
     }
 
     /// Returns the HPA and its target.
@@ -253,13 +254,21 @@ impl<'a> About<'a> {
             changed.insert(first.to_owned(), value);
         }
         let patch = merge(&changed.into());
-        let command = self.kubectl_for("patch scaledobject", &owner.name, &patch);
+        let command = self.kubectl_for("patch scaledobject", owner.name, &patch);
         Some(command.editing(Edited::ScaledObject))
     }
 
-    /// Returns a command that gives the HPA another target.
-    pub(crate) fn patch_reference(&self, target: &CrossVersionObjectReference) -> Option<Command> {
-        self.patch_spec(&json!({ "scaleTargetRef": target }))
+    /// Returns the advice to give the HPA another target, with the rest of its sentence.
+    pub(crate) fn point_at(
+        &self,
+        remedy: Remedy,
+        target: &CrossVersionObjectReference,
+        rest: &str,
+    ) -> Advice {
+        let field = self.field("scaleTargetRef");
+        remedy
+            .says(format!("Point {field} at {target}{rest}"))
+            .with_all(self.patch_spec(&json!({ "scaleTargetRef": target })))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.
@@ -326,7 +335,7 @@ impl<'a> About<'a> {
     }
 
     /// Returns the containers that no pod has run yet.
-    pub(crate) fn new_containers(&self) -> impl Iterator<Item = &'a String> {
+    fn new_containers(&self) -> impl Iterator<Item = &'a String> {
         let notes = self.pass.input.notes.iter();
         notes.flat_map(|note| match &note.subject {
             Subject::UsageUnknown { containers } => &containers[..],
@@ -339,22 +348,14 @@ impl<'a> About<'a> {
         self.new_containers().any(|own| own == container)
     }
 
-    /// Returns a ScaledObject, if it was read.
-    pub(crate) fn object_of(&self, owner: &OwnerReference) -> Option<&'a ScaledObject> {
-        let mut all = self.pass.input.surroundings.scaled_objects.iter();
-        all.find(|it| it.metadata.name == owner.name)
-    }
-
     /// Describes whether a trigger of a ScaledObject is active, or when one was last.
-    pub(crate) fn activity(&self, object: &ScaledObject) -> Option<String> {
-        let name = &object.metadata.name;
+    pub(crate) fn activity(&self, owner: OwnScaledObject<'_>) -> Option<String> {
+        let object = owner.object()?;
         match (object.condition("Active"), object.status.last_active_time) {
-            (Some(true), _) => Some(format!("A trigger of ScaledObject/{name} is active.")),
+            (Some(true), _) => Some(format!("A trigger of {owner} is active.")),
             (_, Some(at)) => {
                 let at = future(self.now(), at);
-                Some(format!(
-                    "A trigger of ScaledObject/{name} was last active at {at}."
-                ))
+                Some(format!("A trigger of {owner} was last active at {at}."))
             }
             _ => None,
         }
@@ -378,7 +379,7 @@ impl<'a> About<'a> {
 
     /// Returns the advice if a ScaledObject states another bound than its HPA has, which comes before any change
     /// of a bound.
-    pub(crate) fn withheld(&self) -> Option<Advice> {
+    fn withheld(&self) -> Option<Advice> {
         let field = match self.finding.code() {
             Code::AtMax | Code::AboveMax => "maxReplicas",
             Code::AtMin | Code::BelowMin => "minReplicas",
@@ -387,12 +388,11 @@ impl<'a> About<'a> {
         let owner = self
             .owner()
             .filter(|_| self.pass.input.observed.is_none())?;
-        let object = self.object_of(owner)?;
-        let stated = object.withheld_bound(field, &self.hpa().spec)?;
-        let (name, own) = (&owner.name, in_scaled_object(field));
+        let stated = owner.object()?.withheld_bound(field, &self.hpa().spec)?;
+        let own = in_scaled_object(field);
         let advice = self.conflict(owner).unwrap_or_else(|| {
             Remedy::LookAtScaledObject.says(format!(
-                "Find out why KEDA does not pass on {own} {stated} of ScaledObject/{name}."
+                "Find out why KEDA does not pass on {own} {stated} of {owner}."
             ))
         });
         Some(advice.with(self.describe_scaled_object(owner)))
@@ -400,36 +400,35 @@ impl<'a> About<'a> {
 
     /// Returns advice for a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
     /// and scales to its own minimum.
-    pub(crate) fn conflict(&self, owner: &OwnerReference) -> Option<Advice> {
+    pub(crate) fn conflict(&self, owner: OwnScaledObject<'_>) -> Option<Advice> {
         let ScaledObjectSpec {
             min_replica_count,
             max_replica_count,
             ..
-        } = self.object_of(owner)?.spec;
+        } = owner.object()?.spec;
         let (min, max) = (min_replica_count?, max_replica_count?);
         (min > max).then(|| {
             Remedy::LookAtScaledObject.says(format!(
-                "Set minReplicaCount ({min}) of ScaledObject/{} to at most maxReplicaCount ({max}): until then, KEDA does \
-                 not change its HPA.",
-                owner.name
+                "Set minReplicaCount ({min}) of {owner} to at most maxReplicaCount ({max}): until then, KEDA does \
+                 not change its HPA."
             ))
         })
     }
 
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
-    pub(crate) fn edit(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for("edit scaledobject", &owner.name, "")
+    pub(crate) fn edit(&self, owner: OwnScaledObject<'_>) -> Command {
+        self.kubectl_for("edit scaledobject", owner.name, "")
             .editing(Edited::ScaledObject)
     }
 
     /// Returns a command that describes a ScaledObject, with its conditions and events.
-    pub(crate) fn describe_scaled_object(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for("describe scaledobject", &owner.name, "")
+    pub(crate) fn describe_scaled_object(&self, owner: OwnScaledObject<'_>) -> Command {
+        self.kubectl_for("describe scaledobject", owner.name, "")
     }
 
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
-    pub(crate) fn scaled_object(&self, owner: &OwnerReference) -> Command {
-        self.kubectl_for("get scaledobject", &owner.name, "")
+    pub(crate) fn scaled_object(&self, owner: OwnScaledObject<'_>) -> Command {
+        self.kubectl_for("get scaledobject", owner.name, "")
     }
 
     /// Makes advice change the right source: anything that KEDA does not pass on is fixed first, and anything
@@ -456,27 +455,16 @@ impl<'a> About<'a> {
                 .iter()
                 .any(|it| it.edits == Some(Edited::ScaledObject));
         let owner = self.owner().filter(|_| is_of_object);
-        evidence.extend(owner.and_then(|owner| self.unready(owner)));
+        evidence.extend(owner.and_then(unready));
         advice
     }
 
     /// Returns the object that a kind of advice changes, even if no command does.
-    pub(crate) fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
+    fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
         match remedy.changes()? {
             Edited::Hpa if self.owner().is_some() => Some(Edited::ScaledObject),
             own => Some(own),
         }
-    }
-
-    /// Says that KEDA cannot use a ScaledObject.
-    pub(crate) fn unready(&self, owner: &OwnerReference) -> Option<String> {
-        let object = self.object_of(owner)?;
-        (object.condition("Ready") == Some(false)).then(|| {
-            format!(
-                "The condition Ready of ScaledObject/{} is False: KEDA cannot use its spec or a trigger.",
-                owner.name
-            )
-        })
     }
 
     /// Describes where to change an object instead, if something else would undo the change: its owner, or the
@@ -487,14 +475,9 @@ impl<'a> About<'a> {
         let (object, owner, tool) = match edited {
             Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
             Edited::ScaledObject => {
-                let owner = hpa.scaled_object()?;
-                let mut all = surroundings.scaled_objects.iter();
-                let it = &all.find(|it| it.metadata.name == owner.name)?.metadata;
-                (
-                    format!("ScaledObject/{}", it.name),
-                    it.controller(),
-                    it.tool(),
-                )
+                let own = self.owner()?;
+                let it = &own.object()?.metadata;
+                (own.to_string(), it.controller(), it.tool())
             }
             Edited::Template => {
                 let it = &surroundings.workload(self.template_holder())?.metadata;
@@ -522,7 +505,7 @@ impl<'a> About<'a> {
     /// `maxReplicaCount of ScaledObject/queue`.
     pub(crate) fn field(&self, path: &str) -> String {
         match self.owner() {
-            Some(owner) => format!("{} of ScaledObject/{}", self.field_name(path), owner.name),
+            Some(owner) => format!("{} of {owner}", self.field_name(path)),
             None => path.to_owned(),
         }
     }
@@ -541,12 +524,11 @@ impl<'a> About<'a> {
         let Some(owner) = self.owner() else {
             return format!("averageValue: {value}");
         };
-        let object = format!("ScaledObject/{}", owner.name);
         let spec = self.spec(metric);
         if self.is_formula(metric) {
             return format!(
                 "metricType: AverageValue and target: {value} in spec.advanced.scalingModifiers of \
-                 {object}"
+                 {owner}"
             );
         }
         let threshold = if spec.is_resource() {
@@ -555,7 +537,7 @@ impl<'a> About<'a> {
             format!("a threshold of {value}")
         };
         let label = spec.short_label();
-        format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
+        format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {owner}")
     }
 
     /// Returns the text that makes a metric one of a container, to follow `Use`.
@@ -563,9 +545,8 @@ impl<'a> About<'a> {
         match self.owner() {
             None => format!("a ContainerResource metric for {container}"),
             Some(owner) => format!(
-                "metadata.containerName: {container} for {} in spec.triggers of ScaledObject/{}",
-                self.spec(metric).name(),
-                owner.name
+                "metadata.containerName: {container} for {} in spec.triggers of {owner}",
+                self.spec(metric).name()
             ),
         }
     }
@@ -605,11 +586,15 @@ impl<'a> About<'a> {
     /// Returns the object that has the template of the target's pods: the target, or the object that a Rollout
     /// refers to.
     pub(crate) fn template_holder(&self) -> &CrossVersionObjectReference {
-        let target = &self.hpa().spec.scale_target_ref;
-        let workload = self.pass.input.surroundings.workload(target);
-        workload
+        self.workload()
             .and_then(|it| it.template_of.as_deref())
-            .unwrap_or(target)
+            .unwrap_or(&self.hpa().spec.scale_target_ref)
+    }
+
+    /// Returns the target itself, if it was read.
+    pub(crate) fn workload(&self) -> Option<&'a Workload> {
+        let target = &self.hpa().spec.scale_target_ref;
+        self.pass.input.surroundings.workload(target)
     }
 
     /// Returns it as `kubectl` accepts it.
@@ -726,7 +711,7 @@ impl About<'_> {
     }
 
     /// Whether some pods are so young that cpu of pods that are not ready is not counted.
-    pub(crate) fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+    fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
         let Snapshot {
             pods: all,
             controller,
@@ -742,7 +727,8 @@ impl About<'_> {
         })
     }
 
-    pub(crate) fn cost_if(&self, near: &str) -> String {
+    /// Describes the same, with a mark before the replicas if they are uncertain.
+    fn cost_if(&self, near: &str) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
         };
@@ -786,11 +772,12 @@ impl About<'_> {
     /// Returns a sentence about the result of the pass without the problem.
     pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
         let without = self.without()?;
-        Some(if self.finding.explains {
-            format!("{without_it}: {without}.")
-        } else {
-            format!("{without_it}, the answer is the same: {without}.")
-        })
+        if self.finding.explains {
+            return Some(format!("{without_it}: {without}."));
+        }
+        // Without a decision, there is no answer.
+        let is_decided = self.pass.decision.block().is_none();
+        is_decided.then(|| format!("{without_it}, the answer is the same: {without}."))
     }
 }
 
@@ -807,13 +794,21 @@ pub(crate) fn sources(tool: Tool) -> (&'static str, &'static str) {
 }
 
 /// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).
-pub(crate) fn in_scaled_object(field: &str) -> &str {
+fn in_scaled_object(field: &str) -> &str {
     match field {
         "minReplicas" => "minReplicaCount",
         "maxReplicas" => "maxReplicaCount",
         "behavior" => "advanced.horizontalPodAutoscalerConfig.behavior",
         same => same,
     }
+}
+
+/// Says that KEDA cannot use a ScaledObject.
+fn unready(owner: OwnScaledObject<'_>) -> Option<String> {
+    let is_unready = owner.object()?.condition("Ready") == Some(false);
+    is_unready.then(|| {
+        format!("The condition Ready of {owner} is False: KEDA cannot use its spec or a trigger.")
+    })
 }
 
 /// Returns a reason and a message as text to follow a sentence: `: Reason: message`; empty if both are.
@@ -852,6 +847,11 @@ pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
         0 | 1 => first.to_owned(),
         all => format!("{first} and {} more", all - 1),
     }
+}
+
+/// Borrows the names of some pods.
+pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
+    pods.iter().map(|pod| &**pod).collect()
 }
 
 /// Returns the first few of some names.
@@ -985,6 +985,7 @@ impl About<'_> {
     }
 }
 
+/// Returns pods as objects to inspect.
 pub(crate) fn pod_objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
     pods.iter()
         .map(|name| format!("pod/{}", name.as_ref()))

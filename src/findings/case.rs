@@ -129,6 +129,13 @@ impl<'p> Case<'p> {
         winner.is_some_and(|it| it.index == step.index)
     }
 
+    /// Whether the target of a metric is probably in another unit than its value.
+    pub(crate) fn is_suspect(&self, metric: usize) -> bool {
+        let is_it =
+            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
+        self.found().any(is_it)
+    }
+
     pub(crate) fn snapshot(&self) -> &'p Snapshot {
         &self.pass.input.snapshot
     }
@@ -144,6 +151,13 @@ impl<'p> Case<'p> {
     /// Returns the other HPAs whose selectors the controller stores.
     pub(crate) fn stored_hpas(&self) -> impl Iterator<Item = &'p Shared<OtherHpa>> {
         engine::stored_hpas(self.snapshot(), self.rules())
+    }
+
+    /// Returns the name of another HPA that scales a workload.
+    pub(crate) fn hpa_of(&self, workload: &Workload) -> Option<String> {
+        let mut others = self.stored_hpas();
+        let own = others.find(|it| workload.is_named_by(&it.hpa.spec.scale_target_ref));
+        own.map(|it| it.hpa.name.clone())
     }
 
     pub(crate) fn scale(&self) -> Option<&'p Scale> {
@@ -169,11 +183,7 @@ impl<'p> Case<'p> {
 
     /// Returns the ScaledObject that owns the HPA, if it was read.
     pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
-        let owner = self.snapshot().hpa.scaled_object()?;
-        self.surroundings()
-            .scaled_objects
-            .iter()
-            .find(|it| it.metadata.name == owner.name)
+        self.pass.input.own_scaled_object()?.object()
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.

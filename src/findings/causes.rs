@@ -1,8 +1,6 @@
 //! The order of causes: first faults, then wrong configuration, then the ordinary rule of the controller that
 //! applies. A finding that follows from another one leaves the remedy to it.
 
-use std::collections::BTreeSet;
-
 use super::scope::{Aspect, Rank};
 use super::{Code, Facts, Finding, Severity};
 use crate::engine::decision::Block;
@@ -28,7 +26,8 @@ impl Finding {
 
     /// Whether it is the reason why a pass ends without a decision.
     pub(crate) fn ends(&self, block: Option<Block>) -> bool {
-        let lacks_values = || self.leaves_no_values() || !self.facts.failed_metrics().is_empty();
+        let lacks_values =
+            || self.leaves_no_values() || !self.facts.kind().failed_metrics().is_empty();
         let is_reason = block.is_some_and(|block| {
             self.code().is(Aspect::Ends(block)) || block == Block::Metrics && lacks_values()
         });
@@ -103,13 +102,10 @@ impl Others<'_> {
         self.first(|it| matches!(it.facts, Facts::OtherWriter(_)) && it.explains)
     }
 
-    /// Returns the finding that all of these pods belong to others.
-    pub(crate) fn foreign<'n>(
-        &self,
-        names: impl IntoIterator<Item = &'n Box<str>>,
-    ) -> Option<Code> {
-        let own: BTreeSet<&str> = names.into_iter().map(|it| &**it).collect();
-        self.first(|it| matches!(&it.facts, Facts::ForeignPods(it) if own.is_subset(&it.names())))
+    /// Returns the finding that all pods of this one belong to others.
+    pub(crate) fn foreign(&self) -> Option<Code> {
+        let own = self.finding.pods();
+        self.first(|it| it.code() == Code::ForeignPods && own.is_subset(&it.pods()))
     }
 
     /// Returns the finding that casts doubt on the metrics' proposals.
@@ -149,7 +145,7 @@ impl Others<'_> {
             facts,
             Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
         );
-        facts.cause(self).or_else(|| {
+        facts.kind().cause(self).or_else(|| {
             // There is no advice on a number that was not measured.
             let other = self.first(|it| it.is_unmeasured() && it.explains)?;
             let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart;

@@ -1,32 +1,18 @@
-//! A kind of finding: its documentation, its search, its texts, and the finding that it follows from.
+//! A kind of finding: its search, its texts, and the finding that it follows from.
 
-use super::about::{About, Advice};
+use super::about::{About, Advice, pod_objects};
 use super::causes::Others;
-use super::scope::{Aspect, Rank};
+use super::scope::Aspect;
 use super::{Case, Code, Finding};
 use crate::engine::decision::Decision;
 
-/// The entry of a kind of finding in the catalogue.
-pub(crate) struct CatalogueEntry {
-    /// The code, which is stable.
-    pub(crate) code: &'static str,
-    /// When it appears, as `docs/findings.md` states it.
-    pub(crate) when: &'static str,
-    /// The remedy in general.
-    pub(crate) remedy: &'static str,
-    /// Its rank if someone should act on it.
-    pub(crate) rank: Rank,
-    /// Its aspects that matter to other findings and to reports.
-    pub(crate) aspects: &'static [Aspect],
-}
-
-/// A kind of finding. The type that implements it has the facts.
+/// A kind of finding. The type that implements it has the facts. `docs/findings.md` shows its documentation: one
+/// paragraph on when it appears, and one on the remedy in general.
 pub(crate) trait Kind {
-    /// Its entry in the catalogue of findings.
-    const ENTRY: CatalogueEntry;
-
     /// Looks for it. An implementation returns an `Option` if a pass has at most one of them, or else a `Vec`.
-    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>;
+    fn find(case: &Case<'_>) -> impl IntoIterator<Item = Finding>
+    where
+        Self: Sized;
 
     /// Returns the finding that it follows from, if there is one.
     fn cause(&self, _: &Others<'_>) -> Option<Code> {
@@ -57,8 +43,20 @@ pub(crate) trait Kind {
     /// Returns the advice, with the commands to paste.
     fn advice(&self, about: &About<'_>) -> Advice;
 
-    /// Returns the objects concerned, as `kind/name`.
+    /// Returns the names of the pods concerned.
+    fn pods(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Returns the objects concerned, as `kind/name`: the target, the pods, or else the HPA.
     fn objects(&self, about: &About<'_>) -> Vec<String> {
-        about.own()
+        let pods = self.pods();
+        if about.finding.code().is(Aspect::OfTarget) {
+            vec![about.target()]
+        } else if pods.is_empty() {
+            about.own()
+        } else {
+            pod_objects(&pods)
+        }
     }
 }

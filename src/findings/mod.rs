@@ -1,6 +1,6 @@
 //! The problems of an HPA, and the ordinary rules that users ask about. Each kind of finding is one file,
-//! with its facts, its search and its texts, and one line in the table here. The answer without the problem
-//! is computed by the engine on a changed snapshot. A finding never changes a decision.
+//! with its documentation, its facts, its search and its texts, and one line in the table here. The answer
+//! without the problem is computed by the engine on a changed snapshot. A finding never changes a decision.
 //!
 //! A finding needs evidence: missing data leads to no finding, and the absence of a finding proves nothing.
 
@@ -23,6 +23,7 @@ pub mod pods;
 mod prelude;
 pub mod remedy;
 pub mod requests;
+pub(crate) mod scaled_object;
 mod scope;
 pub mod targets;
 #[cfg(test)]
@@ -34,6 +35,8 @@ mod view;
 pub mod watched;
 pub mod writer;
 
+use std::collections::BTreeSet;
+
 use serde::{Serialize, Serializer};
 
 pub(crate) use about::{About, Advice};
@@ -41,14 +44,14 @@ pub(crate) use case::Case;
 pub use case::NextChange;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
-pub(crate) use kind::{CatalogueEntry, Kind};
+pub(crate) use kind::Kind;
 pub(crate) use remedy::Remedy;
 pub(crate) use scope::Aspect;
 pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 
-use crate::engine::decision::{Decision, Direction, Path};
+use crate::engine::decision::{Block, Direction, Path};
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -110,9 +113,9 @@ impl Finding {
     }
 
     /// Adds the result of the pass without the problem.
-    fn without(self, alternative: Alternative) -> Self {
+    fn without(self, alternative: impl Into<Option<Alternative>>) -> Self {
         Self {
-            without: Some(alternative),
+            without: alternative.into(),
             ..self
         }
     }
@@ -122,15 +125,21 @@ impl Finding {
         self.facts.code()
     }
 
+    /// Returns the names of the pods concerned.
+    pub(crate) fn pods(&self) -> BTreeSet<&str> {
+        self.facts.kind().pods().into_iter().collect()
+    }
+
     /// Whether pods are the reason why no metric has a value.
     pub(crate) fn leaves_no_values(&self) -> bool {
         self.code().is(Aspect::NoValues) && self.explains && self.severity == Severity::Error
     }
 }
 
-/// Declares the kinds of findings, in the order in which they are searched and documented.
+/// Declares the kinds of findings, in the order in which they are searched and documented: each with its code, its rank
+/// if someone should act on it, and its aspects.
 macro_rules! catalogue {
-    ($($room:ident::$file:ident::$name:ident,)*) => {
+    ($($room:ident::$file:ident::$name:ident => $code:literal, $rank:ident, [$($aspect:expr),*];)*) => {
         /// The code of a finding. Codes are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Code {
@@ -144,11 +153,31 @@ macro_rules! catalogue {
             /// All codes, as the documentation lists them.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// Returns its entry in the catalogue.
-            fn entry(self) -> &'static CatalogueEntry {
+            /// Returns the code as it is typed and printed.
+            pub fn as_str(self) -> &'static str {
                 match self {
-                    $(Self::$name => &$room::$file::$name::ENTRY,)*
+                    $(Self::$name => $code,)*
                 }
+            }
+
+            /// Returns its rank if someone should act on it.
+            fn rank(self) -> Rank {
+                match self {
+                    $(Self::$name => Rank::$rank,)*
+                }
+            }
+
+            /// Returns its aspects that matter to other findings and to reports.
+            fn aspects(self) -> &'static [Aspect] {
+                use Aspect::{Ends, Lasts, Miscounts, NoValues, OfMetrics, OfTarget, Passes, Repeats};
+                match self {
+                    $(Self::$name => &[$($aspect),*],)*
+                }
+            }
+
+            /// Whether it has an aspect.
+            pub(crate) fn is(self, aspect: Aspect) -> bool {
+                self.aspects().contains(&aspect)
             }
         }
 
@@ -169,59 +198,10 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Returns the metrics whose failure they explain, by index in the spec.
-            pub(crate) fn failed_metrics(&self) -> Vec<usize> {
+            /// Returns them as facts of a kind of finding.
+            pub(crate) fn kind(&self) -> &dyn Kind {
                 match self {
-                    $(Self::$name(facts) => facts.failed_metrics(),)*
-                }
-            }
-
-            /// Returns the metrics whose failure or samples they explain.
-            fn concerns(&self) -> Vec<usize> {
-                match self {
-                    $(Self::$name(facts) => facts.concerns(),)*
-                }
-            }
-
-            /// Returns the finding that they follow from.
-            fn cause(&self, others: &Others<'_>) -> Option<Code> {
-                match self {
-                    $(Self::$name(facts) => facts.cause(others),)*
-                }
-            }
-
-            /// Whether the verdict on a decision names the rule that they are about.
-            fn is_in_verdict(&self, decision: &Decision) -> bool {
-                match self {
-                    $(Self::$name(facts) => facts.is_in_verdict(decision),)*
-                }
-            }
-
-            /// Returns a sentence with the problem.
-            fn summary(&self, about: &About<'_>) -> String {
-                match self {
-                    $(Self::$name(facts) => facts.summary(about),)*
-                }
-            }
-
-            /// Returns the evidence.
-            fn evidence(&self, about: &About<'_>) -> Vec<String> {
-                match self {
-                    $(Self::$name(facts) => facts.evidence(about),)*
-                }
-            }
-
-            /// Says what to do.
-            fn advice(&self, about: &About<'_>) -> Advice {
-                match self {
-                    $(Self::$name(facts) => facts.advice(about),)*
-                }
-            }
-
-            /// Returns the objects concerned.
-            fn objects(&self, about: &About<'_>) -> Vec<String> {
-                match self {
-                    $(Self::$name(facts) => facts.objects(about),)*
+                    $(Self::$name(facts) => facts,)*
                 }
             }
         }
@@ -246,80 +226,57 @@ macro_rules! catalogue {
 }
 
 catalogue! {
-    outside::target_not_found::TargetNotFound,
-    outside::scale_not_written::ScaleNotWritten,
-    outside::controller_silent::ControllerSilent,
-    outside::other_writer::OtherWriter,
-    outside::paused_by_keda::PausedByKeda,
-    outside::field_ignored::FieldIgnored,
-    outside::differs_from_status::DiffersFromStatus,
-    outside::flapping::Flapping,
-    requests::missing_request::MissingRequest,
-    metrics::metric_not_found::MetricNotFound,
-    metrics::metric_failing::MetricFailing,
-    metrics::metric_empty::MetricEmpty,
-    metrics::metrics_api_unavailable::MetricsApiUnavailable,
-    metrics::blocked_by_failed_metric::BlockedByFailedMetric,
-    metrics::unknown_container::UnknownContainer,
-    metrics::container_metrics_missing::ContainerMetricsMissing,
-    requests::diluted_by_container::DilutedByContainer,
-    requests::resize_in_progress::ResizeInProgress,
-    requests::requests_differ_from_template::RequestsDifferFromTemplate,
-    values::suspect_unit::SuspectUnit,
-    values::value_multiplies::ValueMultiplies,
-    requests::memory_baseline::MemoryBaseline,
-    requests::request_too_small::RequestTooSmall,
-    values::stale_samples::StaleSamples,
-    owners::selector_missing::SelectorMissing,
-    owners::selector_matches_nothing::SelectorMatchesNothing,
-    owners::shared_pods::SharedPods,
-    pods::finished_pods::FinishedPods,
-    owners::foreign_pods::ForeignPods,
-    pods::never_ready::NeverReady,
-    pods::unschedulable_pods::UnschedulablePods,
-    pods::replicas_without_pods::ReplicasWithoutPods,
-    owners::old_revision_pods::OldRevisionPods,
-    pods::terminating_pods::TerminatingPods,
-    pods::starting_pods::StartingPods,
-    requests::unreachable_target::UnreachableTarget,
-    pods::uncounted_pods::UncountedPods,
-    path::switched_off::SwitchedOff,
-    path::above_max::AboveMax,
-    path::below_min::BelowMin,
-    path::direction_disabled::DirectionDisabled,
-    path::at_max::AtMax,
-    path::at_min::AtMin,
-    path::rate_limited::RateLimited,
-    path::held_by_window::HeldByWindow,
-    path::rounding::Rounding,
-    path::within_tolerance::WithinTolerance,
-}
-
-impl Code {
-    /// Returns the code as it is typed and printed.
-    pub fn as_str(self) -> &'static str {
-        self.entry().code
-    }
-
-    /// Returns when a finding of this code appears.
-    pub fn when(self) -> &'static str {
-        self.entry().when
-    }
-
-    /// Returns what to do about one in general.
-    pub fn remedy(self) -> &'static str {
-        self.entry().remedy
-    }
-
-    /// Returns its rank if someone should act on it.
-    fn rank(self) -> Rank {
-        self.entry().rank
-    }
-
-    /// Whether it has an aspect.
-    pub(crate) fn is(self, aspect: Aspect) -> bool {
-        self.entry().aspects.contains(&aspect)
-    }
+    outside::target_not_found::TargetNotFound => "target-not-found", Broken, [Ends(Block::NoScale)];
+    outside::scale_not_written::ScaleNotWritten => "scale-not-written", Broken, [];
+    outside::controller_silent::ControllerSilent => "controller-silent", Broken, [];
+    outside::other_writer::OtherWriter => "other-writer", Broken, [Lasts, OfTarget];
+    outside::paused_by_keda::PausedByKeda => "paused-by-keda", Misconfigured, [];
+    outside::field_ignored::FieldIgnored => "field-ignored", Misconfigured, [];
+    outside::differs_from_status::DiffersFromStatus => "differs-from-status", Misconfigured, [];
+    outside::flapping::Flapping => "flapping", Misconfigured, [];
+    requests::missing_request::MissingRequest => "missing-request", Broken, [OfMetrics, Lasts];
+    metrics::metric_not_found::MetricNotFound => "metric-not-found", Broken, [OfMetrics];
+    metrics::metric_failing::MetricFailing => "metric-failing", Broken, [OfMetrics];
+    metrics::metric_empty::MetricEmpty => "metric-empty", Broken, [OfMetrics, Lasts];
+    metrics::metrics_api_unavailable::MetricsApiUnavailable => "metrics-api-unavailable", Broken, [OfMetrics];
+    metrics::blocked_by_failed_metric::BlockedByFailedMetric =>
+        "blocked-by-failed-metric", Rule, [Repeats, Ends(Block::Metrics)];
+    metrics::unknown_container::UnknownContainer => "unknown-container", Broken, [OfMetrics, Lasts];
+    metrics::container_metrics_missing::ContainerMetricsMissing =>
+        "container-metrics-missing", Broken, [OfMetrics, Lasts, Repeats];
+    requests::diluted_by_container::DilutedByContainer => "diluted-by-container", Misconfigured, [OfMetrics];
+    requests::resize_in_progress::ResizeInProgress => "resize-in-progress", Misconfigured, [OfMetrics];
+    requests::requests_differ_from_template::RequestsDifferFromTemplate =>
+        "requests-differ-from-template", Misconfigured, [OfMetrics];
+    values::suspect_unit::SuspectUnit => "suspect-unit", Misconfigured, [OfMetrics];
+    values::value_multiplies::ValueMultiplies => "value-multiplies", Misconfigured, [];
+    requests::memory_baseline::MemoryBaseline => "memory-baseline", Misconfigured, [OfMetrics];
+    requests::request_too_small::RequestTooSmall => "request-too-small", Misconfigured, [OfMetrics];
+    values::stale_samples::StaleSamples => "stale-samples", Broken, [OfMetrics];
+    owners::selector_missing::SelectorMissing => "selector-missing", Broken, [OfMetrics, Ends(Block::Selector), OfTarget];
+    owners::selector_matches_nothing::SelectorMatchesNothing =>
+        "selector-matches-nothing", Broken, [OfMetrics, NoValues, OfTarget];
+    owners::shared_pods::SharedPods => "shared-pods", Broken, [OfMetrics, Lasts, Ends(Block::SharedPods)];
+    pods::finished_pods::FinishedPods => "finished-pods", Misconfigured, [NoValues, Miscounts];
+    owners::foreign_pods::ForeignPods => "foreign-pods", Misconfigured, [NoValues, Miscounts];
+    pods::never_ready::NeverReady => "never-ready", Broken, [NoValues, Miscounts];
+    pods::unschedulable_pods::UnschedulablePods => "unschedulable-pods", Broken, [NoValues, Passes];
+    pods::replicas_without_pods::ReplicasWithoutPods => "replicas-without-pods", Broken, [NoValues, Miscounts, OfTarget];
+    owners::old_revision_pods::OldRevisionPods => "old-revision-pods", Misconfigured, [Miscounts, Passes, OfTarget];
+    pods::terminating_pods::TerminatingPods => "terminating-pods", Misconfigured, [Miscounts, Passes];
+    pods::starting_pods::StartingPods => "starting-pods", Misconfigured, [Miscounts, Passes];
+    requests::unreachable_target::UnreachableTarget => "unreachable-target", Misconfigured, [OfMetrics];
+    pods::uncounted_pods::UncountedPods => "uncounted-pods", Broken, [NoValues, Miscounts, Passes, Repeats];
+    path::switched_off::SwitchedOff => "switched-off", Rule, [OfTarget];
+    path::above_max::AboveMax => "above-max", Rule, [Repeats];
+    path::below_min::BelowMin => "below-min", Rule, [Repeats];
+    path::direction_disabled::DirectionDisabled => "direction-disabled", Rule, [];
+    path::at_max::AtMax => "at-max", Rule, [Repeats];
+    path::at_min::AtMin => "at-min", Rule, [];
+    path::rate_limited::RateLimited => "rate-limited", Rule, [];
+    path::held_by_window::HeldByWindow => "held-by-window", Rule, [];
+    path::rounding::Rounding => "rounding", Rule, [Repeats];
+    path::within_tolerance::WithinTolerance => "within-tolerance", Rule, [Repeats];
 }
 
 impl Serialize for Code {

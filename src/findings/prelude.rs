@@ -3,10 +3,10 @@
 pub(crate) use jiff::{SignedDuration, Timestamp};
 pub(crate) use serde_json::json;
 
-pub(crate) use super::about::{first_of, names, pod_objects, them};
+pub(crate) use super::about::{first_of, names, names_of, them};
+pub(crate) use super::scaled_object::OwnScaledObject;
 pub(crate) use super::{
-    About, Advice, Aspect, Case, CatalogueEntry, Code, Command, Edited, Facts, Finding, Kind,
-    Others, Rank, Remedy, Severity,
+    About, Advice, Case, Code, Command, Edited, Facts, Finding, Kind, Others, Remedy, Severity,
 };
 pub(crate) use crate::apimachinery::names::shell_word;
 pub(crate) use crate::engine::decision::{Decision, Direction, LimitStep, MetricStep};

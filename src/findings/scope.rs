@@ -18,6 +18,8 @@ pub enum Rank {
 pub(crate) enum Aspect {
     /// It concerns a metric, or pods as the source of metrics, and not what a pass makes of the value.
     OfMetrics,
+    /// Its object is the target of the HPA.
+    OfTarget,
     /// It holds throughout a run, whatever the load does.
     Lasts,
     /// It concerns pods, and can be the reason why no metric has a value.

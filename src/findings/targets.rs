@@ -311,7 +311,7 @@ pub(super) fn lowest_limit<'c>(
 }
 
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
-pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
     /// A pod that uses this share of a limit is near it.
     const NEAR: f64 = 0.9;
     counted(case, metric).any(|(_, pod)| {

@@ -72,7 +72,7 @@ pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
 
 fn view(pass: &Pass, finding: &Finding) -> FindingView {
     let about = About { pass, finding };
-    let facts = &finding.facts;
+    let facts = finding.facts.kind();
     let mut evidence = facts.evidence(&about);
     let advice = match finding.follows {
         Some(cause) => Remedy::Follow.says(format!("Follow the advice of {}.", cause.as_str())),
@@ -92,8 +92,7 @@ fn view(pass: &Pass, finding: &Finding) -> FindingView {
         metrics,
         follows: finding.follows,
         ends: finding.ends(pass.decision.block()),
-        is_in_verdict: finding.severity == Severity::Info
-            && finding.facts.is_in_verdict(&pass.decision),
+        is_in_verdict: finding.severity == Severity::Info && facts.is_in_verdict(&pass.decision),
         explains: finding.explains,
         summary: facts.summary(&about),
         evidence,

@@ -881,15 +881,17 @@ pub struct ScaledObject {
 }
 
 impl ScaledObject {
-    /// Returns the annotation that pauses the ScaledObject altogether, if there is one. KEDA then deletes its
-    /// HPA.
+    /// Returns the annotations that pause the ScaledObject altogether. KEDA then deletes its HPA.
+    pub fn pauses(&self) -> Vec<&'static str> {
+        let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS);
+        let replicas = stated.map(|_| KEDA_PAUSED_REPLICAS);
+        let whole = self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED);
+        replicas.into_iter().chain(whole).collect()
+    }
+
+    /// Returns the first of them.
     pub fn paused_by(&self) -> Option<&'static str> {
-        let stated = self
-            .metadata
-            .annotations
-            .get(KEDA_PAUSED_REPLICAS)
-            .map(|_| KEDA_PAUSED_REPLICAS);
-        stated.or_else(|| self.is_set(KEDA_PAUSED).then_some(KEDA_PAUSED))
+        self.pauses().first().copied()
     }
 
     /// Whether an annotation is true. KEDA treats everything except a false value as true
@@ -935,24 +937,37 @@ impl ScaledObject {
 
     /// Returns the reason why the ScaledObject has no HPA, if it is paused.
     pub(crate) fn why_no_hpa(&self, flags: &CommandFlags) -> Option<String> {
-        let annotation = self.paused_by()?;
+        let pauses = self.pauses();
+        if pauses.is_empty() {
+            return None;
+        }
         let Metadata {
             name,
             namespace,
             annotations,
             ..
         } = &self.metadata;
-        let value = annotations.get(annotation).unwrap_or_default();
+        let value = |it: &&str| format!("{it}={}", annotations.get(it).unwrap_or_default());
+        let stated: Vec<String> = pauses.iter().map(value).collect();
+        let (stated, noun) = (
+            stated.join(" and "),
+            if pauses.len() == 1 {
+                "the annotation"
+            } else {
+                "the annotations"
+            },
+        );
+        let removed: String = pauses.iter().map(|it| format!(" {it}-")).collect();
         let flag = match namespace {
             Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
             None => String::new(),
         };
         let own = names::shell_word(name);
         let command = flags.add_to(&format!(
-            "kubectl annotate scaledobject {own}{flag} {annotation}-"
+            "kubectl annotate scaledobject {own}{flag}{removed}"
         ));
         let away = format!(
-            "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
+            "paused-by-keda: ScaledObject/{name} has {noun} {stated}, so KEDA \
              has deleted the HPA; "
         );
         Some(if self.is_written_by_flagger() {

@@ -1,14 +1,14 @@
 //! Advice keeps what it promises. Each command of each finding is executed on the state in which it is given, the first of
 //! its shape as it is printed (`commands`). The engine then runs the pass again on the objects as the command has left
 //! them, or on what `predict` assumes: the finding is gone or changes nothing any more, and there is no other trouble.
-//! What cannot be played is of a kind that says why (`findings::remedy`).
+//! What cannot be played is of a kind that says why (`promise`).
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use kubectl_hpa::apiserver::default::AdmissionRules;
-use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
+use kubectl_hpa::findings::remedy::Remedy;
 use kubectl_hpa::findings::{self, Code, Finding, FindingView, Severity};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::saved;
@@ -21,6 +21,180 @@ use crate::api::json::merge;
 use crate::commands::{self, Change, Kubectl, Program, Written, words};
 use crate::common::{self, build};
 use crate::told::{ToldPass, moments, passes, passes_and, some_moments};
+
+/// The way in which the promise of a kind of advice is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Its command is played on the state, and the engine runs the pass again: the finding is gone or no longer
+    /// changes anything, and there is no other problem.
+    Played,
+    /// Its commands only show something: they name objects that exist, and change nothing.
+    Shown,
+    /// It asks for nothing, so nothing may need to be done: the finding is no more than information.
+    Quiet,
+    /// It cannot be played, for this reason. Its commands are checked like those that only show something.
+    Unplayed(&'static str),
+}
+
+/// The reason why nothing can be checked about something that is not in the state.
+const ELSEWHERE: &str = "what is to be changed is not in the state";
+/// The reason why only the cluster shows the effect.
+const NEW_PODS: &str = "new pods come about in the cluster";
+/// The reason why the new value is unknown.
+const UNKNOWN_VALUE: &str = "the value of the metric is unknown";
+
+/// Returns the result of following advice of a kind, and how that is checked.
+pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
+    use Check::{Played, Quiet, Shown, Unplayed};
+    match remedy {
+        Remedy::Nothing => ("Nothing has to be done.", Quiet),
+        Remedy::Follow => ("The other finding has the advice for both.", Quiet),
+        Remedy::PointAt => (
+            "The HPA finds the target.",
+            Unplayed("the scale of the other object is not in the state"),
+        ),
+        Remedy::CorrectReference => ("The HPA finds the target.", Shown),
+        Remedy::CreateThere => ("The HPA finds the target.", Unplayed(ELSEWHERE)),
+        Remedy::LookAtOwner => ("It shows what that is set to.", Unplayed(ELSEWHERE)),
+        Remedy::LookAtMetric => ("It shows the values.", Shown),
+        Remedy::UseRate => ("The metric follows the load.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::PointAtRollout => (
+            "The HPA scales what runs.",
+            Unplayed("the scale of the other object is not in the state"),
+        ),
+        Remedy::PermitWrite => ("The scale can be written.", Unplayed(ELSEWHERE)),
+        Remedy::LookAtController => ("It shows why.", Shown),
+        Remedy::TakeOut => (
+            "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.",
+            Unplayed(ELSEWHERE),
+        ),
+        Remedy::ChangeBounds => ("The pass keeps the replicas that the person set.", Played),
+        Remedy::LeaveReplicas => ("Only one of the two scales it.", Unplayed(ELSEWHERE)),
+        Remedy::EndPause => ("The pause ends.", Played),
+        Remedy::Upgrade => (
+            "The field works.",
+            Unplayed("the version of the cluster is not in the state"),
+        ),
+        Remedy::StateFlags => ("The pass agrees with the status.", Played),
+        Remedy::SetRequest => ("The metric has a value.", Played),
+        Remedy::Annotate => ("The metric has a value.", Played),
+        Remedy::UseContainer => (
+            "The metric has a value for that container, or proposes what that container needs.",
+            Played,
+        ),
+        Remedy::LetInjector => ("The metric has a value.", Unplayed(ELSEWHERE)),
+        Remedy::FindRequest => ("It shows how far the rollout is.", Shown),
+        Remedy::Resume => ("The pods are replaced.", Unplayed(NEW_PODS)),
+        Remedy::Promote => ("They are gone when the rollout ends.", Unplayed(NEW_PODS)),
+        Remedy::WaitForRollout => ("They are gone when the rollout ends.", Shown),
+        Remedy::DeleteEarlier => ("New pods are of the current template.", Unplayed(NEW_PODS)),
+        Remedy::LowerPartition => ("The rollout replaces them.", Unplayed(NEW_PODS)),
+        Remedy::LabelApart => (
+            "Only the pods of the target count.",
+            Unplayed("labels and selectors of other objects change with it"),
+        ),
+        Remedy::EndReferred => (
+            "Only one of the two has pods.",
+            Unplayed("which pods are to serve is for the user to say"),
+        ),
+        Remedy::DeleteByOwner => ("They no longer count.", Unplayed(ELSEWHERE)),
+        Remedy::UseValue => ("The whole value is compared with the target.", Played),
+        Remedy::InstallApi => ("The metric can be read.", Unplayed(ELSEWHERE)),
+        Remedy::LookAtApi => ("It shows why.", Shown),
+        Remedy::PointApiService => ("KEDA serves them.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::LookAtScaledObject => ("It shows why.", Shown),
+        Remedy::UseName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::CorrectName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::DescribeObject => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::Grant => ("The controller has the right.", Shown),
+        Remedy::LookAtBackend => ("It shows the error.", Shown),
+        Remedy::StateInput => (
+            "The pass can be computed.",
+            Unplayed("the value is for the user to state"),
+        ),
+        Remedy::UseOtherType => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::FindSamples => ("It shows why.", Shown),
+        Remedy::FindSeries => ("It shows what the API answers.", Shown),
+        Remedy::RepairMetric => ("The other metrics decide.", Played),
+        Remedy::NameContainer => ("The metric has a value.", Shown),
+        Remedy::RequestLess => (
+            "The request comes into effect.",
+            Unplayed("what the node can hold is not in the state"),
+        ),
+        Remedy::WaitForResize => ("The requests are those in effect.", Shown),
+        Remedy::UseAverageValue => (
+            "The proposal is the total divided by the target, or usage alone decides.",
+            Played,
+        ),
+        Remedy::SetTarget => ("The units agree.", Played),
+        Remedy::RaiseRequest => (
+            "Usage is about the target, and the proposal is lower.",
+            Played,
+        ),
+        Remedy::RaiseTarget => (
+            "Usage is about the target, and the proposal is lower.",
+            Played,
+        ),
+        Remedy::LeaveRoom => (
+            "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.",
+            Played,
+        ),
+        Remedy::LowerTarget => ("Pods at their limits propose more replicas.", Played),
+        Remedy::SpreadLoad => ("It shows what each pod uses.", Shown),
+        Remedy::SelectOwn => ("The controller finds the pods.", Unplayed(ELSEWHERE)),
+        Remedy::KeepOneHpa => (
+            "One HPA decides.",
+            Unplayed("which HPA is kept is for the user to say"),
+        ),
+        Remedy::DeleteFinished => ("They no longer count.", Played),
+        Remedy::FindUnready => ("It shows the reason.", Shown),
+        Remedy::RollBack => ("It shows the reason.", Shown),
+        Remedy::AddNodes => ("It shows what they lack.", Shown),
+        Remedy::FindQuota => ("It shows the quota and the events.", Shown),
+        Remedy::WaitForPods => ("They count as soon as they are ready and measured.", Shown),
+        Remedy::EndSooner => ("They do not matter.", Shown),
+        Remedy::LengthenUpWindow => (
+            "The pass does not scale up further because of them.",
+            Played,
+        ),
+        Remedy::AddStartupProbe => ("They count when they have warmed up.", Unplayed(NEW_PODS)),
+        Remedy::SetTolerance => ("The metric proposes more replicas.", Played),
+        Remedy::ChangeTarget => (
+            "The pass proposes the replicas that the advice names.",
+            Played,
+        ),
+        Remedy::WaitForWindow => ("Nothing has to be done: it expires.", Quiet),
+        Remedy::KeepBusy => (
+            "Pods end their work before they are gone.",
+            Unplayed("which pods are busy is not in the state"),
+        ),
+        Remedy::ShortenWindow => ("The replicas follow the metrics sooner.", Played),
+        Remedy::AddBehavior => ("It adds none.", Played),
+        Remedy::RaiseSmallRequest => (
+            "Only a lasting load adds replicas.",
+            Unplayed("the load of the next hours is not in the state"),
+        ),
+        Remedy::LengthenDownWindow => (
+            "The pass does not scale down below a recent recommendation.",
+            Played,
+        ),
+        Remedy::ChangePolicies => (
+            "The replicas reach the proposal within some passes.",
+            Played,
+        ),
+        Remedy::EnableDirection => ("The HPA scales in that direction.", Played),
+        Remedy::RaiseMax => (
+            "The pass adds replicas, or proposes no more than it may.",
+            Played,
+        ),
+        Remedy::LookAtCounted => ("It shows the pods that count.", Shown),
+        Remedy::ChangeBound => ("The bound allows them.", Played),
+        Remedy::AssumeBound => ("The pass reads the metrics.", Played),
+        Remedy::LeaveToKeda => ("Nothing has to be done.", Quiet),
+        Remedy::LeaveToFlagger => ("Nothing has to be done.", Quiet),
+        Remedy::ScaleToOne => ("The HPA decides again.", Played),
+    }
+}
 
 /// What a command does.
 enum Effect {
@@ -358,7 +532,7 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let is_kept = match view.remedy() {
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
-        Remedy::RaiseRequest => is < was,
+        Remedy::RaiseRequest | Remedy::RaiseTarget => is < was,
         Remedy::LeaveRoom => {
             let before = pass.decision.replicas_before();
             let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);
@@ -683,12 +857,12 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
             let mut fails = |why: String| {
                 wrong.push(format!("{name}: {code}: {} {why}", view.advice()));
             };
-            let check = remedy.check();
+            let (_, check) = promise(remedy);
             let is_quiet = view.severity == Severity::Info || view.follows.is_some();
             match check {
-                AdviceCheck::Quiet if !is_quiet => fails("asks for nothing".to_owned()),
-                AdviceCheck::Quiet => *played.entry(remedy).or_default() += 1,
-                AdviceCheck::Shown | AdviceCheck::Unplayed(_) | AdviceCheck::Played => {}
+                Check::Quiet if !is_quiet => fails("asks for nothing".to_owned()),
+                Check::Quiet => *played.entry(remedy).or_default() += 1,
+                Check::Shown | Check::Unplayed(_) | Check::Played => {}
             }
             for command in &given(pass, view) {
                 // What is assumed is not in the objects.
@@ -702,11 +876,11 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
                 };
                 match (effect, check) {
                     // A prediction without a change only shows what follows.
-                    (Effect::Shows, AdviceCheck::Played) if remedy != Remedy::ChangePolicies => {}
+                    (Effect::Shows, Check::Played) if remedy != Remedy::ChangePolicies => {}
                     (Effect::Shows, _) => *played.entry(remedy).or_default() += 1,
-                    (Effect::Elsewhere, _) | (_, AdviceCheck::Unplayed(_)) => {}
-                    (Effect::Changes(_), AdviceCheck::Played) if is_assumed => {}
-                    (Effect::Changes(input), AdviceCheck::Played) => {
+                    (Effect::Elsewhere, _) | (_, Check::Unplayed(_)) => {}
+                    (Effect::Changes(_), Check::Played) if is_assumed => {}
+                    (Effect::Changes(input), Check::Played) => {
                         *played.entry(remedy).or_default() += 1;
                         let why = broken(pass, view, found, &Pass::run(*input));
                         why.into_iter()
@@ -724,7 +898,7 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
         wrong.join("\n")
     );
     let is_unseen = |it: &&Remedy| {
-        !matches!(it.check(), AdviceCheck::Unplayed(_))
+        !matches!(promise(**it), (_, Check::Unplayed(_)))
             && played.get(it).is_none_or(|times| *times == 0)
     };
     let unseen: Vec<&Remedy> = Remedy::ALL.iter().filter(is_unseen).collect();

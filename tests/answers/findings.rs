@@ -15,7 +15,7 @@ use kubectl_hpa::findings::path::above_max::AboveMax;
 use kubectl_hpa::findings::path::at_max::AtMax;
 use kubectl_hpa::findings::path::below_min::BelowMin;
 use kubectl_hpa::findings::path::corrected::Correction;
-use kubectl_hpa::findings::remedy::{AdviceCheck, Remedy};
+use kubectl_hpa::findings::remedy::Remedy;
 use kubectl_hpa::findings::requests::unreachable_target::AtLimits;
 use kubectl_hpa::findings::{
     self, Code, Facts, Finding, FindingView, Rank, Severity, owners, pods, requests,
@@ -32,6 +32,7 @@ use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
 use kubectl_hpa::whatif::thresholds::Borders;
 use serde_json::{Value, json};
 
+use crate::advice::{Check, promise};
 use crate::common::{self, build};
 use crate::told::{self, Case, ToldPass, cases, passes};
 
@@ -191,7 +192,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // A reset by whatever has taken the replicas out of its manifest.
         (
             "T05",
-            &["If the chart states replicas, take them out. If not, it happens once"],
+            &["If the chart states replicas, take them out. If not, the reset to 1 happens once"],
             &["Take replicas out of the chart"],
         ),
         (
@@ -281,7 +282,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // What comes after a window, and the number of its steps.
         (
             "T21",
-            &["in 4 steps", "Wait until 12:39:45Z, or"],
+            &["in 4 steps", "Wait until 12:39:30Z, or"],
             &["more steps", "patch"],
         ),
         (
@@ -1226,7 +1227,9 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::UncountedPods(it) => {
             let is_row = |own: &pods::uncounted_pods::UncountedPod| {
                 let is_counted = own.row.group == Group::Ready;
-                step(own.metric).pods.contains(&own.row) && is_counted == it.count
+                // A metric without any value has no rows.
+                let rows = &step(own.metric).pods;
+                (rows.is_empty() || rows.contains(&own.row)) && is_counted == it.count
             };
             vec![
                 ("rows", it.pods.iter().all(is_row)),
@@ -1588,6 +1591,34 @@ fn moved(item: &Value, namespace: &str) -> Option<Value> {
     (copy != *item).then_some(copy)
 }
 
+/// Returns the source of a kind of finding: the file with the name of the code, which one room has.
+fn source_of(code: Code) -> String {
+    let file = format!("{}.rs", code.as_str().replace('-', "_"));
+    let rooms = fs::read_dir(root().join("src/findings")).expect("the rooms");
+    let files = rooms.map(|room| room.expect("a room").path().join(&file));
+    let own: Vec<_> = files.filter(|it| it.is_file()).collect();
+    assert_eq!(own.len(), 1, "{file} is in one room");
+    fs::read_to_string(&own[0]).expect("a source")
+}
+
+/// Returns the documentation of a type or a variant in a source, each paragraph as one line.
+fn documented(name: &str, source: &str) -> String {
+    let mut lines = Vec::new();
+    for line in source.lines().map(str::trim) {
+        let mut words = line.split(|it: char| !it.is_alphanumeric());
+        let item = words.find(|it| !["pub", "struct", "enum", "type"].contains(it));
+        if let Some(text) = line.strip_prefix("///") {
+            lines.push(text.trim());
+        } else if item == Some(name) && !lines.is_empty() {
+            let paragraphs = lines.split(|line| line.is_empty());
+            return Vec::from_iter(paragraphs.map(|it| it.join(" "))).join("\n\n");
+        } else if !line.starts_with("#[") {
+            lines.clear();
+        }
+    }
+    panic!("{name} has no documentation")
+}
+
 /// Returns the page that lists the codes, with an example of each from a case.
 fn documentation() -> String {
     let mut text = "\
@@ -1639,10 +1670,9 @@ This page is generated from the program's own texts.
     for &code in Code::ALL {
         let _ = write!(
             text,
-            "\n## `{}`\n\n{}\n\n{}\n",
+            "\n## `{}`\n\n{}\n",
             code.as_str(),
-            code.when(),
-            code.remedy()
+            documented(&format!("{code:?}"), &source_of(code))
         );
         if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");
@@ -1667,15 +1697,17 @@ The rest cannot be played, for the reason in the table.
 | --- | --- | --- | --- |
 "
     .to_owned();
+    let source = fs::read_to_string(root().join("src/findings/remedy.rs")).expect("a source");
     for remedy in Remedy::ALL {
-        let check = match remedy.check() {
-            AdviceCheck::Played => "played".to_owned(),
-            AdviceCheck::Shown => "shows".to_owned(),
-            AdviceCheck::Quiet => "nothing to do".to_owned(),
-            AdviceCheck::Unplayed(why) => format!("not played: {why}"),
+        let (result, way) = promise(*remedy);
+        let check = match way {
+            Check::Played => "played".to_owned(),
+            Check::Shown => "shows".to_owned(),
+            Check::Quiet => "nothing to do".to_owned(),
+            Check::Unplayed(why) => format!("not played: {why}"),
         };
-        let (when, promise) = (remedy.when(), remedy.promise());
-        let _ = writeln!(text, "| {remedy:?} | {when} | {promise} | {check} |");
+        let when = documented(&format!("{remedy:?}"), &source);
+        let _ = writeln!(text, "| {remedy:?} | {when} | {result} | {check} |");
     }
     text
 }

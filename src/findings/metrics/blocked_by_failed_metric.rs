@@ -1,10 +1,12 @@
 //! The finding `blocked-by-failed-metric`.
 
-use crate::engine::decision::Block;
 use crate::engine::rules::Rules;
 use crate::findings::prelude::*;
 
-/// A metric fails, and the others propose fewer replicas, which the controller does not accept.
+/// A metric fails, and the others propose fewer replicas than there are. The controller removes no replicas while a
+/// metric fails, because that metric might propose more.
+///
+/// Fix the metric, or remove it from the HPA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedByFailedMetric {
     /// The metrics that fail, by index in the spec.
@@ -18,15 +20,6 @@ pub struct BlockedByFailedMetric {
 }
 
 impl Kind for BlockedByFailedMetric {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "blocked-by-failed-metric",
-        when: "A metric fails, and the others propose fewer replicas than there are. The controller removes \
-            no replicas while a metric fails, because that metric might propose more.",
-        remedy: "Fix the metric, or remove it from the HPA.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats, Aspect::Ends(Block::Metrics)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let decision = case.decision();
         let combined = decision
@@ -57,7 +50,7 @@ impl Kind for BlockedByFailedMetric {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let is_failed = |metric: &usize| self.failed.contains(metric);
-        others.first(|it| it.facts.failed_metrics().iter().any(is_failed))
+        others.first(|it| it.facts.kind().failed_metrics().iter().any(is_failed))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -83,7 +76,7 @@ impl Kind for BlockedByFailedMetric {
         let controller = &about.pass.input.snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
         evidence.push(if rules.reports_failed_metrics {
-            format!("The status has no value for {it}; the others are current.")
+            format!("The status that this pass writes has no value for {it}; the others are current.")
         } else {
             let fails = self.one_or_many("fails", "fail");
             format!(
@@ -134,13 +127,12 @@ impl BlockedByFailedMetric {
         let Some(owner) = about.owner() else {
             return format!("remove {} from the HPA", self.one_or_many("it", "them"));
         };
-        let object = format!("ScaledObject/{}", owner.name);
         let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
         let removal = if is_formula {
-            format!("change spec.advanced.scalingModifiers.formula of {object}")
+            format!("change spec.advanced.scalingModifiers.formula of {owner}")
         } else {
             let triggers = self.one_or_many("its trigger", "their triggers");
-            format!("remove {triggers} from {object}")
+            format!("remove {triggers} from {owner}")
         };
         removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
     }
@@ -166,7 +158,7 @@ mod tests {
             queue fails, so the 3 replicas stay, although cpu proposes 1
             - cpu proposes 1 replica, the highest of the metrics that can be read. The controller removes no replicas while a metric fails.
             - Without it: a proposal of 1, and 3 replicas after stabilization and limits.
-            - The status has no value for it; the others are current.
+            - The status that this pass writes has no value for it; the others are current.
             > Follow the advice of metric-empty.
         asks for more: none
         asks for nothing: none

@@ -1,13 +1,14 @@
 //! The finding `container-metrics-missing`.
 
-use std::collections::BTreeSet;
-
 use super::{failed, running_containers};
-use crate::findings::about::APART;
+use crate::findings::about::{APART, pod_objects};
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 
-/// Pods, or their metrics, lack the container of a ContainerResource metric.
+/// Pods have the container of a ContainerResource metric, and their metrics lack it. Before Kubernetes 1.33 one such
+/// pod fails the metric for all pods.
+///
+/// Find out why the container does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
     /// The index of the metric in the spec, from 0.
@@ -26,15 +27,6 @@ pub struct ContainerMetricsMissing {
 }
 
 impl Kind for ContainerMetricsMissing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "container-metrics-missing",
-        when: "Pods have the container of a ContainerResource metric, and their metrics lack it. Before \
-            Kubernetes 1.33 one such pod fails the metric for all pods.",
-        remedy: "Find out why the container does not run.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts, Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| Self::of(case, step))
@@ -45,9 +37,9 @@ impl Kind for ContainerMetricsMissing {
         if others.finding.severity != Severity::Info {
             return None;
         }
-        let own: BTreeSet<&str> = self.pods.iter().map(|it| &*it.pod).collect();
+        let own = others.finding.pods();
         others.first(|it| match &it.facts {
-            Facts::UncountedPods(it) => !it.count && it.names(others.pass) == own,
+            Facts::UncountedPods(facts) => !facts.count && it.pods() == own,
             _ => false,
         })
     }
@@ -99,7 +91,7 @@ impl Kind for ContainerMetricsMissing {
             return Remedy::FindUnready
                 .says(format!(
                     "Find out why {container} does not run in {}.",
-                    names(&self.names())
+                    names(&self.pods())
                 ))
                 .with_all(first.map(|pod| pod.logs(about, container)));
         }
@@ -131,10 +123,14 @@ impl Kind for ContainerMetricsMissing {
         }
     }
 
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
+    }
+
     fn objects(&self, about: &About<'_>) -> Vec<String> {
         match self.of_candidate(about) {
             Some(_) => about.own(),
-            None => pod_objects(&self.names()),
+            None => pod_objects(&self.pods()),
         }
     }
 }
@@ -186,11 +182,6 @@ impl ContainerMetricsMissing {
     fn of_candidate(&self, about: &About<'_>) -> Option<String> {
         let state = about.of_candidate(self.metric)?;
         about.is_new(&self.container).then_some(state)
-    }
-
-    /// Returns the names of the pods.
-    fn names(&self) -> Vec<&str> {
-        self.pods.iter().map(|it| &*it.pod).collect()
     }
 
     /// Returns the advice to use a container that the template has.
@@ -252,7 +243,7 @@ impl Unmeasured {
         let restarts = count(self.restarts, "restart");
         match &self.waiting {
             _ if !self.has_container && self.is_foreign => format!(
-                "{name}, which is not of {}, has no container {container}.",
+                "{name}, which does not belong to {}, has no container {container}.",
                 about.reference()
             ),
             _ if !self.has_container => format!("{name} has no container {container}."),

@@ -4,11 +4,16 @@ use std::collections::BTreeSet;
 
 use super::miss::Miss;
 use super::{api, failed, short};
-use crate::apimachinery::metadata::OwnerReference;
+use crate::findings::Aspect;
+use crate::findings::pods::none_runs;
 use crate::findings::prelude::*;
 use crate::keda;
 
-/// A metrics API has no value for a metric.
+/// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
+/// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
+/// first pod starts.
+///
+/// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricEmpty {
     /// Its index in the spec, from 0.
@@ -24,18 +29,11 @@ pub struct MetricEmpty {
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
+    /// Whether each pod would have a value, and none runs.
+    pub none_runs: bool,
 }
 
 impl Kind for MetricEmpty {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-empty",
-        when: "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
-            that its query has no result. A resource metric has no value until about a minute after the first pod starts.",
-        remedy: "Correct the selector, or let the source report 0 instead of nothing.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
@@ -47,6 +45,11 @@ impl Kind for MetricEmpty {
 
     fn failed_metrics(&self) -> Vec<usize> {
         vec![self.metric]
+    }
+
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        let is_about_pods = |it: &Finding| it.code().is(Aspect::NoValues) && !it.pods().is_empty();
+        others.first(|it| self.none_runs && is_about_pods(it))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -136,7 +139,7 @@ impl Kind for MetricEmpty {
 
 /// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
 /// samples of any.
-pub(crate) fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
+fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     const MEASURED: SignedDuration = SignedDuration::from_mins(1);
     let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
     ages?.into_iter().max().filter(|age| *age < MEASURED)
@@ -148,27 +151,27 @@ impl MetricEmpty {
         let scale = case.scale().filter(|_| !spec.is_total());
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
+        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
         Self {
             metric: step.index,
             selector: spec.selector(),
             pods: scale.map(|scale| scale.selector.as_str().to_owned()),
-            age: spec.is_resource().then(|| unmeasured_age(case)).flatten(),
+            age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
+            none_runs: !spec.is_total() && age.is_none() && none_runs(case),
         }
     }
 
     /// Returns the advice to look at the trigger of a ScaledObject.
-    fn look_at_trigger(&self, about: &About<'_>, owner: &OwnerReference) -> Advice {
+    fn look_at_trigger(&self, about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
         let advice = Remedy::LookAtScaledObject.says(match self.message {
             Some(_) => format!(
                 "Look at its trigger in the ScaledObject{}.",
                 about.or_fallback(owner, &[self.metric], "spec.fallback there")
             ),
             None => format!(
-                "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
-                 return 0.",
-                owner.name
+                "Look at its trigger in {owner}: its query has no result. If that means 0, let it return 0."
             ),
         });
         advice.with(about.describe_scaled_object(owner))
@@ -196,7 +199,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{cpu, of_keda, said, state, with};
+    use crate::findings::pods::testing::{rps, without_values};
+    use crate::findings::testing::{cpu, of_keda, said, state, table, with};
 
     #[test]
     fn a_question_for_a_metric_of_each_pod() {
@@ -209,6 +213,66 @@ mod tests {
               ?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET'"
             ]
         );
+    }
+
+    /// Where no pod runs, the pods are the cause.
+    #[test]
+    fn a_metric_of_pods_that_do_not_run() {
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&cpu())), @r"
+        run: error, explains
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Make sure that metrics-server scrapes the nodes of these pods.
+            $ kubectl top pods -n default -l app=web
+        run in part: as run
+        were never ready: error, explains, follows never-ready
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of never-ready.
+        were ready once: error, explains, follows uncounted-pods
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
+        have no node: error, explains, follows unschedulable-pods
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of unschedulable-pods.
+        are of both kinds: as were never ready
+        ");
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
+        run: error, explains
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Compare the labels namespace and pod of its series with the pods of the target.
+            $ kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps?labelSelector=app%3Dweb'
+        run in part: as run
+        were never ready: error, explains, follows never-ready
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of never-ready.
+        were ready once: error, explains, follows uncounted-pods
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
+        have no node: error, explains, follows unschedulable-pods
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of unschedulable-pods.
+        are of both kinds: as were never ready
+        ");
+        let queue = build::external("queue", &build::average("10"));
+        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&queue)), @r"
+        run: error, explains
+            there is no value for queue from the external metrics API, so nothing is scaled
+            - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
+            > Try the adapter's query in the namespace default, or let it return 0 if empty.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+        run in part: as run
+        were never ready: as run
+        were ready once: as run
+        have no node: as run
+        are of both kinds: as run
+        ");
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use super::miss::{Miss, RefusedRight};
 use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
 use crate::apimachinery::go;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::surroundings::Fallback;
 
-/// A metrics API knows a metric but reports an error.
+/// A metrics API knows a metric and reports an error for it.
+///
+/// Look at the backend that the adapter reads the metric from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricFailing {
     /// Its index in the spec, from 0.
@@ -26,14 +27,6 @@ pub struct MetricFailing {
 }
 
 impl Kind for MetricFailing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-failing",
-        when: "A metrics API knows a metric and reports an error for it.",
-        remedy: "Look at the backend that the adapter reads the metric from.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {
@@ -78,9 +71,9 @@ impl Kind for MetricFailing {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        if let FailureCause::Fallback(replicas, OwnerReference { name, .. }) = self.why(about) {
+        if let FailureCause::Fallback(replicas, owner) = self.why(about) {
             return vec![format!(
-                "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
+                "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
             )];
         }
         let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
@@ -91,10 +84,7 @@ impl Kind for MetricFailing {
     fn advice(&self, about: &About<'_>) -> Advice {
         match self.why(about) {
             FailureCause::Fallback(_, owner) => Remedy::LookAtScaledObject
-                .says(format!(
-                    "Find out why its trigger in ScaledObject/{} fails.",
-                    owner.name
-                ))
+                .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
             FailureCause::Refused(RefusedRight { user, .. }) => {
                 // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
@@ -108,8 +98,7 @@ impl Kind for MetricFailing {
             FailureCause::NotKeda(served_by) => point_at_keda(served_by),
             FailureCause::Trigger(owner) => Remedy::LookAtScaledObject
                 .says(format!(
-                    "Look at its trigger in ScaledObject/{}{}.",
-                    owner.name,
+                    "Look at its trigger in {owner}{}.",
                     about.or_fallback(owner, &[self.metric], "spec.fallback there")
                 ))
                 .with(about.describe_scaled_object(owner)),
@@ -128,7 +117,7 @@ impl Kind for MetricFailing {
 /// The reason why a metric fails.
 enum FailureCause<'a> {
     /// Its trigger fails, and KEDA asks for this many replicas instead.
-    Fallback(i32, &'a OwnerReference),
+    Fallback(i32, OwnScaledObject<'a>),
     /// The controller lacks a right.
     Refused(&'a RefusedRight),
     /// No API has the kind of the described object.
@@ -136,7 +125,7 @@ enum FailureCause<'a> {
     /// Something other than KEDA serves the API.
     NotKeda(&'a ServedBy),
     /// Its trigger fails.
-    Trigger(&'a OwnerReference),
+    Trigger(OwnScaledObject<'a>),
     /// The backend that the API reads it from fails.
     Backend,
 }
@@ -252,7 +241,7 @@ const KINDS: [(&str, &[&str]); 4] = [
 
 /// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
 /// times the replicas of its fallback (`doFallback` of KEDA).
-pub(crate) fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case
         .scaled_object()
         .filter(|it| it.condition("Fallback") == Some(true))?;

@@ -10,7 +10,10 @@ use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::surroundings::{served_elsewhere, served_for};
 
-/// A metrics API does not know a metric.
+/// The custom or external metrics API does not know a metric by its name, or serves it for other kinds of objects only.
+/// It is asked for the namespace of the HPA.
+///
+/// Correct the name or the object, or add a rule for it to the adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricNotFound {
     /// Its index in the spec, from 0.
@@ -26,15 +29,6 @@ pub struct MetricNotFound {
 }
 
 impl Kind for MetricNotFound {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metric-not-found",
-        when: "The custom or external metrics API does not know a metric by its name, or serves it for \
-            other kinds of objects only. It is asked for the namespace of the HPA.",
-        remedy: "Correct the name or the object, or add a rule for it to the adapter.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step)? {
@@ -83,10 +77,8 @@ impl Kind for MetricNotFound {
         let advice = if let Some(served_by) = &self.served_by {
             point_at_keda(served_by)
         } else if let Some(owner) = about.owner() {
-            let advice = Remedy::LookAtScaledObject.says(format!(
-                "Find out why KEDA does not serve it for ScaledObject/{}.",
-                owner.name
-            ));
+            let advice = Remedy::LookAtScaledObject
+                .says(format!("Find out why KEDA does not serve it for {owner}."));
             advice.with(about.describe_scaled_object(owner))
         } else if let Some(near) = &self.near {
             let path = about.path_of_name(self.metric);

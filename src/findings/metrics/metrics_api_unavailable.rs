@@ -11,7 +11,10 @@ use crate::findings::pods::{failing, is_alive, is_ready};
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ServiceReference;
 
-/// A metrics API does not answer.
+/// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or
+/// requests fail with a server error.
+///
+/// Install what serves the API, or look at its APIService and at the pods behind it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricsApiUnavailable {
     /// Its group.
@@ -33,15 +36,6 @@ pub struct MetricsApiUnavailable {
 }
 
 impl Kind for MetricsApiUnavailable {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "metrics-api-unavailable",
-        when: "The API server does not serve the metrics API that a metric is asked of, its APIService is \
-            not available, or requests fail with a server error.",
-        remedy: "Install what serves the API, or look at its APIService and at the pods behind it.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut apis: Vec<Self> = Vec::new();
         for step in case.metrics() {
@@ -552,7 +546,7 @@ mod tests {
             @ none
         reports a metric's error: none
         of two metrics of three: warning, aside
-            the resource metrics API does not answer: cpu and cpu in app cannot be read, so it has no say
+            the resource metrics API does not answer: cpu and cpu in app cannot be read, so it is left out of the decision
             - The group of the API is metrics.k8s.io.
             - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
             > Look at metrics-server and its APIService.

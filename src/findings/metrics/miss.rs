@@ -183,7 +183,7 @@ pub struct RefusedRight {
 
 impl RefusedRight {
     /// Parses the error of the API server's RBAC.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let (_, rest) = text.split_once(" is forbidden: User \"")?;
         let (user, rest) = rest.split_once("\" cannot ")?;
         let (verb, rest) = rest.split_once(" resource \"")?;

@@ -13,7 +13,7 @@ pub(crate) mod testing;
 pub mod unknown_container;
 
 use self::metric_failing::ID;
-use crate::apimachinery::metadata::{Condition, OwnerReference};
+use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
@@ -190,13 +190,13 @@ impl About<'_> {
     pub(crate) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
         if self.ignores_metrics() {
-            if self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
+            if self.finding.facts.kind().failed_metrics().len() == self.hpa().spec.metrics.len() {
                 "so nothing is scaled after this pass".to_owned()
             } else {
                 format!("so {it} blocks scaling down after this pass")
             }
         } else if !self.finding.explains {
-            format!("so {it} has no say")
+            format!("so {it} is left out of the decision")
         } else if metrics.any(|step| step.proposal().is_some()) {
             format!("so {it} blocks scaling down")
         } else {
@@ -226,11 +226,11 @@ impl About<'_> {
 
     /// Returns the additional advice on a failing trigger if KEDA could replace its value: `, or set its
     /// spec.fallback`. It does so for targets of type AverageValue (`CheckFallbackValid`).
-    fn or_fallback(&self, owner: &OwnerReference, metrics: &[usize], fallback: &str) -> String {
+    fn or_fallback(&self, owner: OwnScaledObject<'_>, metrics: &[usize], fallback: &str) -> String {
         let has_average = |metric: &usize| {
             !self.spec(*metric).is_resource() && self.target_of(*metric).average_value.is_some()
         };
-        let object = self.object_of(owner);
+        let object = owner.object();
         let has_none = object.is_none_or(|it| it.spec.fallback.is_none());
         if has_none && metrics.iter().all(has_average) {
             format!(", or set {fallback}")

@@ -518,7 +518,7 @@ fn a_container_without_metrics() {
         @ pod/seed-x
     is not in a pod of a Job: error, explains
         1 of 3 pods has no metrics for cpu in app, which fails the metric for all pods
-        - seed-x, which is not of Deployment/web, has no container app.
+        - seed-x, which does not belong to Deployment/web, has no container app.
         > Label the other pods apart, or recreate the target with another selector.
         $ kubectl get pods -n default -l app=web --show-labels
         @ pod/seed-x

@@ -5,6 +5,8 @@ use crate::apimachinery::similar::nearest;
 use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has.
+///
+/// Use the name of a container of the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownContainer {
     /// The index of the metric in the spec, from 0.
@@ -18,14 +20,6 @@ pub struct UnknownContainer {
 }
 
 impl Kind for UnknownContainer {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unknown-container",
-        when: "A ContainerResource metric names a container that no pod has.",
-        remedy: "Use the name of a container of the pods.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let errors = case.metrics().filter(|step| step.is_failed());
         errors

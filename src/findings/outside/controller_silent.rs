@@ -11,7 +11,11 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::words::value;
 
-/// The controller makes no passes over the HPA.
+/// The controller makes no passes: the lease of the controller manager has run out, the HPA controller is switched off,
+/// or no status has been written in several sync periods in which every pass would have changed it. If the only sign is
+/// a CPU value in the status that is wrong and 10 minutes old, it is a warning.
+///
+/// Look at the controller manager.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ControllerSilent {
     /// The lease of the controller manager has expired.
@@ -67,17 +71,6 @@ pub enum ControllerSilent {
 }
 
 impl Kind for ControllerSilent {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "controller-silent",
-        when: "The controller makes no passes: the lease of the controller manager has run out, the \
-            HPA controller is switched off, or no status has been written in several sync periods in which every \
-            pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
-            old, it is a warning.",
-        remedy: "Look at the controller manager.",
-        rank: Rank::Broken,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let input = &case.pass.input;
         let off = input.notes.iter().find_map(|note| match &note.subject {

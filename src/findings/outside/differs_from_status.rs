@@ -8,7 +8,10 @@ use crate::snapshot::MetricAnswer;
 use crate::snapshot::controller::Controller;
 use crate::version::Version;
 
-/// The controller came to a different number of replicas than this pass, from the same values.
+/// The controller came to a different number of replicas than this pass, from the same values and with a history that
+/// makes no difference.
+///
+/// State the flags and the version of the controller.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiffersFromStatus {
     /// The replicas that the controller decided on.
@@ -22,15 +25,6 @@ pub struct DiffersFromStatus {
 }
 
 impl Kind for DiffersFromStatus {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "differs-from-status",
-        when: "The controller came to a different number of replicas than this pass, from the same values and with a \
-            history that makes no difference.",
-        remedy: "State the flags and the version of the controller.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;

@@ -2,13 +2,16 @@
 
 use super::stated;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::findings::path::{set_tolerance, side, tolerance_of, tolerated};
+use crate::findings::path::{set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::note::Subject;
 use crate::version::{Stage, Version};
 
-/// Fields of the spec are dropped or ignored.
+/// The API server drops a field of the spec, or the controller ignores it, as the version does not have it or its
+/// feature gate is off.
+///
+/// Use a version that has the field, switch on its feature gate, or remove the field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldIgnored {
     /// Their paths.
@@ -31,22 +34,13 @@ pub struct FieldIgnored {
 const TOLERANCE_GATE: &str = "HPAConfigurableTolerance";
 
 impl Kind for FieldIgnored {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "field-ignored",
-        when: "The API server drops a field of the spec, or the controller ignores it, as the version \
-            does not have it or its feature gate is off.",
-        remedy: "Use a version that has the field, switch on its feature gate, or remove the field.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<FieldIgnored> = Vec::new();
         let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
         for note in &case.pass.input.notes {
             let (path, gate, dropped) = match &note.subject {
                 Subject::FieldDropped { path, gate, value } => {
-                    let mut sides = [Direction::Up, Direction::Down].into_iter();
+                    let mut sides = Direction::BOTH.into_iter();
                     let side = sides.find(|side| *path == tolerance_of(*side));
                     let quantity = || Quantity::parse(value).ok();
                     tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
@@ -82,7 +76,7 @@ impl Kind for FieldIgnored {
                     set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
                 })
         {
-            let paths = vec![tolerance_of(side).to_owned()];
+            let paths = vec![tolerance_of(side)];
             let facts = FieldIgnored {
                 paths,
                 stated: false,
@@ -90,16 +84,9 @@ impl Kind for FieldIgnored {
             };
             return vec![Finding::explaining(Severity::Info, facts)];
         }
-        let behavior = case.snapshot().hpa.spec.behavior.iter();
-        let kept = behavior.flat_map(|it| {
-            [
-                (Direction::Up, &it.scale_up),
-                (Direction::Down, &it.scale_down),
-            ]
-        });
-        tolerances.extend(
-            kept.filter_map(|(side, rules)| Some((side, rules.as_ref()?.tolerance.clone()?))),
-        );
+        let spec = &case.snapshot().hpa.spec;
+        let kept = |side| Some((side, spec.rules(side)?.tolerance.clone()?));
+        tolerances.extend(Direction::BOTH.into_iter().filter_map(kept));
         found
             .into_iter()
             .map(|facts| facts.weighed(case, &tolerances))
@@ -150,7 +137,7 @@ impl Kind for FieldIgnored {
             _ => ("the fields", "them"),
         };
         let fields = match about.owner() {
-            Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
+            Some(owner) => format!("{fields} from {owner}"),
             None => fields.to_owned(),
         };
         let enable = "enable the gate if you can";
@@ -172,6 +159,11 @@ impl Kind for FieldIgnored {
         let settable = self.settable;
         advice.with_all(settable.then(|| about.kubectl("hpa explain", &flags)))
     }
+}
+
+/// Returns the path of the field `tolerance` of a direction.
+fn tolerance_of(side: Direction) -> String {
+    format!("spec.behavior.{}.tolerance", side.words().rules)
 }
 
 impl FieldIgnored {

@@ -3,12 +3,15 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
-use crate::findings::path::{policy, tried};
+use crate::findings::path::{DOWN_WINDOW, WINDOWS, policy, set};
 use crate::findings::prelude::*;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::Event;
 
-/// The controller scales up and down again and again.
+/// The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and the
+/// stabilization window of scaling down is shorter than the time from one scale-up to the next on average.
+///
+/// Lengthen the window, so that it lasts from one peak to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flapping {
     /// The number of times that it has scaled up.
@@ -33,22 +36,11 @@ pub struct Flapping {
 }
 
 impl Kind for Flapping {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "flapping",
-        when: "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
-            the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
-        remedy: "Lengthen the window, so that it lasts from one peak to the next.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// This many changes up and down are no coincidence.
         const SEVERAL: i32 = 5;
         /// A load that rises and falls more slowly than this does not need a window.
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
-        /// The windows that people set, in seconds.
-        const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
         let hpa = &case.snapshot().hpa;
         let rescales = Vec::from_iter(case.pass.input.rescale_events());
         let (ups, downs) = (times(&rescales, true), times(&rescales, false));
@@ -62,11 +54,7 @@ impl Kind for Flapping {
             return None;
         }
         let interval = last.duration_since(first) / cycles;
-        let rules = hpa
-            .spec
-            .behavior
-            .as_ref()
-            .and_then(|it| it.scale_down.as_ref());
+        let rules = hpa.spec.rules(Direction::Down);
         let window = match rules.and_then(|rules| rules.stabilization_window_seconds) {
             Some(seconds) => SignedDuration::from_secs(seconds.into()),
             None => case.snapshot().controller.downscale_stabilization,
@@ -95,8 +83,7 @@ impl Kind for Flapping {
             small,
         };
         let without = case.without(|snapshot| {
-            let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
-            let rules = behavior.scale_down.get_or_insert_default();
+            let rules = snapshot.hpa.spec.rules_mut(Direction::Down);
             rules.stabilization_window_seconds = Some(longer);
         });
         Some(if without == case.answer() {
@@ -119,8 +106,7 @@ impl Kind for Flapping {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let behavior = about.hpa().spec.behavior.as_ref();
-        let rules = behavior.and_then(|it| it.scale_down.as_ref());
+        let rules = about.hpa().spec.rules(Direction::Down);
         let stated = rules.and_then(|rules| rules.policies.as_deref());
         let policies: Vec<String> = stated.unwrap_or_default().iter().map(policy).collect();
         let by = if policies.is_empty() {
@@ -154,15 +140,9 @@ impl Kind for Flapping {
             ));
         }
         let longer = self.longer;
-        let field = "behavior.scaleDown.stabilizationWindowSeconds";
-        let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": longer } });
         Remedy::LengthenDownWindow
-            .says(format!("Set {} to {longer}.", about.field(field)))
-            .with_all(tried(
-                about,
-                &format!("--set {field}={longer}"),
-                &json!({ "behavior": rules }),
-            ))
+            .says(format!("Set {} to {longer}.", about.field(DOWN_WINDOW)))
+            .with_all(set(about, DOWN_WINDOW, longer.into()))
     }
 }
 

@@ -12,7 +12,10 @@ use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
 
-/// Something else sets the replicas of the target, or will.
+/// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
+/// something else sets the replicas, too. A manifest given to `--hpa` that states them will, whenever it is applied.
+///
+/// Take `replicas` out of the manifest, and leave it to the HPA alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherWriter {
     /// The replicas now.
@@ -34,16 +37,6 @@ pub struct OtherWriter {
 }
 
 impl Kind for OtherWriter {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "other-writer",
-        when: "The target has other replicas than the last pass left, or the controller scales to the \
-            same number over and over: something else sets the replicas, too. A manifest given to \
-            `--hpa` that states them will, whenever it is applied.",
-        remedy: "Take `replicas` out of the manifest, and leave it to the HPA alone.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let manifest = case.surroundings().manifest_replicas.clone();
         let seen = seen_writer(case);
@@ -116,7 +109,7 @@ impl Kind for OtherWriter {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         if let Some(owner) = &self.owner {
-            return point_at(about, owner);
+            return about.point_at(Remedy::PointAt, owner, ".");
         }
         let fields = show_fields(about);
         let Some(writer) = &self.writer else {
@@ -168,10 +161,6 @@ impl Kind for OtherWriter {
             }
         }
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 /// The writer of the replicas.
@@ -210,22 +199,11 @@ fn show_fields(about: &About<'_>) -> Command {
     about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
 }
 
-/// Returns the advice to scale the owner of the target instead.
-fn point_at(about: &About<'_>, owner: &CrossVersionObjectReference) -> Advice {
-    Remedy::PointAt
-        .says(format!(
-            "Point {} at {owner}.",
-            about.field("scaleTargetRef")
-        ))
-        .with_all(about.patch_reference(owner))
-}
-
 /// Returns the advice to look at KEDA's own scaling.
-fn look_at_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
+fn look_at_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
     let advice = about.conflict(owner).unwrap_or_else(|| {
         Remedy::LookAtScaledObject.says(format!(
-            "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
-            owner.name
+            "Look at {owner}: KEDA itself scales to 0, from there, and to its fallback."
         ))
     });
     advice.with(about.describe_scaled_object(owner))
@@ -431,18 +409,16 @@ impl OtherWriter {
 
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
-        let bounds = self.bounds(about);
+        let bound = self.bound(about);
         let tried = about.predict_for("10m", "");
         let needed = about.pass.decision.proposal.filter(|it| *it > self.now);
-        let of_max = |it: &serde_json::Value| it.get("maxReplicas").is_some();
-        let caps = self.now < about.hpa().spec.max_replicas && bounds.as_ref().is_some_and(of_max);
+        let caps = bound == Some(Direction::Up) && self.now < about.hpa().spec.max_replicas;
         if let Some(needed) = needed.filter(|_| caps) {
             let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
             return Remedy::LeaveReplicas.says(text).with_all(tried);
         }
-        let fields = match &bounds {
-            Some(bounds) if bounds.get("minReplicas").is_some() => about.field("minReplicas"),
-            Some(_) => about.field("maxReplicas"),
+        let fields = match bound {
+            Some(side) => about.field(side.words().bound),
             None => format!(
                 "{} or {}",
                 about.field_name("minReplicas"),
@@ -455,17 +431,20 @@ impl OtherWriter {
                 self.now
             ))
             .with_all(tried)
-            .with_all(bounds.and_then(|bounds| about.patch_spec(&bounds)))
+            .with_all(
+                bound.and_then(|side| about.patch_spec(&json!({ side.words().bound: self.now }))),
+            )
     }
 
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
-    fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+    fn of_keda<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let manager = &self.writer.as_ref()?.manager;
         about.owner().filter(|_| manager.contains("keda"))
     }
 
-    /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
-    fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
+    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it would leave the HPA
+    /// no choice.
+    fn bound(&self, about: &About<'_>) -> Option<Direction> {
         let HpaSpec {
             min_replicas,
             max_replicas: max,
@@ -474,10 +453,10 @@ impl OtherWriter {
         let (now, min) = (self.now, min_replicas.unwrap_or(1));
         let is_lower = self.left.is_some_and(|left| left > now);
         match (min > now, max < now) {
-            (true, _) => Some(json!({"minReplicas": now})),
-            (_, true) => Some(json!({"maxReplicas": now})),
-            _ if is_lower => (min < now).then(|| json!({"maxReplicas": now})),
-            _ => (now < max).then(|| json!({"minReplicas": now})),
+            (true, _) => Some(Direction::Down),
+            (_, true) => Some(Direction::Up),
+            _ if is_lower => (min < now).then_some(Direction::Up),
+            _ => (now < max).then_some(Direction::Down),
         }
     }
 }
@@ -559,8 +538,7 @@ impl Writer {
 
 /// The advice on the API server's default of 1: the replicas were removed from their manifest, or the target
 /// was replaced by a manifest without any.
-const RESET: &str =
-    "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
+const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
 
 #[cfg(test)]
 mod tests {

@@ -3,12 +3,15 @@
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::findings::path::{primary, rules};
+use crate::findings::path::primary;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::ScaledObject;
 
-/// KEDA has been told not to scale.
+/// An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA removes the HPA of a ScaledObject
+/// that is paused altogether; before 2.20, it keeps that of `paused-replicas`, with both bounds at that number.
+///
+/// Remove the annotation from the ScaledObject, unless it is there on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PausedByKeda {
     /// The name of the ScaledObject.
@@ -24,24 +27,14 @@ pub struct PausedByKeda {
 }
 
 impl Kind for PausedByKeda {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "paused-by-keda",
-        when: "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-            removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
-            `paused-replicas`, with both bounds at that number.",
-        remedy: "Remove the annotation from the ScaledObject, unless it is there on purpose.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let hpa = &case.snapshot().hpa;
         let owner = hpa.scaled_object()?;
         let object = case.scaled_object();
-        let whole = object.and_then(ScaledObject::paused_by);
+        let whole = object.map(ScaledObject::pauses).unwrap_or_default();
         let sides = [KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT].into_iter();
         let set = sides.filter(|side| object.is_some_and(|it| it.is_set(side)));
-        let annotations: Vec<&'static str> = whole.into_iter().chain(set).collect();
+        let annotations: Vec<&'static str> = whole.iter().copied().chain(set).collect();
         let disabled = disabled(hpa);
         // A ScaledObject may state `selectPolicy` itself.
         if annotations.is_empty() && (object.is_some() || disabled.is_empty()) {
@@ -49,7 +42,7 @@ impl Kind for PausedByKeda {
         }
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
-            .filter(|_| whole == Some(KEDA_PAUSED_REPLICAS))
+            .filter(|_| whole == [KEDA_PAUSED_REPLICAS])
             .and_then(|it| {
                 let replicas: i32 = it
                     .metadata
@@ -61,7 +54,7 @@ impl Kind for PausedByKeda {
                 Some(replicas.max(1))
             })
             .filter(|replicas| bounds == (Some(*replicas), *replicas));
-        let by_flagger = whole.is_some()
+        let by_flagger = !whole.is_empty()
             && object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
         let facts = PausedByKeda {
             object: owner.name.clone(),
@@ -71,17 +64,9 @@ impl Kind for PausedByKeda {
             by_flagger,
         };
         let without = case.without(|snapshot| {
-            let behavior = snapshot.hpa.spec.behavior.iter_mut();
-            let sides = behavior.flat_map(|it| {
-                [
-                    (Direction::Up, &mut it.scale_up),
-                    (Direction::Down, &mut it.scale_down),
-                ]
-            });
-            for (_, side) in sides.filter(|(direction, _)| facts.may_disable(*direction)) {
-                if let Some(rules) = side {
-                    rules.select_policy.take_if(|policy| policy == DISABLED);
-                }
+            let paused = facts.disabled.iter().filter(|it| facts.may_disable(**it));
+            for direction in paused {
+                snapshot.hpa.spec.rules_mut(*direction).select_policy = None;
             }
         });
         // One direction is paused on purpose, and the HPA still works in the other.
@@ -122,7 +107,7 @@ impl Kind for PausedByKeda {
         let mut evidence = Vec::new();
         let disabled = self.disabled.iter();
         let fields: Vec<String> = disabled
-            .map(|direction| format!("spec.behavior.{}.selectPolicy", rules(*direction)))
+            .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
             let verb = if fields.len() == 1 { "is" } else { "are" };
@@ -223,19 +208,10 @@ const DISABLED: &str = "Disabled";
 
 /// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
-    let behavior = hpa.spec.behavior.iter();
-    let rules = behavior.flat_map(|it| {
-        [
-            (Direction::Up, &it.scale_up),
-            (Direction::Down, &it.scale_down),
-        ]
-    });
-    let disabled = rules.filter(|(_, rules)| {
-        rules
-            .as_ref()
-            .is_some_and(|it| it.select_policy.as_deref() == Some(DISABLED))
-    });
-    disabled.map(|(direction, _)| direction).collect()
+    let policy = |side: Direction| hpa.spec.rules(side)?.select_policy.as_deref();
+    let mut sides = Vec::from(Direction::BOTH);
+    sides.retain(|side| policy(*side) == Some(DISABLED));
+    sides
 }
 
 #[cfg(test)]
@@ -268,9 +244,10 @@ mod tests {
                 "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
             })]
         };
-        let (out, whole) = (
+        let (out, whole, replicas) = (
             "autoscaling.keda.sh/paused-scale-out",
             "autoscaling.keda.sh/paused",
+            "autoscaling.keda.sh/paused-replicas",
         );
         let plain = build::with(
             owned(disabled.clone()),
@@ -282,6 +259,13 @@ mod tests {
                 object(json!({out: "true"})),
                 "100m",
                 Some((true, vec![out])),
+            ),
+            // Each of the two that pause it as a whole has to go.
+            (
+                owned(disabled.clone()),
+                object(json!({whole: "true", replicas: "4"})),
+                "50m",
+                Some((true, vec![replicas, whole])),
             ),
             // It explains nothing if the metrics do not ask for more.
             (
@@ -414,6 +398,15 @@ mod tests {
             (
                 object("for-web", replicas, "0"),
                 Some("scaledobject for-web -n shop autoscaling.keda.sh/paused-replicas-`"),
+            ),
+            (
+                build::with(
+                    object("web", paused, "true"),
+                    &json!({"metadata": {"annotations": {replicas: "0"}}}),
+                ),
+                Some(
+                    "scaledobject web -n shop autoscaling.keda.sh/paused-replicas- autoscaling.keda.sh/paused-`",
+                ),
             ),
             (object("web", paused, "false"), None),
             (

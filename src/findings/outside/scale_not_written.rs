@@ -1,10 +1,14 @@
 //! The finding `scale-not-written`.
 
 use crate::findings::metrics::end;
+use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::Event;
 
-/// The controller cannot write the scale of the target.
+/// The API server refuses to change the scale of the target: either the input says so, or the last status does and this
+/// pass would change the replicas, too.
+///
+/// Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScaleNotWritten {
     /// The API server's message.
@@ -17,16 +21,13 @@ pub struct ScaleNotWritten {
     pub failures: Option<Failures>,
 }
 
-impl Kind for ScaleNotWritten {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "scale-not-written",
-        when: "The API server refuses to change the scale of the target: either the input says so, or the last status \
-            does and this pass would change the replicas, too.",
-        remedy: "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
-        rank: Rank::Broken,
-        aspects: &[],
-    };
+/// The API server's words about a write of an object that has changed since it was read.
+const CONFLICT: &str = "Operation cannot be fulfilled";
 
+/// This many times count as often.
+const OFTEN: i32 = 3;
+
+impl Kind for ScaleNotWritten {
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
@@ -34,7 +35,7 @@ impl Kind for ScaleNotWritten {
         const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
         /// What passes by itself as a rule, if no event shows how often it has happened.
         const PASSING: [&str; 11] = [
-            "Operation cannot be fulfilled",
+            CONFLICT,
             "timed out",
             // Not `?timeout=10s`, which is in the address of any webhook.
             " timeout",
@@ -47,8 +48,6 @@ impl Kind for ScaleNotWritten {
             "unable to handle the request",
             "too many requests",
         ];
-        /// This many times count as often.
-        const OFTEN: i32 = 3;
         let pass = case.pass;
         let hpa = &case.snapshot().hpa;
         if let Some((to, error)) = case.decision().unwritten() {
@@ -136,8 +135,28 @@ impl Kind for ScaleNotWritten {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let flags = format!("--replicas={} --dry-run=server", self.to);
+        let times = self.failures.map_or(1, |it| it.times);
+        if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
+            let flags = format!("{flags} --as={}", shell_word(&user));
+            return Remedy::Grant
+                .says("Grant it the right with a role and a binding.")
+                .with(about.kubectl_quoted("scale", &about.target(), &flags));
+        }
+        if self.error.contains(CONFLICT) && times < OFTEN {
+            return Remedy::Nothing
+                .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
+        }
+        if self.error.contains(CONFLICT) {
+            let flags = "-o yaml --show-managed-fields";
+            return Remedy::PermitWrite
+                .says(format!(
+                    "Find out what else changes {} all the time.",
+                    about.reference()
+                ))
+                .with(about.kubectl_quoted("get", &about.target(), flags));
+        }
         Remedy::PermitWrite
-            .says("Change the webhook, quota or right that is the reason.")
+            .says("Change what refuses it: a webhook, a quota, or a missing right.")
             .with_all([
                 about.kubectl_quoted("scale", &about.target(), &flags),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
@@ -205,7 +224,67 @@ mod tests {
 
     use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
 
+    use crate::findings::testing::table;
     use crate::findings::{Code, Facts};
+
+    /// What refuses it is in the error.
+    #[test]
+    fn who_can_let_the_scale_be_written() {
+        let stated = |error: &str, count: i32| {
+            let state =
+                build::state(&json!({"errors": [{"api": "scaleUpdate", "message": error}]}));
+            let failing = json!({"reason": "FailedRescale", "lastTimestamp": "2026-11-21T05:59:50Z",
+                "message": format!("New size: 8; reason: x; error: {error}"), "count": count});
+            let event = build::with(rescale(8, 80), &failing);
+            with_pods([state, settled(4), build::scale(4), event], 4, "90m")
+        };
+        let right = "deployments.apps \"web\" is forbidden: User \"hpa\" cannot update resource \"deployments/scale\" in API \
+                     group \"apps\" in the namespace \"default\"";
+        let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+        let states = [
+            (
+                "a webhook",
+                stated("admission webhook \"limits\" denied the request", 1),
+            ),
+            ("a missing right", stated(right, 80)),
+            ("another writer, once", stated(conflict, 1)),
+            ("another writer, often", stated(conflict, 80)),
+        ];
+        insta::assert_snapshot!(table(Code::ScaleNotWritten, states), @r#"
+        a webhook: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: admission webhook "limits" denied the request
+            - The error is: admission webhook "limits" denied the request.
+            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Change what refuses it: a webhook, a quota, or a missing right.
+            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
+            $ kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations
+            @ deployment/web hpa/web
+        a missing right: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … "deployments/scale" in API group "apps" in the namespace "default"
+            - The error is: deployments.apps "web" is forbidden: User "hpa" cannot update resource "deployments/scale" in API group "apps" in the namespace "default".
+            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Grant it the right with a role and a binding.
+            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server --as=hpa
+            @ deployment/web hpa/web
+        another writer, once: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
+        another writer, often: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Find out what else changes Deployment/web all the time.
+            $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            @ deployment/web hpa/web
+        "#);
+    }
 
     /// At 90 % of 50 %, four pods become eight, if the scale can be written.
     #[test]

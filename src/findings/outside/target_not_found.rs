@@ -1,14 +1,16 @@
 //! The finding `target-not-found`.
 
 use crate::apimachinery::similar::nearest_object;
-use crate::engine::decision::Block;
+use crate::findings::about::typed;
 use crate::findings::prelude::*;
 use crate::saved::assemble::{has_own_scale, resource_of};
 use crate::snapshot::ScaleError;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{TargetElsewhere, Workload};
 
-/// The target or its scale does not exist.
+/// The target of the HPA, its kind or its scale does not exist.
+///
+/// Correct `scaleTargetRef`, or create the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetNotFound {
     /// The missing part.
@@ -24,14 +26,6 @@ pub struct TargetNotFound {
 }
 
 impl Kind for TargetNotFound {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "target-not-found",
-        when: "The target of the HPA, its kind or its scale does not exist.",
-        remedy: "Correct `scaleTargetRef`, or create the target.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::Ends(Block::NoScale)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let target = case.target();
         // The controller has reported it itself, or the input has other objects of the kind.
@@ -137,7 +131,7 @@ impl Kind for TargetNotFound {
     fn objects(&self, about: &About<'_>) -> Vec<String> {
         let mut objects = about.own();
         let meant = self.meant.as_ref().filter(|_| self.elsewhere.is_none());
-        objects.extend(meant.map(|it| format!("{}/{}", it.kind.to_lowercase(), it.name)));
+        objects.extend(meant.map(typed));
         objects
     }
 }
@@ -190,12 +184,11 @@ fn point_at(about: &About<'_>, meant: &CrossVersionObjectReference) -> Advice {
     } else {
         format!(" ({})", meant.api_version)
     };
-    Remedy::PointAt
-        .says(format!(
-            "Point {} at {meant}{version}, if that is meant.",
-            about.field("scaleTargetRef")
-        ))
-        .with_all(about.patch_reference(meant))
+    about.point_at(
+        Remedy::PointAt,
+        meant,
+        &format!("{version}, if that is meant."),
+    )
 }
 
 /// The part of a target that is missing.
@@ -232,7 +225,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{deployment, finding, unknown_memory};
-    use crate::findings::testing::{cpu, said, state, with};
+    use crate::findings::testing::{cpu, said, state, table, with};
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -337,6 +330,25 @@ mod tests {
             finding(Code::TargetNotFound, &[build::hpa(&json!({}))]),
             None
         );
+    }
+
+    #[test]
+    fn an_object_of_another_kind_that_is_meant() {
+        let rollout = build::with(
+            deployment(3, &json!([]), &json!({})),
+            &json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}),
+        );
+        let items = vec![unknown_memory(), build::hpa(&json!({})), rollout];
+        insta::assert_snapshot!(table(Code::TargetNotFound, [("a Rollout", items)]), @r#"
+        a Rollout: error, explains
+            the target Deployment/web is not in the input, so nothing can be computed
+            - The API server is assumed to say: deployments.apps "web" not found.
+            - There is Rollout/web (argoproj.io/v1alpha1).
+            > Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1), if that is meant.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"scaleTargetRef":{"apiVersion":"argoproj.io/v1alpha1","kind":"Rollout","name":"web"}}}'
+            $ kubectl get deployments.apps -n default
+            @ hpa/web rollout.argoproj.io/web
+        "#);
     }
 
     /// The target is elsewhere, is kept at 0 by a Rollout, or creates a workload of its own.

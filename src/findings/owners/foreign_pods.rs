@@ -1,6 +1,6 @@
 //! The finding `foreign-pods`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
 use crate::findings::about::APART;
@@ -13,7 +13,11 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::words::metric_format;
 
-/// Pods that do not belong to the target count.
+/// Pods are counted that the target does not own, as their owners show, or that it does not count in its
+/// `status.replicas`.
+///
+/// Give the other pods other labels where they are defined, or create the target anew with a selector of its own:
+/// selectors are immutable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.
@@ -27,15 +31,6 @@ pub struct ForeignPods {
 }
 
 impl Kind for ForeignPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "foreign-pods",
-        when: "Pods are counted that the target does not own, as their owners show, or that it does \
-            not count in its `status.replicas`.",
-        remedy: "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
@@ -78,7 +73,11 @@ impl Kind for ForeignPods {
 
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods().len();
-        let owners: Vec<String> = self.of.iter().map(|of| of.owner.whose()).collect();
+        let (shown, others) = self.shown();
+        let mut owners: Vec<String> = shown.iter().map(|of| of.owner.whose()).collect();
+        if !others.is_empty() {
+            owners.push(format!("of {}", count(others.len(), "more owner")));
+        }
         let counted = if pods == 1 {
             "is counted"
         } else {
@@ -95,7 +94,13 @@ impl Kind for ForeignPods {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let pods = self.pods().len();
-        let mut evidence: Vec<String> = self.of.iter().map(OwnedPods::sentence).collect();
+        let (shown, others) = self.shown();
+        let mut evidence: Vec<String> = shown.iter().map(OwnedPods::sentence).collect();
+        if !others.is_empty() {
+            let theirs: Vec<&Box<str>> = others.iter().flat_map(|of| &of.pods).collect();
+            let owners = count(others.len(), "more owner");
+            evidence.push(format!("Of {owners}: {}.", names(&theirs)));
+        }
         let mut owners = self.of.iter().map(|of| &of.owner);
         if owners.any(|owner| matches!(owner, Owner::NotCounted(_)))
             && let Ok(scale) = &about.pass.input.snapshot.scale
@@ -128,8 +133,9 @@ impl Kind for ForeignPods {
         advice.with_all(about.list_pods("--show-labels"))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
+    fn pods(&self) -> Vec<&str> {
+        let pods = self.of.iter().flat_map(|of| &of.pods);
+        pods.map(|name| &**name).collect()
     }
 }
 
@@ -157,14 +163,12 @@ impl Referred {
 
     /// Returns a Rollout, which may be the target, with its workload; `None` if the Rollout has its own template.
     fn with_rollout(case: &Case<'_>, rollout: &Workload, is_target: bool) -> Option<Self> {
-        let mut others = case.stored_hpas();
-        let other = others.find(|it| rollout.is_named_by(&it.hpa.spec.scale_target_ref));
         Some(Self {
             rollout: rollout.to_reference(),
             workload: (**rollout.template_of.as_ref()?).clone(),
             is_target,
             scale_down: rollout.scale_down,
-            hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
+            hpa: case.hpa_of(rollout).filter(|_| !is_target),
         })
     }
 
@@ -324,15 +328,10 @@ impl Owner {
 }
 
 impl ForeignPods {
-    /// Returns the names of the pods, by owner.
-    fn pods(&self) -> Vec<&str> {
-        let pods = self.of.iter().flat_map(|of| &of.pods);
-        pods.map(|name| &**name).collect()
-    }
-
-    /// Returns the names of the pods.
-    pub(crate) fn names(&self) -> BTreeSet<&str> {
-        self.pods().into_iter().collect()
+    /// Returns the first few owners with their pods, and the others: each Job is an owner of its own.
+    fn shown(&self) -> (&[OwnedPods], &[OwnedPods]) {
+        const SHOWN: usize = 5;
+        self.of.split_at(SHOWN.min(self.of.len()))
     }
 }
 
@@ -462,6 +461,46 @@ mod tests {
         do not count: none
         may be of a custom target: none
         were given to it together: none
+        ");
+    }
+
+    /// Each Job is an owner of its own, and a report shows only a few of them.
+    #[test]
+    fn pods_of_many_owners() {
+        let jobs = |number: usize| {
+            let items = state(&[cpu()], &["50m"; 8]);
+            let job = |items: Vec<Value>, place: usize| {
+                let owner = owned("Job", &format!("migrate-{place}"), &json!({}));
+                with_pod(&items, &format!("web-{place}"), &owner)
+            };
+            (0..number).fold(items, job)
+        };
+        let states = [("have five", jobs(5)), ("have eight", jobs(8))];
+        insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
+        have five: warning, aside, without it 8 -> 8
+            5 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3 and of Job/migrate-4 are counted for Deployment/web
+            - Of Job/migrate-0: web-0.
+            - Of Job/migrate-1: web-1.
+            - Of Job/migrate-2: web-2.
+            - Of Job/migrate-3: web-3.
+            - Of Job/migrate-4: web-4.
+            - They use 250m of the 400m that cpu counts (62.5%).
+            - Without them, the answer is the same: 8 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4
+        have eight: warning, aside
+            8 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3, of Job/migrate-4 and of 3 more owners are counted for Deployment/web
+            - Of Job/migrate-0: web-0.
+            - Of Job/migrate-1: web-1.
+            - Of Job/migrate-2: web-2.
+            - Of Job/migrate-3: web-3.
+            - Of Job/migrate-4: web-4.
+            - Of 3 more owners: web-5, web-6 and web-7.
+            - They use 400m of the 400m that cpu counts (100%).
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
         ");
     }
 

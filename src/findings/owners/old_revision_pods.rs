@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use crate::engine::decision::Group;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
-use crate::findings::requests::names_of;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::surroundings::Canary;
 
-/// Pods of several revisions count, and together they are more than the replicas.
+/// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
+/// `spec.replicas`.
+///
+/// Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OldRevisionPods {
     /// The revisions, the current one first, if it is known.
@@ -23,15 +25,6 @@ pub struct OldRevisionPods {
 }
 
 impl Kind for OldRevisionPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "old-revision-pods",
-        when: "Pods of several revisions are counted, as in a rollout or with a canary, and together \
-            they are more than `spec.replicas`.",
-        remedy: "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// A rollout that takes longer than this is stuck or paused, or it is a canary.
         const LONG: SignedDuration = SignedDuration::from_mins(10);
@@ -114,7 +107,7 @@ impl Kind for OldRevisionPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign(&self.beyond)
+        others.foreign()
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -158,12 +151,12 @@ impl Kind for OldRevisionPods {
             "keep fewer pods of other revisions"
         };
         about
-            .after_rollout(&names_of(&self.beyond), "", Some(smaller))
+            .after_rollout(&self.pods(), "", Some(smaller))
             .with_all(about.list_pods("--show-labels"))
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.beyond)
     }
 }
 

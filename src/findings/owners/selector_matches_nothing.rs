@@ -7,7 +7,10 @@ use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 
-/// The selector matches none of the target's pods.
+/// The target has replicas, and its selector matches no pod, or none that the target owns.
+///
+/// Make the operator of the kind write a selector that its pods match to the path that `labelSelectorPath` of its CRD
+/// names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorMatchesNothing {
     /// The selector.
@@ -23,15 +26,6 @@ pub struct SelectorMatchesNothing {
 }
 
 impl Kind for SelectorMatchesNothing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "selector-matches-nothing",
-        when: "The target has replicas, and its selector matches no pod, or none that the target owns.",
-        remedy: "Make the operator of the kind write a selector that its pods match to the path that \
-            `labelSelectorPath` of its CRD names.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::NoValues],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let spec = &case.snapshot().hpa.spec;
@@ -117,10 +111,6 @@ impl Kind for SelectorMatchesNothing {
             about.show_selector(),
             about.kubectl_quoted("get", "pods", "--show-labels"),
         ])
-    }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
     }
 }
 

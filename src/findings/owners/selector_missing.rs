@@ -4,7 +4,10 @@ use super::selector_advice;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 
-/// The scale of the target has no selector, or a malformed one.
+/// The scale of the target has no selector in its status, or none that can be read, so the controller cannot find the
+/// pods.
+///
+/// Make the operator of the kind write a selector to the path that `labelSelectorPath` of its CRD names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelectorMissing {
     /// The malformed selector; empty if it is missing.
@@ -12,16 +15,6 @@ pub struct SelectorMissing {
 }
 
 impl Kind for SelectorMissing {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "selector-missing",
-        when: "The scale of the target has no selector in its status, or none that can be read, so the \
-            controller cannot find the pods.",
-        remedy: "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
-            its CRD names.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Ends(Block::Selector)],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let selector = &case.scale()?.selector;
         let is_usable = !selector.as_str().is_empty() && selector.parsed().is_ok();
@@ -52,10 +45,6 @@ impl Kind for SelectorMissing {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         selector_advice(about).with(about.show_selector())
-    }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
     }
 }
 

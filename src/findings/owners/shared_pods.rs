@@ -6,7 +6,9 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
-/// The selectors of several HPAs match the same pods.
+/// The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, neither of them is scaled.
+///
+/// Use one HPA with both metrics, or give the pods of each target labels of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedPods {
     /// The other HPAs.
@@ -20,19 +22,6 @@ pub struct SharedPods {
 }
 
 impl Kind for SharedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "shared-pods",
-        when: "The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, \
-            neither of them is scaled.",
-        remedy: "Use one HPA with both metrics, or give the pods of each target labels of their own.",
-        rank: Rank::Broken,
-        aspects: &[
-            Aspect::OfMetrics,
-            Aspect::Lasts,
-            Aspect::Ends(Block::SharedPods),
-        ],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let is_refused = case.decision().block() == Some(Block::SharedPods);
         if !is_refused && case.decision().path() != Some(Path::Metrics) {

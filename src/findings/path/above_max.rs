@@ -1,24 +1,18 @@
 //! The finding `above-max`.
 
-use super::corrected::{Correction, MAX, corrected};
+use super::corrected::{Correction, corrected};
 use crate::findings::prelude::*;
 
-/// There are more replicas than `maxReplicas`, or there were.
+/// There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an hour ago, has
+/// corrected that. The controller does so without considering metrics, stabilization or rate limits. It is a warning if
+/// the metrics propose more, and the HPA may have been changed.
+///
+/// Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on purpose, there is
+/// nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AboveMax(pub Correction);
 
 impl Kind for AboveMax {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "above-max",
-        when: "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
-            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-            or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.",
-        remedy: "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
-            purpose, there is nothing to do.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Up, |it| Self(it).into())
     }
@@ -28,15 +22,15 @@ impl Kind for AboveMax {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, &MAX)
+        self.0.summary(about, Direction::Up.words())
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, &MAX)
+        self.0.evidence(about, Direction::Up.words())
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, &MAX)
+        self.0.advice(about, Direction::Up.words())
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

@@ -11,7 +11,10 @@ use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
 use crate::words::amount_of;
 
-/// `maxReplicas` decides.
+/// The metrics propose more than `maxReplicas`.
+///
+/// Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a pod
+/// can carry more.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtMax {
     /// The bound.
@@ -27,20 +30,13 @@ pub struct AtMax {
     pub proposal: Option<i32>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
+    /// Whether `minReplicas` is the same.
+    pub is_fixed: bool,
 }
 
 impl Kind for AtMax {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "at-max",
-        when: "The metrics propose more than `maxReplicas`.",
-        remedy: "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
-            pod can carry more.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let bound = bound(case, "TooManyReplicas")?;
+        let bound = bound(case, Direction::Up)?;
         let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
         let severity = if bound.is_disabled {
             Severity::Info
@@ -53,9 +49,14 @@ impl Kind for AtMax {
             .partition(|(_, proposal)| *proposal > bound.bound);
         beyond.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
         let above: Vec<&MetricStep> = beyond.into_iter().map(|(step, _)| step).collect();
+        let is_fixed = case.snapshot().hpa.spec.min() >= bound.bound;
+        // What a metric that was not read proposes is unknown with any target.
+        let combination = case.decision().combination();
+        let is_open = combination.is_some_and(|it| it.unread > 0);
         // Below the maximum there is room for a load that rises.
         let found = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
+            .filter(|_| !is_fixed && !is_open)
             .find_map(|most| adjustments(case, &above, most));
         let (adjustments, proposal) = found.unzip();
         let facts = AtMax {
@@ -68,6 +69,7 @@ impl Kind for AtMax {
             adjustments: adjustments.unwrap_or_default(),
             proposal,
             dropped: dropped(case),
+            is_fixed,
         };
         Some(Finding::explaining(severity, facts).without(without))
     }
@@ -109,7 +111,14 @@ impl Kind for AtMax {
                 about.label(metric)
             ));
         }
-        evidence.extend(bounded(about, &self.bound, "maxReplicas"));
+        evidence.extend(bounded(about, &self.bound, Direction::Up));
+        if self.is_fixed {
+            let fields = ["minReplicas", "maxReplicas"].map(|it| about.field(it));
+            evidence.push(format!(
+                "{} are the same, so nothing scales.",
+                list(&fields)
+            ));
+        }
         if self.is_sound() {
             evidence.extend(self.lever(about).map(|lever| lever.effect));
             if self.dropped.is_some() && about.hpa().spec.behavior.is_none() {
@@ -122,7 +131,7 @@ impl Kind for AtMax {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         match self.below() {
-            _ if self.bound.is_disabled => leave("maxReplicas"),
+            _ if self.bound.is_disabled => leave(Direction::Up),
             Some(metric) => Remedy::LookAtCounted
                 .says(format!(
                     "Look at the counted pods first: {} is not above its target.",
@@ -315,8 +324,7 @@ impl AtMax {
             act: format!(
                 "{} if a pod can carry more{}",
                 list(&what),
-                hint.filter(|_| about.pass.input.evidence.past.is_none())
-                    .unwrap_or_default()
+                hint.unwrap_or_default()
             ),
             effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
             command,
@@ -392,6 +400,12 @@ mod tests {
     fn a_bound_decides_only_because_of_something_else() {
         let paused = json!({"autoscaling.keda.sh/paused": "true"});
         let busy = most(&pods("90m"), 7);
+        let both = state(&[cpu(), queue(&build::average("75"))], &["50m"; 4]);
+        let values = [json!({"metricName": "queue", "value": "900"})];
+        let both = [both, vec![build::external_values(values)]].concat();
+        let denied =
+            json!({"errors": [{"api": "resource", "denied": true, "message": "forbidden"}]});
+        let unread = with(&both, "ControllerState", &denied);
         let states = [
             ("of busy pods", busy.clone()),
             ("of KEDA", annotated_by_keda(&busy, &json!({}))),
@@ -407,6 +421,11 @@ mod tests {
             (
                 "of an average",
                 most(&queue_of(&build::average("75"), "900", 4), 7),
+            ),
+            ("beside one that you may not read", most(&unread, 5)),
+            (
+                "of the minimum",
+                with_spec(&busy, &json!({"minReplicas": 4, "maxReplicas": 4})),
             ),
             (
                 "of another unit",
@@ -472,6 +491,23 @@ mod tests {
             $ kubectl hpa predict web -n default --max 12
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
             $ kubectl hpa predict web -n default --target queue=150
+        beside one that you may not read: warning, explains, without it 12 -> 8
+            the metrics propose 12 (900 at 75 per pod), and maxReplicas is 5
+            - queue is 900 in all, at 75 per pod.
+            - queue is at 300% of its target.
+            - Without maxReplicas: a proposal of 12, and 8 replicas after stabilization and limits.
+            > Raise maxReplicas if nodes can carry it (predict --max 12).
+            $ kubectl hpa predict web -n default --max 12
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+        of the minimum: warning, explains, without it 8 -> 8
+            the metrics propose 8 (360m at 50m per pod), and maxReplicas is 4
+            - 50% of a request of 100m is 50m per pod, and 4 pods use 360m of cpu.
+            - cpu is at 180% of its target.
+            - Without maxReplicas: 8 replicas.
+            - minReplicas and maxReplicas are the same, so nothing scales.
+            > Raise maxReplicas if nodes can carry it (predict --max 8).
+            $ kubectl hpa predict web -n default --max 8
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":8}}'
         of another unit: info, explains, follows suspect-unit, without it 4000 -> 8
             the metrics propose 4000, and maxReplicas is 5
             - queue is 40 in all, at 0.01 per pod.

@@ -2,11 +2,12 @@
 
 use super::bound::{Bound, bound, bounded, least, leave, suspected};
 use super::{NOTHING_TO_DO, is_limited, proposed};
-use crate::apimachinery::metadata::OwnerReference;
 use crate::findings::prelude::*;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 
-/// `minReplicas` decides.
+/// The metrics propose fewer than `minReplicas`.
+///
+/// Nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AtMin {
     /// The bound.
@@ -16,16 +17,8 @@ pub struct AtMin {
 }
 
 impl Kind for AtMin {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "at-min",
-        when: "The metrics propose fewer than `minReplicas`.",
-        remedy: "Nothing to do.",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let bound = bound(case, "TooFewReplicas")?;
+        let bound = bound(case, Direction::Down)?;
         let least = least(case);
         let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
         Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
@@ -52,7 +45,7 @@ impl Kind for AtMin {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let mut evidence = bounded(about, &self.bound, "minReplicas");
+        let mut evidence = bounded(about, &self.bound, Direction::Down);
         if let Some(metric) = self.bound.metric
             && about.spec(metric).is_resource()
         {
@@ -70,7 +63,7 @@ impl Kind for AtMin {
             asked, bound: min, ..
         } = *bound;
         match about.owner() {
-            _ if bound.is_disabled => leave("minReplicas"),
+            _ if bound.is_disabled => leave(Direction::Down),
             _ if bound.suspicion.is_some() => suspected(about, bound),
             _ if about.hpa().spec.max_replicas == min => Remedy::Nothing.says(format!(
                 "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
@@ -88,8 +81,8 @@ impl Kind for AtMin {
 }
 
 /// Returns the advice to leave scaling to 0 to KEDA.
-fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
-    let advice = match about.object_of(owner).map(|it| &it.spec) {
+fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
+    let advice = match owner.object().map(|it| &it.spec) {
         Some(ScaledObjectSpec {
             min_replica_count: Some(0),
             cooldown_period,

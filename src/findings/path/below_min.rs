@@ -1,24 +1,17 @@
 //! The finding `below-min`.
 
-use super::corrected::{Correction, MIN, corrected};
+use super::corrected::{Correction, corrected};
 use crate::findings::prelude::*;
 
-/// There are fewer replicas than `minReplicas`, or there were.
+/// There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an hour ago, has
+/// corrected that. The controller does so without considering metrics, stabilization or rate limits.
+///
+/// Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on purpose, there is
+/// nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BelowMin(pub Correction);
 
 impl Kind for BelowMin {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "below-min",
-        when: "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
-            hour ago, has corrected that. The controller does so without considering metrics, stabilization \
-            or rate limits.",
-        remedy: "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
-            purpose, there is nothing to do.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         corrected(case, Direction::Down, |it| Self(it).into())
     }
@@ -28,15 +21,15 @@ impl Kind for BelowMin {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, &MIN)
+        self.0.summary(about, Direction::Down.words())
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, &MIN)
+        self.0.evidence(about, Direction::Down.words())
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, &MIN)
+        self.0.advice(about, Direction::Down.words())
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

@@ -37,13 +37,14 @@ pub enum Suspicion {
     Negative(i64),
 }
 
-/// Returns a bound that decides, for the controller's reason.
-pub(crate) fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
-    let limited = limit(case).filter(|it| it.reason == is)?;
+/// Returns the bound of a side, if it decides.
+pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
+    let reason = side.words().reason;
+    let limited = limit(case).filter(|it| it.reason == reason)?;
     let status = &case.snapshot().hpa.status;
     let since = status
         .condition("ScalingLimited")
-        .filter(|it| it.reason == is);
+        .filter(|it| it.reason == reason);
     let winner = winner(case);
     Some(Bound {
         bound: limited.result,
@@ -116,7 +117,7 @@ pub(crate) fn least(case: &Case<'_>) -> i32 {
 }
 
 /// Describes a bound that decides.
-pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
+pub(crate) fn bounded(about: &About<'_>, bound: &Bound, side: Direction) -> Vec<String> {
     let mut evidence = Vec::new();
     if let (Some(metric), Some(ratio)) = (bound.metric, bound.ratio) {
         evidence.push(format!(
@@ -132,21 +133,22 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<Stri
         ));
     }
     evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
-    evidence.extend(about.running(field));
-    let owner = about.owner().filter(|_| field == "minReplicas");
-    evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
+    evidence.extend(about.running(side));
+    let owner = about.owner().filter(|_| side == Direction::Down);
+    evidence.extend(owner.and_then(|owner| about.activity(owner)));
     evidence.extend(
         about
             .without()
-            .map(|without| format!("Without {field}: {without}.")),
+            .map(|without| format!("Without {}: {without}.", side.words().bound)),
     );
     evidence
 }
 
 /// Returns the advice on a bound that decides while another bound would change nothing.
-pub(crate) fn leave(field: &str) -> Advice {
+pub(crate) fn leave(side: Direction) -> Advice {
     Remedy::Nothing.says(format!(
-        "Leave it: with scaling disabled in this direction, another {field} changes nothing."
+        "Leave it: with scaling disabled in this direction, another {} changes nothing.",
+        side.words().bound
     ))
 }
 
@@ -182,18 +184,10 @@ pub(super) fn look_at_negative(about: &About<'_>, metric: usize, value: i64) -> 
 
 impl About<'_> {
     /// Returns a sentence about the bound of the running HPA, if another one is assumed.
-    pub(crate) fn running(&self, field: &str) -> Option<String> {
-        let running = &self
-            .pass
-            .input
-            .observed
-            .as_ref()
-            .filter(|_| self.assumes(field))?
-            .spec;
-        let bound = match field {
-            "maxReplicas" => running.max_replicas,
-            _ => running.min(),
-        };
+    fn running(&self, side: Direction) -> Option<String> {
+        let field = side.words().bound;
+        let running = self.pass.input.observed.as_ref();
+        let bound = running.filter(|_| self.assumes(field))?.spec.bound(side);
         Some(format!("The HPA itself has {field} {bound}."))
     }
 }

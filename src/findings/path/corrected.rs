@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Map;
-
 use super::bound::bound;
+use super::side::SideWords;
 use super::{NOTHING_TO_DO, tried};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::engine::decision::Path;
@@ -140,10 +139,7 @@ pub(super) fn corrected(
 
 /// Returns the result of the pass with another bound.
 fn with_bound(case: &Case<'_>, beyond: Direction, bound: i32) -> Alternative {
-    case.without(|snapshot| match beyond {
-        Direction::Up => snapshot.hpa.spec.max_replicas = bound,
-        Direction::Down => snapshot.hpa.spec.min_replicas = Some(bound),
-    })
+    case.without(|snapshot| snapshot.hpa.spec.set_bound(beyond, bound))
 }
 
 /// Looks for the correction to a bound that led to the present replicas.
@@ -155,17 +151,19 @@ fn corrected_before(
 ) -> Option<Finding> {
     let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
     let max = case.snapshot().hpa.spec.max_replicas;
-    let (field, reason) = match beyond {
-        Direction::Up if current == max => (SpecField::MaxReplicas, "TooManyReplicas"),
-        Direction::Down if current < max => (SpecField::MinReplicas, "TooFewReplicas"),
-        Direction::Up | Direction::Down => return None,
+    let is_at_bound = match beyond {
+        Direction::Up => current == max,
+        Direction::Down => current < max,
     };
+    if !is_at_bound {
+        return None;
+    }
     let done = CorrectedBefore {
         bound: current,
         from,
         at,
-        changed: changed(case, field, at),
-        asked: bound(case, reason).map(|it| it.asked),
+        changed: changed(case, beyond.words().owned, at),
+        asked: bound(case, beyond).map(|it| it.asked),
     };
     let severity = match (beyond, done.asked, done.changed) {
         // The bound keeps out replicas that are needed.
@@ -175,10 +173,7 @@ fn corrected_before(
         _ => Severity::Info,
     };
     let without = done.earlier().map(|it| with_bound(case, beyond, it));
-    Some(Finding {
-        without,
-        ..Finding::explaining(severity, facts(Correction::Done(done)))
-    })
+    Some(Finding::explaining(severity, facts(Correction::Done(done))).without(without))
 }
 
 /// Returns the change that preceded a correction to the bound in a field.
@@ -251,10 +246,7 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
-        let bound = match beyond {
-            Direction::Up => observed.spec.max_replicas,
-            Direction::Down => observed.spec.min(),
-        };
+        let bound = observed.spec.bound(beyond);
         let allows = if beyond == Direction::Up {
             current <= bound
         } else {
@@ -291,39 +283,11 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     }
 }
 
-/// The terms for a bound that replicas are beyond.
-pub(super) struct BoundWords {
-    field: &'static str,
-    owned: SpecField,
-    beyond: &'static str,
-    other: &'static str,
-    change: &'static str,
-    flag: &'static str,
-}
-
-pub(super) const MAX: BoundWords = BoundWords {
-    field: "maxReplicas",
-    owned: SpecField::MaxReplicas,
-    beyond: "above",
-    other: "more",
-    change: "raise",
-    flag: "--max",
-};
-
-pub(super) const MIN: BoundWords = BoundWords {
-    field: "minReplicas",
-    owned: SpecField::MinReplicas,
-    beyond: "below",
-    other: "fewer",
-    change: "lower",
-    flag: "--min",
-};
-
-impl BoundWords {
+impl SideWords {
     /// Returns a command that predicts another bound, and one that sets it.
     fn tried(&self, about: &About<'_>, bound: i32) -> Vec<Command> {
-        let patch = Map::from_iter([(self.field.to_owned(), bound.into())]);
-        tried(about, &format!("{} {bound}", self.flag), &patch.into())
+        let patch = json!({ self.bound: bound });
+        tried(about, &format!("{} {bound}", self.flag), &patch)
     }
 
     /// Returns the last writer of the bound. KEDA writes those of its HPAs on behalf of somebody else.
@@ -338,7 +302,7 @@ impl BoundWords {
         let ManagedFieldsEntry {
             manager, time: at, ..
         } = self.writer(about)?;
-        let (field, now) = (self.field, about.now());
+        let (field, now) = (self.bound, about.now());
         Some(match at {
             Some(at) => format!(
                 "The field manager {manager} wrote {field}, and last changed the HPA at {} ({} ago).",
@@ -356,9 +320,9 @@ impl CorrectedBefore {
         self.changed == Changed::Created && about.finding.severity == Severity::Info
     }
 
-    fn summary(&self, about: &About<'_>, words: &BoundWords) -> String {
-        let BoundWords {
-            field,
+    fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
+        let SideWords {
+            bound: field,
             beyond,
             other,
             ..
@@ -381,7 +345,7 @@ impl CorrectedBefore {
         format!("{were}{when}, so the controller set {bound} {ago} ago and ignored the metrics")
     }
 
-    fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
+    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
         let mut evidence = vec![format!(
             "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
             time(about.now(), self.at)
@@ -399,18 +363,18 @@ impl CorrectedBefore {
         };
         evidence.extend(reason.map(str::to_owned));
         if let (Some(earlier), Some(without)) = (self.earlier(), about.without()) {
-            evidence.push(format!("With {} {earlier}: {without}.", words.field));
+            evidence.push(format!("With {} {earlier}: {without}.", words.bound));
         }
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
         if self.is_of_new_hpa(about) {
             return Remedy::Nothing.says(NOTHING_TO_DO);
         }
-        let BoundWords { change, flag, .. } = words;
+        let SideWords { change, flag, .. } = words;
         let bound = self.bound;
-        let field = about.field(words.field);
+        let field = about.field(words.bound);
         let earlier = self.earlier();
         let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
         let hint = flags
@@ -433,9 +397,13 @@ impl CorrectedBefore {
 }
 
 impl Corrected {
-    fn summary(&self, words: &BoundWords) -> String {
+    fn summary(&self, words: &SideWords) -> String {
         let Self { current, bound, .. } = self;
-        let BoundWords { field, beyond, .. } = words;
+        let SideWords {
+            bound: field,
+            beyond,
+            ..
+        } = words;
         let are = match current {
             1 => "1 replica is".to_owned(),
             _ => format!("{current} replicas are"),
@@ -445,8 +413,8 @@ impl Corrected {
         )
     }
 
-    fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
-        let (current, field) = (self.current, words.field);
+    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+        let (current, field) = (self.current, words.bound);
         let mut evidence = Vec::new();
         match self.cause {
             BeyondBoundCause::Assumed(own) => {
@@ -472,9 +440,11 @@ impl Corrected {
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
         let current = self.current;
-        let BoundWords { field, flag, .. } = words;
+        let SideWords {
+            bound: field, flag, ..
+        } = words;
         let advice = match self.cause {
             BeyondBoundCause::AssumedReplicas(_) => {
                 let flags = format!("--replicas {current} {flag} {current}");
@@ -502,7 +472,7 @@ impl Corrected {
 
 impl Correction {
     /// Returns the sentence that replicas are or were beyond the bound.
-    pub(super) fn summary(&self, about: &About<'_>, words: &BoundWords) -> String {
+    pub(super) fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
         match self {
             Self::Due(due) => due.summary(words),
             Self::Done(done) => done.summary(about, words),
@@ -510,7 +480,7 @@ impl Correction {
     }
 
     /// Returns the evidence.
-    pub(super) fn evidence(&self, about: &About<'_>, words: &BoundWords) -> Vec<String> {
+    pub(super) fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
         match self {
             Self::Due(due) => due.evidence(about, words),
             Self::Done(done) => done.evidence(about, words),
@@ -518,7 +488,7 @@ impl Correction {
     }
 
     /// Returns the advice.
-    pub(super) fn advice(&self, about: &About<'_>, words: &BoundWords) -> Advice {
+    pub(super) fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
         match self {
             Self::Due(due) => due.advice(about, words),
             Self::Done(done) => done.advice(about, words),

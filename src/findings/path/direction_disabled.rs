@@ -1,11 +1,12 @@
 //! The finding `direction-disabled`.
 
-use serde_json::Map;
-
-use super::{is_limited, limit, proposed, rules, tried};
+use super::side::SideWords;
+use super::{is_limited, limit, proposed, tried};
 use crate::findings::prelude::*;
 
-/// The direction in which the metrics propose to scale is disabled.
+/// The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.
+///
+/// Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DirectionDisabled {
     /// The direction.
@@ -19,15 +20,6 @@ pub struct DirectionDisabled {
 }
 
 impl Kind for DirectionDisabled {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "direction-disabled",
-        when: "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
-        remedy: "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
-            well.",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
         let bound = limited.is_bound().then(|| limited.wider(case));
@@ -40,17 +32,9 @@ impl Kind for DirectionDisabled {
         };
         let without = case.without(|snapshot| {
             let spec = &mut snapshot.hpa.spec;
-            let rules = spec.behavior.as_mut().and_then(|rules| match direction {
-                Direction::Up => rules.scale_up.as_mut(),
-                Direction::Down => rules.scale_down.as_mut(),
-            });
-            if let Some(rules) = rules {
-                rules.select_policy = Some("Max".to_owned());
-            }
-            match (bound, direction) {
-                (Some(bound), Direction::Up) => spec.max_replicas = bound,
-                (Some(bound), Direction::Down) => spec.min_replicas = Some(bound),
-                (None, _) => {}
+            spec.rules_mut(direction).select_policy = Some("Max".to_owned());
+            if let Some(bound) = bound {
+                spec.set_bound(direction, bound);
             }
         });
         Some(Finding::explaining(Severity::Info, facts).without(without))
@@ -80,7 +64,7 @@ impl Kind for DirectionDisabled {
         let mut evidence = Vec::new();
         if let Some(without) = about.without() {
             let bound = self.bound.map_or_else(String::new, |bound| {
-                format!(", and {} {bound}", self.bound_field())
+                format!(", and {} {bound}", self.direction.words().bound)
             });
             evidence.push(format!("With the default, Max{bound}: {without}."));
         }
@@ -94,43 +78,37 @@ impl Kind for DirectionDisabled {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let field = self.field();
-        let behavior = json!({ rules(self.direction): { "selectPolicy": null } });
-        let mut patch = Map::from_iter([("behavior".to_owned(), behavior)]);
+        let SideWords {
+            bound,
+            flag,
+            rules,
+            change,
+            further,
+            ..
+        } = self.direction.words();
+        let mut patch = json!({ "behavior": { *rules: { "selectPolicy": null } } });
         let mut flags = format!("--set {field}=null");
         let mut removed = about.field(&field);
         if let Some(to) = self.bound {
-            let bound = self.bound_field();
-            let (flag, change, further) = match self.direction {
-                Direction::Up => ("--max", "raise", "higher"),
-                Direction::Down => ("--min", "lower", "lower"),
-            };
-            patch.insert(bound.to_owned(), to.into());
+            patch[*bound] = to.into();
             flags += &format!(" {flag} {to}");
-            let change = if about.assumes(bound) {
+            let also = if about.assumes(bound) {
                 format!("assume a {further} {bound}")
             } else {
                 format!("{change} {}", about.field(bound))
             };
-            removed = format!("{} and {change}", about.field_name(&field));
+            removed = format!("{} and {also}", about.field_name(&field));
         }
         Remedy::EnableDirection
             .says(format!("If that is not meant, remove {removed}."))
-            .with_all(tried(about, &flags, &patch.into()))
+            .with_all(tried(about, &flags, &patch))
     }
 }
 
 impl DirectionDisabled {
     /// Returns the field that disables the direction.
     fn field(&self) -> String {
-        format!("behavior.{}.selectPolicy", rules(self.direction))
-    }
-
-    /// Returns the field of the bound in this direction.
-    fn bound_field(&self) -> &'static str {
-        match self.direction {
-            Direction::Up => "maxReplicas",
-            Direction::Down => "minReplicas",
-        }
+        format!("behavior.{}.selectPolicy", self.direction.words().rules)
     }
 }
 

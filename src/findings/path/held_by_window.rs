@@ -1,6 +1,6 @@
 //! The finding `held-by-window`.
 
-use super::{held, limit, policy, rules, tried, winner};
+use super::{DOWN_WINDOW, held, limit, policy, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::NextChange;
@@ -10,7 +10,11 @@ use crate::pass::RecommendationOrigin;
 use crate::snapshot::hpa::ScalingPolicy;
 use crate::snapshot::memory::Recommendation;
 
-/// A recommendation inside the window decides.
+/// A recommendation within the stabilization window decides. The controller uses the highest (scaling down) or lowest
+/// (scaling up) recommendation of the window; it does not pause after scaling.
+///
+/// Wait until the recommendation leaves the window. A window that is longer than by default can be shortened to scale
+/// down sooner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HeldByWindow {
     /// The direction that it holds back.
@@ -40,17 +44,6 @@ pub struct HeldByWindow {
 }
 
 impl Kind for HeldByWindow {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "held-by-window",
-        when: "A recommendation within the stabilization window decides. The controller uses the \
-            highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
-            not pause after scaling.",
-        remedy: "Wait until the recommendation leaves the window. A window that is longer than by default can be \
-            shortened to scale down sooner.",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let pass = case.pass;
         let &StabilizeStep {
@@ -188,7 +181,7 @@ impl Kind for HeldByWindow {
                     .to_owned(),
             );
         } else if let Some(then) = &self.then {
-            let fields = about.field(&format!("behavior.{}", rules(self.against)));
+            let fields = about.field(&format!("behavior.{}", self.against.words().rules));
             evidence.push(format!(
                 "After the window, the policies decide: {} at {}.",
                 count(self.desired, "replica"),
@@ -203,7 +196,9 @@ impl Kind for HeldByWindow {
         if self.adds {
             return self.add_behavior(about);
         }
-        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
+        let end = self
+            .next
+            .and_then(|it| it.likely.map(|it| it.time).or(it.latest));
         let until = match end {
             Some(end) => format!("until {}", time(about.now(), end)),
             None => "until the recommendation leaves the window".to_owned(),
@@ -214,8 +209,11 @@ impl Kind for HeldByWindow {
         let Some(shorter) = self.shorter else {
             return Remedy::WaitForWindow.waits(until);
         };
-        let rules_of = rules(self.against);
-        let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
+        let path = format!(
+            "behavior.{}.stabilizationWindowSeconds",
+            self.against.words().rules
+        );
+        let field = about.field(&path);
         let sooner = match self.then {
             Some(_) => "change the window and the policies".to_owned(),
             None => format!(
@@ -224,7 +222,7 @@ impl Kind for HeldByWindow {
                 self.against
             ),
         };
-        let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
+        let flags = format!("--set {path}={shorter}");
         Remedy::ShortenWindow
             .waits(until)
             .or(sooner)
@@ -264,11 +262,6 @@ fn has_own_work(case: &Case<'_>) -> bool {
 /// Returns how the replicas reach the metrics' proposal after the window, if policies make that take longer
 /// than the window.
 fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuration) -> Option<Then> {
-    let behavior = case.snapshot().hpa.spec.behavior.as_ref()?;
-    let rules = match against {
-        Direction::Up => behavior.scale_up.as_ref(),
-        Direction::Down => behavior.scale_down.as_ref(),
-    };
     let upcoming = &case.pass.outlook.upcoming;
     let mut changes = upcoming
         .windows(2)
@@ -284,7 +277,8 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
     if last.time.duration_since(ends.time) <= window {
         return None;
     }
-    let policies = rules?.policies.clone()?;
+    let rules = case.snapshot().hpa.spec.rules(against)?;
+    let policies = rules.policies.clone()?;
     Some(Then {
         policies,
         reached: last.time,
@@ -325,14 +319,12 @@ impl HeldByWindow {
     /// `behavior` (`stabilizeRecommendation`).
     fn add_behavior(&self, about: &About<'_>) -> Advice {
         let seconds = self.window.as_secs();
-        let rules = json!({ "scaleDown": { "stabilizationWindowSeconds": seconds } });
-        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={seconds}");
         Remedy::AddBehavior
             .says(format!(
                 "To keep it from adding replicas, set any {}, such as a scaleDown window of {seconds}s.",
                 about.field("behavior")
             ))
-            .with_all(tried(about, &flags, &json!({ "behavior": rules })))
+            .with_all(set(about, DOWN_WINDOW, seconds))
     }
 }
 

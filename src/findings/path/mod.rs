@@ -12,6 +12,7 @@ pub mod held_by_window;
 pub mod memory;
 pub mod rate_limited;
 pub mod rounding;
+pub(crate) mod side;
 pub mod switched_off;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -70,22 +71,9 @@ pub(crate) fn side(case: &Case<'_>) -> Option<Direction> {
     Some(side_of(proposal.ratio))
 }
 
-/// Returns the path of the field `tolerance` of a direction.
-pub(crate) fn tolerance_of(side: Direction) -> &'static str {
-    match side {
-        Direction::Up => "spec.behavior.scaleUp.tolerance",
-        Direction::Down => "spec.behavior.scaleDown.tolerance",
-    }
-}
-
 /// Sets the field `tolerance` of a direction.
 pub(crate) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance: Quantity) {
-    let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
-    let rules = match side {
-        Direction::Up => &mut behavior.scale_up,
-        Direction::Down => &mut behavior.scale_down,
-    };
-    rules.get_or_insert_default().tolerance = Some(tolerance);
+    snapshot.hpa.spec.rules_mut(side).tolerance = Some(tolerance);
 }
 
 /// Returns the stabilization, if a recommendation changes the proposal.
@@ -154,14 +142,6 @@ pub(crate) fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name)
 }
 
-/// `scaleUp`, `scaleDown`
-pub(crate) fn rules(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Up => "scaleUp",
-        Direction::Down => "scaleDown",
-    }
-}
-
 /// Returns a value of the metric, with its unit.
 pub(crate) fn value(scale: &UnitScale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);
@@ -214,6 +194,12 @@ fn is_limited(decision: &Decision, is_it: fn(&LimitStep) -> bool) -> bool {
         .is_some_and(|limit| limit.holds() && is_it(limit))
 }
 
+/// The field of the window of scaling down.
+pub(crate) const DOWN_WINDOW: &str = "behavior.scaleDown.stabilizationWindowSeconds";
+
+/// The stabilization windows that people set, in seconds.
+pub(crate) const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
+
 /// The advice if nothing is wrong.
 pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
 
@@ -245,6 +231,13 @@ pub(crate) fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Comman
         .into_iter()
         .chain(about.patch_spec(patch))
         .collect()
+}
+
+/// Returns the same for one field of the spec.
+pub(crate) fn set(about: &About<'_>, path: &str, value: i64) -> Vec<Command> {
+    let nested = |value: Value, name: &str| json!({ name: value });
+    let patch = path.rsplit('.').fold(value.into(), nested);
+    tried(about, &format!("--set {path}={value}"), &patch)
 }
 
 /// Describes what a rate limit allows, policy by policy.
@@ -288,7 +281,7 @@ impl About<'_> {
     /// Returns how the HPA scales up as a sentence, if `behavior` states it: `It scales up by 100% per 15s, with
     /// a window of 0s.`
     pub(crate) fn scales_up(&self) -> Option<String> {
-        let rules = self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?;
+        let rules = self.hpa().spec.rules(Direction::Up)?;
         let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
         let by = if all.is_empty() {
             String::new()
@@ -303,14 +296,8 @@ impl About<'_> {
     /// it.
     pub(crate) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
-        let seconds = self
-            .hpa()
-            .spec
-            .behavior
-            .as_ref()?
-            .scale_up
-            .as_ref()?
-            .stabilization_window_seconds?;
+        let rules = self.hpa().spec.rules(Direction::Up)?;
+        let seconds = rules.stabilization_window_seconds?;
         let is_short = seconds > 0 && i64::from(seconds) < sync.as_secs();
         is_short.then(|| {
             format!(

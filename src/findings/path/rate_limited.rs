@@ -1,13 +1,15 @@
 //! The finding `rate-limited`.
 
 use super::bound::{look_at_negative, taken_as_largest};
-use super::{is_limited, limit, policies, proposed, rules, winner};
+use super::{is_limited, limit, policies, proposed, winner};
 use crate::engine::decision::RateLimit;
 use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
 
-/// A policy or the built-in doubling decides.
+/// A scaling policy, or the doubling that is built in without `behavior`, limits what one pass may change.
+///
+/// Wait for the next passes, or change the policies in the behavior of the HPA.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateLimited {
     /// The replicas after stabilization.
@@ -27,15 +29,6 @@ pub struct RateLimited {
 }
 
 impl Kind for RateLimited {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "rate-limited",
-        when: "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
-            pass may change.",
-        remedy: "Wait for the next passes, or change the policies in the behavior of the HPA.",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let limited = limit(case).filter(|it| it.is_rate() && !it.is_disabled())?;
         let winner = winner(case);
@@ -128,7 +121,7 @@ impl Kind for RateLimited {
             return look_at_negative(about, metric, value);
         }
         let limit = &self.limit;
-        let rules = rules(limit.direction);
+        let rules = limit.direction.words().rules;
         let field = about.field(&format!("behavior.{rules}.policies"));
         let set = match limit.select_policy {
             None => "set",

@@ -6,7 +6,10 @@ use crate::engine::decision::Because;
 use crate::findings::prelude::*;
 use crate::whatif::thresholds::Borders;
 
-/// A metric is below the tolerance, and rounding up keeps the replicas.
+/// A metric is below the tolerance, but its proposal is rounded up to the current replicas.
+///
+/// Nothing to do. If the metric is memory, all pods use about the same amount, and the other metrics need at most half
+/// of the replicas, then the HPA may never scale down: raise the request, or scale on another metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounding {
     /// Its index in the spec, from 0.
@@ -30,16 +33,6 @@ pub struct Rounding {
 }
 
 impl Kind for Rounding {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "rounding",
-        when: "A metric is below the tolerance, but its proposal is rounded up to the current \
-            replicas.",
-        remedy: "Nothing to do. If the metric is memory, all pods use about the same amount, and the other metrics need at \
-            most half of the replicas, then the HPA may never scale down: raise the request, or scale on another metric.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, proposal) = winner(case)?;
         let current = case.decision().replicas_before()?;

@@ -2,14 +2,15 @@
 
 use super::{primary, rollout, scales_down};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 
-/// The target has no replicas, and the HPA does not scale it up again.
+/// The target has 0 replicas, and the controller ignores it until something else scales it up.
+///
+/// Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
     /// The replicas of the target, if having none is assumed.
@@ -23,15 +24,6 @@ pub struct SwitchedOff {
 }
 
 impl Kind for SwitchedOff {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "switched-off",
-        when: "The target has 0 replicas, and the controller ignores it until something else scales it \
-            up.",
-        remedy: "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.",
-        rank: Rank::Rule,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         if case.decision().path() != Some(Path::Disabled) {
             return None;
@@ -42,15 +34,11 @@ impl Kind for SwitchedOff {
             .filter(|it| observed.is_none() && it.time.is_some());
         let hpa = &case.snapshot().hpa;
         let keeper = match (rollout(case), writer) {
-            (Some(own), _) if observed.is_none() => {
-                let mut others = case.stored_hpas();
-                let other = others.find(|it| own.is_named_by(&it.hpa.spec.scale_target_ref));
-                Some(Keeper::Rollout {
-                    rollout: own.to_reference(),
-                    scale_down: own.scale_down,
-                    hpa: other.map(|it| it.hpa.name.clone()),
-                })
-            }
+            (Some(own), _) if observed.is_none() => Some(Keeper::Rollout {
+                rollout: own.to_reference(),
+                scale_down: own.scale_down,
+                hpa: case.hpa_of(own),
+            }),
             _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
                 Some(Keeper::Keda)
             }
@@ -126,10 +114,8 @@ impl Kind for SwitchedOff {
         {
             evidence.push(scales_down(rollout, *scale_down));
         }
-        let object = self
-            .scaled_object(about)
-            .and_then(|owner| about.object_of(owner));
-        evidence.extend(object.and_then(|object| about.activity(object)));
+        let owner = self.scaled_object(about);
+        evidence.extend(owner.and_then(|owner| about.activity(owner)));
         evidence
     }
 
@@ -142,15 +128,11 @@ impl Kind for SwitchedOff {
             None => self.keeper.as_ref().unwrap_or(&Keeper::Other).advice(about),
         }
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 impl SwitchedOff {
     /// Returns the ScaledObject that should scale the target up, unless something else keeps it at 0.
-    fn scaled_object<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+    fn scaled_object<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let owner = about.owner()?;
         match self.keeper {
             Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger { .. }) => None,
@@ -160,15 +142,15 @@ impl SwitchedOff {
 }
 
 /// Returns the advice to leave scaling from 0 to KEDA, if KEDA can do it.
-fn leave_to_keda(about: &About<'_>, owner: &OwnerReference) -> Advice {
-    let object = about.object_of(owner);
+fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
+    let object = owner.object();
     let is = |type_: &str| object.and_then(|it| it.condition(type_));
-    let name = &owner.name;
     let advice = match (is("Ready"), is("Active")) {
-        (Some(false), _) => Remedy::LookAtScaledObject
-            .says(format!("Find out why ScaledObject/{name} is not ready.")),
+        (Some(false), _) => {
+            Remedy::LookAtScaledObject.says(format!("Find out why {owner} is not ready."))
+        }
         (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
-            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
+            "Find out why KEDA leaves it at 0: a trigger of {owner} is active."
         )),
         _ => Remedy::LeaveToKeda
             .waits("for a trigger to become active; KEDA then scales the target up"),
@@ -227,13 +209,11 @@ impl Keeper {
 
 /// Returns the advice to scale the Rollout instead, which runs the pods of the target's template.
 fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice {
-    Remedy::PointAtRollout
-        .says(format!(
-            "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
-            about.field("scaleTargetRef"),
-            rollout.api_version
-        ))
-        .with_all(about.patch_reference(rollout))
+    let why = format!(
+        " ({}): it runs the pods of this template (spec.workloadRef).",
+        rollout.api_version
+    );
+    about.point_at(Remedy::PointAtRollout, rollout, &why)
 }
 
 /// Something that keeps a target at 0 on purpose.

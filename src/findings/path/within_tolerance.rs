@@ -8,7 +8,10 @@ use crate::findings::prelude::*;
 use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
 use crate::whatif::thresholds::Borders;
 
-/// A metric is off its target but within the tolerance.
+/// A metric is off its target, but within the tolerance, so the replicas stay.
+///
+/// Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer). Memory below its
+/// target that keeps the replicas at any load is described at `rounding`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
     /// Its index in the spec, from 0.
@@ -33,15 +36,6 @@ pub struct WithinTolerance {
 }
 
 impl Kind for WithinTolerance {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "within-tolerance",
-        when: "A metric is off its target, but within the tolerance, so the replicas stay.",
-        remedy: "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
-            or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.",
-        rank: Rank::Rule,
-        aspects: &[Aspect::Repeats],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
         let has_field = case.has_tolerance_field();

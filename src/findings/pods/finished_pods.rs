@@ -5,7 +5,10 @@ use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
 
-/// Pods that have ended match the selector.
+/// Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, a succeeded pod counts as a
+/// pod without metrics. A finished pod without a request fails a utilization.
+///
+/// Delete the finished pods, or give them labels that the selector does not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedPods {
     /// Those that succeeded, by name.
@@ -21,16 +24,6 @@ pub struct FinishedPods {
 }
 
 impl Kind for FinishedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "finished-pods",
-        when: "Pods that have succeeded or failed match the target's selector. Up to Kubernetes 1.37, \
-            a succeeded pod counts as a pod without metrics. A finished pod without a request \
-            fails a utilization.",
-        remedy: "Delete the finished pods, or give them labels that the selector does not match.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let of = |phase| pod_names(case.pods().filter(move |pod| pod.phase == phase));
         let (succeeded, failed) = (of(Phase::Succeeded), of(Phase::Failed));
@@ -61,7 +54,7 @@ impl Kind for FinishedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign(self.succeeded.iter().chain(&self.failed))
+        others.foreign()
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -119,13 +112,6 @@ impl Kind for FinishedPods {
         delete_finished(about, &self.pods())
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
-    }
-}
-
-impl FinishedPods {
-    /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
         let pods = self.succeeded.iter().chain(&self.failed);
         pods.map(|name| &**name).collect()

@@ -10,26 +10,15 @@ pub(crate) mod testing;
 pub mod uncounted_pods;
 pub mod unschedulable_pods;
 
-use std::collections::BTreeSet;
-
 use crate::calendar::Calendar;
-use crate::engine::decision::{Fill, Proposal};
+use crate::engine::decision::{Block, Fill, Proposal};
+use crate::findings::Alternative;
 use crate::findings::prelude::*;
-use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase};
+use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
-
-/// Returns the pods that a finding reports as stuck, or as starting.
-fn stuck_in(facts: &Facts) -> Option<BTreeSet<&str>> {
-    match facts {
-        Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
-        Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
-        Facts::StartingPods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
-        _ => None,
-    }
-}
 
 fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
     pods.map(|pod| pod.name.clone()).collect()
@@ -145,6 +134,45 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && pod.phase == Phase::Running
         && was_never_ready(case, pod)
         && !is_stuck(case, pod)
+}
+
+/// Whether the target has pods of which none can have a value of its own: they are pending, or their containers fail.
+pub(crate) fn none_runs(case: &Case<'_>) -> bool {
+    let mut alive = case.pods().filter(|pod| is_alive(pod)).peekable();
+    alive.peek().is_some() && !alive.any(may_have_value)
+}
+
+/// Whether a container of a pod runs, and not only until it fails again.
+fn may_have_value(pod: &Pod) -> bool {
+    let fails = |status: &ContainerStatus| {
+        failure(status).is_some() || status.restart_count > 0 && !is_ready(pod)
+    };
+    let runs = |own: &Container| {
+        let mut statuses = pod.statuses.iter();
+        !statuses.any(|status| status.name == own.name && fails(status))
+    };
+    pod.phase != Phase::Pending && pod.running(false).any(runs)
+}
+
+/// Whether a metric has no value because no pod runs.
+fn leave_no_value(finding: &Finding) -> bool {
+    matches!(&finding.facts, Facts::MetricEmpty(it) if it.none_runs)
+}
+
+/// Returns a finding about pods, with the result of the pass without the problem. If no pod runs, there is none, and they
+/// may be the reason why the pass ends.
+fn weigh(
+    case: &Case<'_>,
+    facts: impl Into<Facts>,
+    without: Alternative,
+    otherwise: Severity,
+) -> Finding {
+    let ends = case.decision().block() == Some(Block::Metrics);
+    if ends && case.found().any(leave_no_value) {
+        Finding::explaining(Severity::Error, facts)
+    } else {
+        case.weigh(facts, without, otherwise)
+    }
 }
 
 /// Returns the advice on pods without a node.

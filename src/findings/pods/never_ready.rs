@@ -1,10 +1,13 @@
 //! The finding `never-ready`.
 
-use super::{failure, has_restarted, is_stuck};
+use super::{failure, has_restarted, is_stuck, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 
-/// Pods have been starting for longer than is usual.
+/// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
+/// or restarts, otherwise for more than 30 minutes.
+///
+/// Find out why the pods do not become ready, or roll back the revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeverReady {
     /// These pods.
@@ -14,15 +17,6 @@ pub struct NeverReady {
 }
 
 impl Kind for NeverReady {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "never-ready",
-        when: "Pods have never been ready for longer than is usual: for longer than CPU samples may \
-            be skipped if a container waits or restarts, otherwise for more than 30 minutes.",
-        remedy: "Find out why the pods do not become ready, or roll back the revision.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
@@ -35,11 +29,11 @@ impl Kind for NeverReady {
         };
         let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
         let ready = case.if_ready(|pod| names.contains(&pod.name));
-        Some(case.weigh(facts, ready, Severity::Warning))
+        Some(weigh(case, facts, ready, Severity::Warning))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let pods = self.names();
+        let pods = self.pods();
         let verb = if pods.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest.map_or_else(String::new, |since| {
@@ -59,10 +53,10 @@ impl Kind for NeverReady {
         let mut evidence: Vec<String> = shown.map(|pod| pod.sentence(about)).collect();
         if let Some(revision) = &self.revision {
             evidence.push(format!(
-                "All of them are of revision {revision}; the target has pods of others."
+                "All of them are of revision {revision}; the target also has pods of other revisions."
             ));
         }
-        evidence.extend(about.otherwise(&about.with(&self.names(), "ready")));
+        evidence.extend(about.otherwise(&about.with(&self.pods(), "ready")));
         evidence
     }
 
@@ -88,8 +82,8 @@ impl Kind for NeverReady {
             }))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.names())
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|pod| &*pod.name).collect()
     }
 }
 
@@ -106,13 +100,6 @@ pub struct StuckPod {
     pub waiting: Option<Box<str>>,
     /// The number of its restarts.
     pub restarts: i32,
-}
-
-impl NeverReady {
-    /// Returns the names of the pods.
-    fn names(&self) -> Vec<&str> {
-        self.pods.iter().map(|pod| &*pod.name).collect()
-    }
 }
 
 impl StuckPod {
@@ -210,7 +197,7 @@ mod tests {
         take too long, in one revision: warning, explains, without it 5 -> 5
             web-2 has not become ready in 60m: 3 replicas instead of 5
             - web-2: never ready, since 05:00:00Z (60m ago).
-            - All of them are of revision new; the target has pods of others.
+            - All of them are of revision new; the target also has pods of other revisions.
             - With it ready: 5 replicas.
             > Fix the revision that does not become ready, or roll it back.
             $ kubectl describe pod web-2 -n default
@@ -288,7 +275,6 @@ mod tests {
         has an API that fails: warning, aside, without it none -> 4
             web-3 has not become ready in 60m (CrashLoopBackOff)
             - web-3: container app waits: CrashLoopBackOff, 9 restarts, since 05:00:00Z (60m ago).
-            - With it ready, the answer is the same: 4 replicas.
             > Find out why it does not become ready.
             $ kubectl describe pod web-3 -n default
             $ kubectl logs web-3 -n default -c app --previous

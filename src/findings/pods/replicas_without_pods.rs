@@ -7,7 +7,10 @@ use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
-/// The target has fewer pods than replicas.
+/// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
+/// them. Metrics are multiplied by pods, not by replicas.
+///
+/// Find out what keeps the pods from being created: a quota, or admission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
     /// `spec.replicas` of its scale.
@@ -29,15 +32,6 @@ pub struct ReplicasWithoutPods {
 }
 
 impl Kind for ReplicasWithoutPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "replicas-without-pods",
-        when: "The target has fewer pods than replicas, and nothing has changed for minutes, or it \
-            reports that it cannot create them. Metrics are multiplied by pods, not by replicas.",
-        remedy: "Find out what keeps the pods from being created: a quota, or admission.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Miscounts],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
@@ -55,7 +49,13 @@ impl Kind for ReplicasWithoutPods {
         let written = case.last_replicas_write().and_then(|it| it.time);
         let created = case.pods().filter_map(|pod| pod.created).max();
         let scaled = case.snapshot().hpa.status.last_scale_time;
-        let since = [written, created, scaled].into_iter().flatten().max();
+        let target = case.target();
+        let workloads = &case.surroundings().workloads;
+        let made = workloads.controlled_by(&target.name);
+        let revised = made.filter_map(|it| it.metadata.creation_timestamp).max();
+        let events = [written, created, scaled, revised].into_iter().flatten();
+        // Pods that are gone may have been created since.
+        let since = events.max().filter(|_| case.pods().next().is_some());
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
@@ -85,10 +85,7 @@ impl Kind for ReplicasWithoutPods {
                     && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             })
             .map(|pod| pod.name.clone());
-        let target = case.target();
-        let owned = case
-            .surroundings()
-            .workloads
+        let owned = workloads
             .controlled_by(&target.name)
             .find(|it| {
                 let owner = it.metadata.controller();
@@ -118,7 +115,7 @@ impl Kind for ReplicasWithoutPods {
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         let pod = self.waits_for.as_ref()?;
         others.first(|it| match &it.facts {
-            Facts::NeverReady(it) => it.pods.iter().any(|own| own.name == *pod),
+            Facts::NeverReady(_) | Facts::UnschedulablePods(_) => it.pods().contains(&**pod),
             _ => false,
         })
     }
@@ -200,10 +197,6 @@ impl Kind for ReplicasWithoutPods {
             about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
-
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        vec![about.target()]
-    }
 }
 
 /// The time that a workload may take to create its pods, if nothing prevents it.
@@ -239,6 +232,17 @@ mod tests {
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
+        let gone = with(
+            &none,
+            "HorizontalPodAutoscaler",
+            &json!({"status": {"lastScaleTime": long_ago}}),
+        );
+        let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
+                "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
+                    "controller": true}]},
+            "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}}});
+        let revised = [scaled(long_ago), vec![revision]].concat();
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
         let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
@@ -261,7 +265,9 @@ mod tests {
             ),
             ("fail", fails("True")),
             ("are there, and not reported", unreported),
+            ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
+            ("are those of a new revision", revised),
             ("no longer fail", fails("False")),
             ("wait for another one", set),
             ("wait for one without a node", homeless),
@@ -290,12 +296,14 @@ mod tests {
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         are there, and not reported: none
-        are all missing: error, explains
+        are all missing, long after the last rescale: error, explains
             Deployment/web has 0 pods for 6 replicas
             > Wait until the pods are created.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
+        are all missing: as are all missing, long after the last rescale
+        are those of a new revision: none
         no longer fail: none
         wait for another one: warning, explains, without it 10 -> 10
             StatefulSet/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 10
@@ -306,14 +314,13 @@ mod tests {
             > Find out why web-2 is not ready.
             $ kubectl describe pod web-2 -n default
             @ statefulset/web
-        wait for one without a node: warning, explains, without it 8 -> 8
+        wait for one without a node: warning, explains, follows unschedulable-pods, without it 8 -> 8
             StatefulSet/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 8
             - No pod has been created since 05:50:00Z (10m ago).
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 8 replicas.
             - A StatefulSet creates its pods one after another, unless podManagementPolicy is Parallel, and web-2 is not ready.
-            > Find out why web-2 is not ready.
-            $ kubectl describe pod web-2 -n default
+            > Follow the advice of unschedulable-pods.
             @ statefulset/web
         ");
     }

@@ -2,12 +2,16 @@
 
 use super::{filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
+use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
-/// Pods that are still starting decide.
+/// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
+/// other pods, or they are not ready and the metric counts them nevertheless.
+///
+/// Add a startup probe, or lengthen the stabilization window of scaling up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartingPods {
     /// These pods, by name.
@@ -21,16 +25,6 @@ pub struct StartingPods {
 }
 
 impl Kind for StartingPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "starting-pods",
-        when: "Pods that have only just started, or are not ready yet, count and change the answer: \
-            they use much more than the other pods, or they are not ready and the metric counts \
-            them nevertheless.",
-        remedy: "Add a startup probe, or lengthen the stabilization window of scaling up.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (step, pods, how) = case
             .metrics()
@@ -103,11 +97,14 @@ impl Kind for StartingPods {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        match (self.how, self.lengthen_window(about)) {
-            (Starting::NotReady { assumed: 1.. }, _) => Remedy::WaitForPods
+        let are_assumed = matches!(self.how, Starting::NotReady { assumed: 1.. });
+        if are_assumed || !raise_proposal(about) {
+            return Remedy::WaitForPods
                 .waits("until the pods are ready")
                 .or("have them start faster")
-                .with_all(about.list_pods("")),
+                .with_all(about.list_pods(""));
+        }
+        match (self.how, self.lengthen_window(about)) {
             (Starting::NotReady { .. }, Some(command)) => Remedy::LengthenUpWindow
                 .says("Lengthen the scale-up window to cover the start of the pods.")
                 .with(command),
@@ -123,9 +120,15 @@ impl Kind for StartingPods {
         }
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
+}
+
+/// Whether the pods of a finding raise the proposal, so that a longer window of scaling up holds it back.
+fn raise_proposal(about: &About<'_>) -> bool {
+    let without = about.finding.without.and_then(|it| it.proposal);
+    without < about.pass.decision.proposal
 }
 
 /// The time for which a pod may still warm up after it became ready.
@@ -146,7 +149,7 @@ impl StartingPods {
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
             return None;
         }
-        let rules = spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
+        let rules = spec.rules(Direction::Up);
         let present = rules.and_then(|it| it.stabilization_window_seconds);
         let seconds = self.longer_window(present.unwrap_or(0), about.now())?;
         let rules = json!({ "stabilizationWindowSeconds": seconds });
@@ -155,10 +158,10 @@ impl StartingPods {
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
     /// been starting, if the API server accepts it.
-    pub(crate) fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
+    fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
         let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
-        [300, 600, 900, 1800, 3600].into_iter().find(covers)
+        WINDOWS.into_iter().find(covers)
     }
 }
 
@@ -289,6 +292,9 @@ mod tests {
         let two = |start| with_pods(&queue, &["web-1", "web-2"], &unready_since(start));
         let mut counted = state(&[rps()], &["1m", "1m", "1m"]);
         counted.push(values(&[10, 10, 30]));
+        // 32 of 30 is within the tolerance, and 32 of 20 asks for 4.
+        let mut falling = state(&[rps()], &["1m", "1m", "1m"]);
+        falling.push(values(&[16, 16, 0]));
         let unready = |items: &[Value], start| with_pods(items, &["web-2"], &unready_since(start));
         let states = [
             ("use more, but are old", warm.clone()),
@@ -303,6 +309,7 @@ mod tests {
             ("count without being ready", unready(&counted, slow)),
             ("count before they are ready", unready(&counted, start)),
             ("count and are ready", counted.clone()),
+            ("count with less", unready(&falling, start)),
         ];
         insta::assert_snapshot!(table(Code::StartingPods, states), @r#"
         use more, but are old: none
@@ -339,6 +346,13 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
             @ pod/web-2
         count and are ready: none
+        count with less: info, explains, without it 4 -> 4
+            1 starting pod (web-2) counts for rps although never ready: 3 replicas instead of 4
+            - Started 05:57:00Z (3m ago): web-2.
+            - Without it: 4 replicas.
+            > Wait until the pods are ready, or have them start faster.
+            $ kubectl get pods -n default -l app=web
+            @ pod/web-2
         "#);
         for (since, present, want) in [
             ("2026-11-21T05:57:00Z", 0, Some(300)),

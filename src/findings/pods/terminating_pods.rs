@@ -3,7 +3,9 @@
 use super::{filled, pod_names};
 use crate::findings::prelude::*;
 
-/// Ready pods that are being deleted still count for a metric with one value for all pods.
+/// Ready pods that are being deleted count for Object and External metrics with a `Value` target.
+///
+/// Use an `AverageValue` target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminatingPods {
     /// These pods, by name.
@@ -15,15 +17,6 @@ pub struct TerminatingPods {
 }
 
 impl Kind for TerminatingPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "terminating-pods",
-        when: "Ready pods that are being deleted count for Object and External metrics with a `Value` \
-            target.",
-        remedy: "Use an `AverageValue` target.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::Miscounts, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let mut totals = case.metrics().filter(|step| step.is_total());
         let (metric, pods) = totals.find_map(|step| {
@@ -74,8 +67,8 @@ impl Kind for TerminatingPods {
             .with_all(about.list_pods(""))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::engine::decision::{Clause, Group};
-use crate::findings::testing::{only, with_one};
+use crate::findings::testing::{only, state, with_one};
 use crate::findings::{Alternative, Code, Facts, Severity};
 
 pub(crate) fn rps() -> Value {
@@ -36,6 +36,38 @@ pub(crate) fn unready_since(start: &str) -> Value {
 pub(crate) fn waiting(reason: &str, restarts: i32) -> Value {
     json!({"status": {"containerStatuses": [
         {"name": "app", "restartCount": restarts, "state": {"waiting": {"reason": reason}}}]}})
+}
+
+/// Returns states in which a metric has no value: no pod runs, or some do.
+pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 6] {
+    let mut items = state(std::slice::from_ref(metric), &["80m"; 3]);
+    items.retain(|item| item["kind"] != "PodMetrics");
+    let all = ["web-0", "web-1", "web-2"];
+    let crashes = waiting("CrashLoopBackOff", 7);
+    let unready = |start: &str, changed: &str| {
+        let ready = json!({"type": "Ready", "status": "False", "lastTransitionTime": changed});
+        build::with(
+            unready_since(start),
+            &json!({"status": {"conditions": [ready]}}),
+        )
+    };
+    let early = "2026-11-21T05:00:00Z";
+    let never = build::with(unready(early, early), &crashes);
+    let once = build::with(unready(early, "2026-11-21T05:45:00Z"), &crashes);
+    let homeless = json!({"metadata": {"creationTimestamp": early}, "status": {
+        "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
+            "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
+    [
+        ("run", items.clone()),
+        ("run in part", with_pods(&items, &all[1..], &never)),
+        ("were never ready", with_pods(&items, &all, &never)),
+        ("were ready once", with_pods(&items, &all, &once)),
+        ("have no node", with_pods(&items, &all, &homeless)),
+        (
+            "are of both kinds",
+            with_pods(&with_pods(&items, &all, &never), &all[..1], &homeless),
+        ),
+    ]
 }
 
 /// Returns values of `rps` for the first pods.

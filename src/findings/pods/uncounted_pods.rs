@@ -4,15 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    stuck_in, waiting,
+    leave_no_value, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
-use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{ConditionStatus, ZERO_TIME};
+use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
 
-/// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
+/// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
+/// if they did. Or they are unready and count for CPU nevertheless, because they have been ready before, and it would
+/// be different if they did not.
+///
+/// Find out why the pods are not ready, or have no metrics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPods {
     /// These pods, each with the first metric that leaves it out. Pods without another finding that are
@@ -32,30 +35,13 @@ pub struct UncountedPods {
 }
 
 impl Kind for UncountedPods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "uncounted-pods",
-        when: "Pods that are unready, pending or without metrics do not count with their usage, and \
-            the answer would be different if they did. Or they are unready and count for CPU \
-            nevertheless, because they have been ready before, and it would be different if they did \
-            not.",
-        remedy: "Find out why the pods are not ready, or have no metrics.",
-        rank: Rank::Broken,
-        aspects: &[
-            Aspect::NoValues,
-            Aspect::Miscounts,
-            Aspect::Passes,
-            Aspect::Repeats,
-        ],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         left_out(case).or_else(|| counted_unready(case))
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own = self.names(others.pass);
-        let is_about_them = |it: &Finding| stuck_in(&it.facts).is_some_and(|names| names == own);
-        others.first(|it| !self.count && is_about_them(it))
+        let own = others.finding.pods();
+        others.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -85,7 +71,7 @@ impl Kind for UncountedPods {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let pods = self.in_order(about.pass);
+        let pods = self.pods();
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
@@ -93,6 +79,7 @@ impl Kind for UncountedPods {
             let uncounted = format!("Not counted: {}.", names(&pods));
             return std::iter::once(uncounted).chain(filled).collect();
         }
+        let they = if pods.len() == 1 { "it" } else { "they" };
         let mut evidence = self.causes(about);
         evidence.extend(filled);
         if self.count {
@@ -102,14 +89,14 @@ impl Kind for UncountedPods {
             ));
         }
         evidence.extend(about.otherwise(&match (self.count, self.idle) {
-            (true, _) => "If they did not count".to_owned(),
+            (true, _) => format!("If {they} did not count"),
             (false, true) => format!("Without {}", them(pods.len())),
-            (false, false) if about.assumes_usage(&pods) => ASSUMED.to_owned(),
-            (false, false) => "If they counted".to_owned(),
+            (false, false) if about.assumes_usage(&pods) => assumed(they),
+            (false, false) => format!("If {they} counted"),
         }));
         if self.unscraped {
             evidence.push(
-                "The pods that have metrics are on other nodes: metrics-server has nothing of these."
+                "The pods that have metrics are on other nodes: metrics-server has no metrics of these pods."
                     .to_owned(),
             );
         }
@@ -135,18 +122,27 @@ impl Kind for UncountedPods {
         })
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
-        pod_objects(&self.in_order(about.pass))
+    fn pods(&self) -> Vec<&str> {
+        self.pods.iter().map(|it| &*it.pod).collect()
     }
 }
 
-/// A pod that a metric leaves out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A pod that a metric leaves out, or counts although it is not ready.
+#[derive(Debug, Clone, PartialEq)]
 pub struct UncountedPod {
+    /// Its name.
+    pub pod: Box<str>,
     /// The metric, by index in the spec.
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
+}
+
+impl UncountedPod {
+    fn of(case: &Case<'_>, metric: usize, row: PodRow) -> Self {
+        let pod = case.pod_of(&row).name.clone();
+        Self { pod, metric, row }
+    }
 }
 
 impl UncountedPods {
@@ -163,20 +159,6 @@ impl UncountedPods {
         }
     }
 
-    /// Returns the names of the pods.
-    pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
-        self.in_order(pass).into_iter().collect()
-    }
-
-    /// Returns the names of the pods, in their order.
-    fn in_order<'p>(&self, pass: &'p Pass) -> Vec<&'p str> {
-        let pods = &pass.input.snapshot.pods;
-        self.pods
-            .iter()
-            .map(|it| &*pods[it.row.pod as usize].name)
-            .collect()
-    }
-
     /// Returns the pod to look at first. An error comes before a cause that passes with time.
     fn first(&self, about: &About<'_>) -> Option<&UncountedPod> {
         let mut pods = self.pods.iter();
@@ -189,7 +171,7 @@ impl UncountedPods {
         if self.pods.iter().any(|it| failing(about.pod(it)).is_some()) {
             String::new()
         } else {
-            format!(" ({})", first_of(&self.in_order(about.pass)))
+            format!(" ({})", first_of(&self.pods()))
         }
     }
 
@@ -208,7 +190,7 @@ impl UncountedPods {
         if self.count || self.idle {
             about.cost()
         } else {
-            about.cost_of(&self.in_order(about.pass))
+            about.cost_of(&self.pods())
         }
     }
 
@@ -278,6 +260,14 @@ impl UncountedPods {
     }
 }
 
+/// Whether a finding reports pods as stuck, or as starting.
+fn is_of_stuck(finding: &Finding) -> bool {
+    matches!(
+        finding.facts,
+        Facts::NeverReady(_) | Facts::UnschedulablePods(_) | Facts::StartingPods(_)
+    )
+}
+
 /// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
 /// has metrics, although the pods are ready.
 fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
@@ -288,7 +278,7 @@ fn nodes_of(case: &Case<'_>, pods: &[UncountedPod]) -> (Vec<Box<str>>, bool) {
     let Some(own) = own else {
         return (Vec::new(), false);
     };
-    let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
+    let names: BTreeSet<&str> = pods.iter().map(|it| &*it.pod).collect();
     let others: BTreeSet<&str> = case
         .pods()
         .filter(|pod| !names.contains(&*pod.name))
@@ -318,20 +308,19 @@ fn is_unscraped(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
 /// Returns the pods that do not count, except for metrics whose failure already has another explanation.
 fn left_out(case: &Case<'_>) -> Option<Finding> {
     let answer = case.answer();
+    let lacks_pods = case.found().any(leave_no_value);
     let failed: Vec<usize> = case
         .found()
-        .flat_map(|it| it.facts.failed_metrics())
+        .filter(|it| !leave_no_value(it))
+        .flat_map(|it| it.facts.kind().failed_metrics())
         .collect();
     let is_open = |step: &&MetricStep| !step.is_failed() || !failed.contains(&step.index);
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
     for step in case.metrics().filter(is_open) {
-        for &row in &step.pods {
+        for row in rows(case, step) {
             if leaves_out(case, step, &row) && seen.insert(row.pod) {
-                pods.push(UncountedPod {
-                    metric: step.index,
-                    row,
-                });
+                pods.push(UncountedPod::of(case, step.index, row));
             }
         }
     }
@@ -355,7 +344,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     } else {
         counted
     };
-    if changes_nothing && other == answer {
+    if changes_nothing && other == answer && !lacks_pods {
         return None;
     }
     // Pods without another explanation come first.
@@ -372,8 +361,29 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         Some(_) if is_ordinary && answer.proposal.is_some() => {
             Finding::explaining(Severity::Info, facts).without(other)
         }
+        Some(_) if lacks_pods => weigh(case, facts, other, Severity::Warning),
         Some(_) => case.weigh(facts, other, Severity::Info),
     })
+}
+
+/// Returns the rows of a metric, or those of pods that do not run if it has none because of them.
+fn rows(case: &Case<'_>, step: &MetricStep) -> Vec<PodRow> {
+    let is_its = |it: &Finding| it.facts.kind().failed_metrics() == [step.index];
+    if !case.found().any(|it| leave_no_value(it) && is_its(it)) {
+        return step.pods.clone();
+    }
+    let pods = (0..).zip(&case.snapshot().pods);
+    let own: Names<&str> = case
+        .pods()
+        .filter(|pod| is_alive(pod))
+        .map(|pod| &*pod.name)
+        .collect();
+    pods.filter(|(_, pod)| own.contains(&pod.name))
+        .map(|(index, pod)| match pod.phase {
+            Phase::Pending => PodRow::new(index, Group::Unready, Clause::Pending),
+            _ => PodRow::new(index, Group::Missing, Clause::NoMetric),
+        })
+        .collect()
 }
 
 /// Whether a metric that no pod counts for keeps the pass from an answer.
@@ -421,20 +431,19 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods: Vec<UncountedPod> = rows
         .into_iter()
-        .map(|&row| UncountedPod { metric, row })
+        .map(|&row| UncountedPod::of(case, metric, row))
         .collect();
     let facts = UncountedPods {
         count: true,
         ..UncountedPods::of(case, pods)
     };
-    Some(Finding {
-        without: Some(unready),
-        ..Finding::explaining(Severity::Info, facts)
-    })
+    Some(Finding::explaining(Severity::Info, facts).without(unready))
 }
 
-/// The beginning of a sentence about pods without a value, whose usage is assumed.
-const ASSUMED: &str = "If they counted, and used as much as the others on average";
+/// Returns the beginning of a sentence about pods without a value, whose usage is assumed.
+fn assumed(they: &str) -> String {
+    format!("If {they} counted, and used as much as the others on average")
+}
 
 /// Names the kubelets of nodes.
 fn kubelets(nodes: &[Box<str>]) -> String {
@@ -444,7 +453,7 @@ fn kubelets(nodes: &[Box<str>]) -> String {
         ("kubelets", "nodes")
     };
     format!(
-        "the {kubelet} of the {node} {}: metrics-server has nothing from there",
+        "the {kubelet} of the {node} {}: metrics-server gets nothing from there",
         names(nodes)
     )
 }
@@ -507,11 +516,94 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
+        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods, without_values,
     };
-    use crate::findings::testing::{cpu, only, pass, said, state, with};
+    use crate::findings::testing::{cpu, only, pass, said, state, table, with};
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
+
+    /// Pods that do not run leave a metric without a value.
+    #[test]
+    fn pods_without_any_value() {
+        let states = without_values(&cpu());
+        insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
+        run: none
+        run in part: none
+        were never ready: error, explains, follows never-ready
+            3 of 3 pods do not count: those that never-ready is about
+            - Not counted: web-0, web-1 and web-2.
+            > Follow the advice of never-ready.
+            @ pod/web-0 pod/web-1 pod/web-2
+        were ready once: error, explains
+            none of the 3 pods counts
+            - Without metrics (app waits: CrashLoopBackOff, 7 restarts): web-0, web-1 and web-2.
+            > Find out why app does not run in web-0: CrashLoopBackOff.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        have no node: error, explains, follows unschedulable-pods
+            3 of 3 pods do not count: those that unschedulable-pods is about
+            - Not counted: web-0, web-1 and web-2.
+            > Follow the advice of unschedulable-pods.
+            @ pod/web-0 pod/web-1 pod/web-2
+        are of both kinds: error, explains
+            none of the 3 pods counts
+            - Pending, without a node: web-0.
+            - Without metrics (app waits: CrashLoopBackOff, 7 restarts): web-1 and web-2.
+            > Find out why app does not run in web-0: CrashLoopBackOff.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        ");
+        insta::assert_snapshot!(table(Code::NeverReady, without_values(&cpu())), @r"
+        run: none
+        run in part: warning, aside, without it none -> 3
+            web-1 and 1 more have not become ready in 60m (CrashLoopBackOff)
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-1 -n default
+            $ kubectl logs web-1 -n default -c app --previous
+            @ pod/web-1 pod/web-2
+        were never ready: error, explains
+            web-0 and 2 more have not become ready in 60m (CrashLoopBackOff)
+            - web-0: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-0 -n default
+            $ kubectl logs web-0 -n default -c app --previous
+            @ pod/web-0 pod/web-1 pod/web-2
+        were ready once: none
+        have no node: none
+        are of both kinds: error, explains
+            web-1 and 1 more have not become ready in 60m (CrashLoopBackOff)
+            - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            - web-2: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
+            > Find out why they do not become ready.
+            $ kubectl describe pod web-1 -n default
+            $ kubectl logs web-1 -n default -c app --previous
+            @ pod/web-1 pod/web-2
+        ");
+        insta::assert_snapshot!(table(Code::UnschedulablePods, without_values(&cpu())), @r"
+        run: none
+        run in part: none
+        were never ready: none
+        were ready once: none
+        have no node: error, explains
+            web-0 and 2 more have found no node for 60m
+            - Pending for 60m: web-0, web-1 and web-2.
+            - The scheduler says: 0/3 nodes are available.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        are of both kinds: error, explains
+            web-0 has found no node for 60m
+            - Pending for 60m: web-0.
+            - The scheduler says: 0/3 nodes are available.
+            > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0
+        ");
+    }
 
     /// Many pods of which each has its own time.
     #[test]
@@ -768,7 +860,7 @@ mod tests {
         let text = said(Code::UncountedPods, &items);
         assert!(text.summary.contains(" instead of ~"), "{text:?}");
         let says = |it: &String| {
-            it.starts_with("If they counted, and used as much as the others on average: ")
+            it.starts_with("If it counted, and used as much as the others on average: ")
         };
         assert!(text.evidence.iter().any(says), "{text:?}");
     }

@@ -1,11 +1,13 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, is_alive, pod_names};
+use super::{add_nodes, is_alive, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
 
-/// Pods cannot be scheduled.
+/// The scheduler finds no node for pending pods of the target.
+///
+/// Add nodes, or lower maxReplicas.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnschedulablePods {
     /// These pods, by name.
@@ -21,14 +23,6 @@ pub struct UnschedulablePods {
 }
 
 impl Kind for UnschedulablePods {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unschedulable-pods",
-        when: "The scheduler finds no node for pending pods of the target.",
-        remedy: "Add nodes, or lower maxReplicas.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::NoValues, Aspect::Passes],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
         let pods: Vec<&Pod> = case.pods().filter(waits).collect();
@@ -65,7 +59,7 @@ impl Kind for UnschedulablePods {
             are_needed,
             autoscaler,
         };
-        let mut finding = case.weigh(facts, ready, Severity::Warning);
+        let mut finding = weigh(case, facts, ready, Severity::Warning);
         let is_late = !is_coming
             && pods
                 .iter()
@@ -131,8 +125,8 @@ impl Kind for UnschedulablePods {
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods)
+    fn pods(&self) -> Vec<&str> {
+        names_of(&self.pods)
     }
 }
 

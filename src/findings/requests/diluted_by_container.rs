@@ -11,7 +11,10 @@ use crate::findings::prelude::*;
 use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
-/// Containers use very different shares of their requests, so the share of the pod says little.
+/// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
+/// busy one of them is. Before Kubernetes 1.29 the usage of native sidecars counts and their requests do not.
+///
+/// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
@@ -29,16 +32,6 @@ pub struct DilutedByContainer {
 }
 
 impl Kind for DilutedByContainer {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "diluted-by-container",
-        when: "The containers of the pods use very different shares of their requests, so the share of the \
-            pod as a whole hides how busy one of them is. Before Kubernetes 1.29 the usage of native \
-            sidecars counts and their requests do not.",
-        remedy: "Use a ContainerResource metric for the container that does the work.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let metrics = utilizations(case).filter(|(step, _)| step.container.is_none());
         metrics

@@ -5,7 +5,10 @@ use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Headroom, More, ProposalOf, counted, room};
 
-/// Each pod uses more memory than the target, however many pods there are.
+/// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
+/// have been at `maxReplicas` for long.
+///
+/// Raise the memory request, or a target that is an amount, or drop the metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryBaseline {
     /// The index of the metric in the spec, from 0.
@@ -29,24 +32,13 @@ pub struct MemoryBaseline {
 }
 
 impl Kind for MemoryBaseline {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "memory-baseline",
-        when: "Each pod uses more memory than the target and about as much as the others, although pods were \
-            added or the replicas have been at `maxReplicas` for long.",
-        remedy: "Raise the memory request, or a target that is an amount, or drop the metric.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// A pod that has been running for this long has reached the memory that it needs.
         const SETTLED: SignedDuration = SignedDuration::from_mins(10);
         let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
         let step = case.metrics().find(memory)?;
         // A target in another unit is above or below the usage of all pods.
-        let is_suspect =
-            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
-        if case.found().any(is_suspect) {
+        if case.is_suspect(step.index) {
             return None;
         }
         let proposal = step
@@ -113,8 +105,7 @@ impl Kind for MemoryBaseline {
             room,
         };
         let decides = case.decides(step);
-        let finding = Finding::new(Severity::Warning, decides, facts);
-        Some(Finding { without, ..finding })
+        Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
     fn summary(&self, _: &About<'_>) -> String {

@@ -1,8 +1,8 @@
 //! The finding `missing-request`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::{Revisions, has_request, look_at, milli, names_of, requested, rounded_request};
+use super::{Revisions, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -15,7 +15,11 @@ use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{Container, Requests};
 
-/// Containers of counted pods have no request for the resource of a metric.
+/// The target of a metric is a percentage of the request, and a container of a pod that the selector matches has no
+/// request for the resource. One such container fails the metric for all pods.
+///
+/// Set the request in the template or by the annotation of whatever injects the container, or look at another container
+/// with a ContainerResource metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRequest {
     /// The index of the metric in the spec, from 0.
@@ -32,17 +36,6 @@ pub struct MissingRequest {
 }
 
 impl Kind for MissingRequest {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "missing-request",
-        when: "The target of a metric is a percentage of the request, and a container of a pod that the \
-            selector matches has no request for the resource. One such container fails the metric for \
-            all pods.",
-        remedy: "Set the request in the template or by the annotation of whatever injects the container, or \
-            look at another container with a ContainerResource metric.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics, Aspect::Lasts],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         let mut found: Vec<Finding> = Vec::new();
         for step in case.metrics() {
@@ -89,7 +82,7 @@ impl Kind for MissingRequest {
                 Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
                 _ => Finding::aside(Severity::Warning, facts),
             };
-            found.push(Finding { without, ..finding });
+            found.push(finding.without(without));
         }
         found
     }
@@ -128,8 +121,18 @@ impl Kind for MissingRequest {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let containers = self.containers.iter();
-        let mut evidence: Vec<String> = containers.map(|it| self.origin(about, it)).collect();
+        /// Each Job with pods of its own is an origin.
+        const SHOWN: usize = 5;
+        let (shown, others) = self.containers.split_at(SHOWN.min(self.containers.len()));
+        let origins = shown.iter().map(|it| self.origin(about, it));
+        let mut evidence: Vec<String> = origins.collect();
+        if !others.is_empty() {
+            let pods: Vec<&Box<str>> = others.iter().flat_map(|it| &it.pods).collect();
+            evidence.push(format!(
+                "Containers without a request are also in {}.",
+                names(&pods)
+            ));
+        }
         evidence.extend(match &self.instead {
             Some(container) => {
                 about.result(&format!("With a ContainerResource metric for {container}"))
@@ -164,8 +167,12 @@ impl Kind for MissingRequest {
         self.remedy(about, first).with_all(commands)
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
+    fn pods(&self) -> Vec<&str> {
+        let containers = self.containers.iter();
+        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
+        pods.sort_unstable();
+        pods.dedup();
+        pods
     }
 }
 
@@ -183,7 +190,7 @@ pub struct Unrequested {
 }
 
 /// The origin of a pod's container.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ContainerOrigin {
     /// The template of the target.
     Template,
@@ -237,6 +244,8 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         .and_then(|workload| workload.template.as_deref());
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
+    // Their places, by container and origin.
+    let mut places: HashMap<(&str, ContainerOrigin), usize> = HashMap::new();
     // Whether all pods of the target have a container, by its name.
     let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
     for pod in case.pods() {
@@ -264,20 +273,19 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             };
             let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
-            let is_same =
-                |it: &&mut Unrequested| *it.container == *container && it.source == source;
-            match all.iter_mut().find(is_same) {
-                Some(known) => {
-                    known.pods.push(pod.name.clone());
-                    known.usage = known.usage.max(usage);
-                }
-                None => all.push(Unrequested {
+            let place = *places
+                .entry((container, source.clone()))
+                .or_insert(all.len());
+            if place == all.len() {
+                all.push(Unrequested {
                     container: container.into(),
                     source,
-                    pods: vec![pod.name.clone()],
-                    usage,
-                }),
+                    pods: Vec::new(),
+                    usage: None,
+                });
             }
+            all[place].pods.push(pod.name.clone());
+            all[place].usage = all[place].usage.max(usage);
         }
     }
     // The requests that have to be changed come first.
@@ -347,15 +355,6 @@ impl MissingRequest {
     fn names_from(&self, source: &ContainerOrigin) -> Vec<&str> {
         let containers = self.containers.iter().filter(|it| it.source == *source);
         containers.map(|it| &*it.container).collect()
-    }
-
-    /// Returns the names of the pods.
-    fn pods(&self) -> Vec<&str> {
-        let containers = self.containers.iter();
-        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
-        pods.sort_unstable();
-        pods.dedup();
-        pods
     }
 
     /// Describes what the containers have instead. A request of 0 counts as none.
@@ -496,9 +495,7 @@ impl MissingRequest {
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
         let input = &about.pass.input;
-        let target = input
-            .surroundings
-            .workload(&about.hpa().spec.scale_target_ref);
+        let target = about.workload();
         let own = input
             .snapshot
             .pods
@@ -551,14 +548,7 @@ fn add_request(
     resource: &str,
     request: &Quantity,
 ) -> Option<serde_json::Value> {
-    let target = &about.hpa().spec.scale_target_ref;
-    let template = about
-        .pass
-        .input
-        .surroundings
-        .workload(target)?
-        .template
-        .as_deref()?;
+    let template = about.workload()?.template.as_deref()?;
     let lists = [
         ("containers", &template.containers),
         ("initContainers", &template.init_containers),
@@ -595,6 +585,45 @@ mod tests {
     use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
     use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
+
+    /// Each Job is an origin of its own, and a report shows only a few of them.
+    #[test]
+    fn requests_that_many_jobs_lack() {
+        let two = state(&[cpu_of(50)], &["50m", "50m"]);
+        let items = owned(&two, &json!([build::requesting("app", "100m")]));
+        let job = |number: usize| {
+            let name = format!("seed-{number}");
+            let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": true}]);
+            let patch = json!({"metadata": {"ownerReferences": owner},
+                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+            build::with(build::pod(&name), &patch)
+        };
+        let jobs = |number: usize| [&items[..], &Vec::from_iter((0..number).map(job))].concat();
+        let states = [("five", jobs(5)), ("nine", jobs(9))];
+        insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
+        five: error, explains, follows foreign-pods, without it 2 -> 2
+            the cpu target is a percentage of the request, and container seed in 5 pods has none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Container seed, in seed-3: the pod belongs to Job/seed-3, not to Deployment/web.
+            - Container seed, in seed-4: the pod belongs to Job/seed-4, not to Deployment/web.
+            - Without these pods: 2 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
+        nine: error, explains, follows foreign-pods, without it 2 -> 2
+            the cpu target is a percentage of the request, and container seed in 9 pods has none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Container seed, in seed-3: the pod belongs to Job/seed-3, not to Deployment/web.
+            - Container seed, in seed-4: the pod belongs to Job/seed-4, not to Deployment/web.
+            - Containers without a request are also in seed-5, seed-6, seed-7 and 1 more.
+            - Without these pods: 2 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/seed-7 pod/seed-8
+        ");
+    }
 
     #[test]
     fn requests_that_are_missing() {

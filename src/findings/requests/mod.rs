@@ -201,10 +201,6 @@ pub(crate) fn total(amounts: impl Iterator<Item = Option<i64>>) -> Option<i64> {
     amounts.try_fold(0i64, |sum, amount| Some(sum.saturating_add(amount?)))
 }
 
-pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
-    pods.iter().map(|pod| &**pod).collect()
-}
-
 /// Returns an amount of a resource metric as text.
 fn milli(value: i64, resource: &str) -> String {
     amount(value, format_of(resource))
@@ -220,23 +216,13 @@ impl About<'_> {
 
     /// Whether the target is paused, so that a rollout waits for someone to resume it.
     pub(crate) fn is_paused(&self) -> bool {
-        let target = &self.hpa().spec.scale_target_ref;
-        self.pass
-            .input
-            .surroundings
-            .workload(target)
-            .is_some_and(|it| it.paused == Some(true))
+        self.workload().is_some_and(|it| it.paused == Some(true))
     }
 
     /// Returns a command that resumes a paused target, if kubectl can.
     pub(crate) fn resume(&self) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
-        let known = self
-            .pass
-            .input
-            .surroundings
-            .workload(target)
-            .filter(|_| target.is_kind("Deployment"))?;
+        let known = self.workload().filter(|_| target.is_kind("Deployment"))?;
         let command = self.kubectl_quoted("rollout resume", &self.target(), "");
         let writer = last_writer(&known.metadata.managed_fields, SpecField::Paused);
         let is_of_tool = writer.is_some_and(|it| Tool::of_manager(&it.manager).is_some());
@@ -250,8 +236,7 @@ impl About<'_> {
     /// Returns how the target replaces pods of an earlier revision.
     fn replacement(&self) -> Replacement {
         let target = &self.hpa().spec.scale_target_ref;
-        let known = self.pass.input.surroundings.workload(target);
-        Replacement::of(target, known.into_iter())
+        Replacement::of(target, self.workload().into_iter())
     }
 
     /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.

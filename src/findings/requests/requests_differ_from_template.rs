@@ -11,7 +11,10 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
-/// The requests of pods differ from the template of the target.
+/// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
+/// them, or the target is paused and its template was changed. The utilization changes with the requests.
+///
+/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or resume the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
     /// The index of the first metric that uses them, from 0.
@@ -36,17 +39,6 @@ pub struct RequestsDifferFromTemplate {
 }
 
 impl Kind for RequestsDifferFromTemplate {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "requests-differ-from-template",
-        when: "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
-            something else sets them, or the target is paused and its template was changed. The utilization \
-            changes with the requests.",
-        remedy: "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
-            resume the target.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;
@@ -211,7 +203,7 @@ impl Kind for RequestsDifferFromTemplate {
             return vec![about.target()];
         }
         let vpa = self.vpa.iter();
-        std::iter::once(about.reference().to_lowercase())
+        std::iter::once(about.target())
             .chain(vpa.map(|vpa| format!("verticalpodautoscaler/{vpa}")))
             .collect()
     }
@@ -427,6 +419,13 @@ mod tests {
         let by_tool = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:paused": {}}}}]}});
         let little = owned(&two, &json!([build::requesting("app", "25m")]));
+        let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
+        let to_rollout = json!({"spec": {"scaleTargetRef": argo}});
+        let of_rollout = with(
+            &with(&differing, "Deployment", &argo),
+            "HorizontalPodAutoscaler",
+            &to_rollout,
+        );
         let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
@@ -496,6 +495,7 @@ mod tests {
             ),
             ("but defaults", owned(&two, &json!([{"name": "app"}]))),
             ("which they are", owned(&two, &same)),
+            ("of a Rollout", of_rollout),
         ];
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
@@ -575,6 +575,13 @@ mod tests {
         but a VerticalPodAutoscaler's, in a paused target: as but a VerticalPodAutoscaler's
         but defaults: none
         which they are: none
+        of a Rollout: warning, explains, without it 1 -> 2
+            cpu is a share of requests that something else sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            @ rollout.argoproj.io/web
         "#);
     }
 }

@@ -10,7 +10,10 @@ use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 use crate::snapshot::pod::{ContainerStatus, Requests};
 
-/// The requests used to compute a utilization are not those in effect.
+/// The requests in the spec of pods are not those in effect, because a resize in place is pending. The controller
+/// computes the utilization with those of the spec.
+///
+/// Wait until the resize is done, or use a target of type AverageValue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResizeInProgress {
     /// The index of the first metric that uses them, from 0.
@@ -24,15 +27,6 @@ pub struct ResizeInProgress {
 }
 
 impl Kind for ResizeInProgress {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "resize-in-progress",
-        when: "The requests in the spec of pods are not those in effect, because a resize in place is \
-            pending. The controller computes the utilization with those of the spec.",
-        remedy: "Wait until the resize is done, or use a target of type AverageValue.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
@@ -135,19 +129,14 @@ impl Kind for ResizeInProgress {
         advice.with_all(self.pods().first().map(|pod| about.describe(pod)))
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        pod_objects(&self.pods())
-    }
-}
-
-impl ResizeInProgress {
-    /// Returns the names of the pods.
     fn pods(&self) -> Vec<&str> {
         let mut pods: Vec<&str> = self.containers.iter().map(|it| &*it.pod).collect();
         pods.dedup();
         pods
     }
+}
 
+impl ResizeInProgress {
     /// Whether the node can never hold the pod.
     fn is_infeasible(&self) -> bool {
         let condition = self.condition.as_ref();

@@ -11,7 +11,12 @@ use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::pod::Container;
 use crate::words::value;
 
-/// Pods that use everything that their limits allow do not take a metric above its target.
+/// Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more replicas.
+/// Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half of the
+/// target: the controller looks at the average only.
+///
+/// Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: sticky
+/// sessions, connections that stay open, or one consumer or leader. More replicas help only if it spreads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnreachableTarget {
     /// The index of the metric in the spec, from 0.
@@ -21,18 +26,6 @@ pub struct UnreachableTarget {
 }
 
 impl Kind for UnreachableTarget {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "unreachable-target",
-        when: "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
-            replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
-            more than half of the target: the controller looks at the average only.",
-        remedy: "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
-            sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
-            spreads.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         // Pods that are starting are busy for another reason.
         let may_be_few = !case
@@ -155,10 +148,10 @@ impl Kind for UnreachableTarget {
         }
     }
 
-    fn objects(&self, about: &About<'_>) -> Vec<String> {
+    fn pods(&self) -> Vec<&str> {
         match &self.by {
-            AtLimits::All { .. } => about.own(),
-            AtLimits::Few { busy, .. } => pod_objects(busy),
+            AtLimits::All { .. } => Vec::new(),
+            AtLimits::Few { busy, .. } => names_of(busy),
         }
     }
 }
@@ -251,8 +244,7 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     let without = reachable
         .filter(|_| is_full)
         .map(|lower| case.without(|it| set_utilization(it, step.index, lower)));
-    let finding = Finding::new(Severity::Warning, is_full, facts);
-    Some(Finding { without, ..finding })
+    Some(Finding::new(Severity::Warning, is_full, facts).without(without))
 }
 
 fn set_utilization(snapshot: &mut Snapshot, metric: usize, percent: i32) {

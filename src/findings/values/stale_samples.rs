@@ -6,7 +6,10 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::pod::ZERO_TIME;
 
-/// The samples are older than they should be, or far from the clock of the pass.
+/// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
+/// the clock of the pass.
+///
+/// Look at the metrics pipeline, or state the time at which the objects were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleSamples {
     /// Their metrics, by index in the spec.
@@ -24,15 +27,6 @@ pub struct StaleSamples {
 }
 
 impl Kind for StaleSamples {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "stale-samples",
-        when: "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
-            far from the clock of the pass.",
-        remedy: "Look at the metrics pipeline, or state the time at which the objects were read.",
-        rank: Rank::Broken,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         /// The window that the controller assumes if a custom metric states none.
         const UNSTATED: SignedDuration = SignedDuration::from_mins(1);

@@ -8,7 +8,12 @@ use crate::findings::requests::total;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 
-/// A metric and its target are probably in different units.
+/// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
+/// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
+/// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
+/// far below it, and a target of 0.1 jobs per replica may be intended.
+///
+/// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SuspectUnit {
     /// The index of the metric in the spec, from 0.
@@ -26,18 +31,6 @@ pub struct SuspectUnit {
 }
 
 impl Kind for SuspectUnit {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "suspect-unit",
-        when: "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
-            target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
-            the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
-            queue is also far above its target, an idle rate far below it, and a target of 0.1 jobs per replica may \
-            be intended.",
-        remedy: "Set the target in the unit of the value.",
-        rank: Rank::Misconfigured,
-        aspects: &[Aspect::OfMetrics],
-    };
-
     fn find(case: &Case<'_>) -> Vec<Finding> {
         case.metrics()
             .filter_map(|step| {
@@ -212,10 +205,7 @@ impl SuspectUnit {
         let used = match about.owner() {
             Some(owner) => {
                 let label = about.spec(self.metric).short_label();
-                format!(
-                    "metricType: Value for {label} in spec.triggers of ScaledObject/{}",
-                    owner.name
-                )
+                format!("metricType: Value for {label} in spec.triggers of {owner}")
             }
             None => format!("value: {} instead of averageValue", self.target),
         };

@@ -9,7 +9,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Phase;
 
-/// A target for the total value multiplies the replicas as long as the value stays.
+/// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
+/// each pass. A value that does not fall with the replicas, such as the length of a queue, multiplies them without end.
+///
+/// Use a target of type AverageValue, which divides the value by the target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueMultiplies {
     /// The index of the metric in the spec, from 0.
@@ -28,16 +31,6 @@ pub struct ValueMultiplies {
 }
 
 impl Kind for ValueMultiplies {
-    const ENTRY: CatalogueEntry = CatalogueEntry {
-        code: "value-multiplies",
-        when: "An Object or External metric has a target of type Value, which multiplies the ready pods by \
-            value over target in each pass. A value that does not fall with the replicas, such as the \
-            length of a queue, multiplies them without end.",
-        remedy: "Use a target of type AverageValue, which divides the value by the target.",
-        rank: Rank::Misconfigured,
-        aspects: &[],
-    };
-
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
@@ -59,9 +52,7 @@ impl Kind for ValueMultiplies {
         let current = proposal.current.value.clone()?;
         let metric = step.index;
         // A target in another unit says nothing about each replica.
-        let is_suspect =
-            |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
-        if case.found().any(is_suspect) {
+        if case.is_suspect(metric) {
             return None;
         }
         let max = case.snapshot().hpa.spec.max_replicas.min(MOST);

@@ -1,0 +1,101 @@
+//! The two sides of an HPA: the bound and the rules of each direction, with the words for them.
+
+use crate::apimachinery::managed_fields::SpecField;
+use crate::engine::decision::Direction;
+use crate::snapshot::hpa::{HpaSpec, ScalingRules};
+
+/// The terms for a side of an HPA.
+pub(crate) struct SideWords {
+    /// The field of the bound.
+    pub(crate) bound: &'static str,
+    /// The same as a field that a field manager owns.
+    pub(super) owned: SpecField,
+    /// The flag of `predict` that assumes another bound.
+    pub(super) flag: &'static str,
+    /// The reason of the condition `ScalingLimited` if the bound decides.
+    pub(super) reason: &'static str,
+    /// The field of `behavior` with the rules.
+    pub(crate) rules: &'static str,
+    /// The place of replicas that the bound does not allow.
+    pub(super) beyond: &'static str,
+    /// Such replicas, compared with the bound.
+    pub(super) other: &'static str,
+    /// To allow them.
+    pub(super) change: &'static str,
+    /// A bound that allows them.
+    pub(super) further: &'static str,
+}
+
+static UP: SideWords = SideWords {
+    bound: "maxReplicas",
+    owned: SpecField::MaxReplicas,
+    flag: "--max",
+    reason: "TooManyReplicas",
+    rules: "scaleUp",
+    beyond: "above",
+    other: "more",
+    change: "raise",
+    further: "higher",
+};
+
+static DOWN: SideWords = SideWords {
+    bound: "minReplicas",
+    owned: SpecField::MinReplicas,
+    flag: "--min",
+    reason: "TooFewReplicas",
+    rules: "scaleDown",
+    beyond: "below",
+    other: "fewer",
+    change: "lower",
+    further: "lower",
+};
+
+impl Direction {
+    /// Both, as `behavior` lists them.
+    pub(crate) const BOTH: [Self; 2] = [Self::Up, Self::Down];
+
+    /// Returns the terms for the side of an HPA in this direction.
+    pub(crate) fn words(self) -> &'static SideWords {
+        match self {
+            Self::Up => &UP,
+            Self::Down => &DOWN,
+        }
+    }
+}
+
+impl HpaSpec {
+    /// Returns the bound of a side.
+    pub(crate) fn bound(&self, side: Direction) -> i32 {
+        match side {
+            Direction::Up => self.max_replicas,
+            Direction::Down => self.min(),
+        }
+    }
+
+    /// Sets the bound of a side.
+    pub(crate) fn set_bound(&mut self, side: Direction, bound: i32) {
+        match side {
+            Direction::Up => self.max_replicas = bound,
+            Direction::Down => self.min_replicas = Some(bound),
+        }
+    }
+
+    /// Returns the rules of a side, if there are any.
+    pub(crate) fn rules(&self, side: Direction) -> Option<&ScalingRules> {
+        let behavior = self.behavior.as_ref()?;
+        match side {
+            Direction::Up => behavior.scale_up.as_ref(),
+            Direction::Down => behavior.scale_down.as_ref(),
+        }
+    }
+
+    /// Returns the rules of a side to change them. An HPA without any gets them.
+    pub(crate) fn rules_mut(&mut self, side: Direction) -> &mut ScalingRules {
+        let behavior = self.behavior.get_or_insert_default();
+        let rules = match side {
+            Direction::Up => &mut behavior.scale_up,
+            Direction::Down => &mut behavior.scale_down,
+        };
+        rules.get_or_insert_default()
+    }
+}

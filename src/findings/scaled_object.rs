@@ -1,0 +1,39 @@
+//! The ScaledObject that KEDA creates an HPA from.
+
+use std::fmt;
+
+use crate::snapshot::input::Input;
+use crate::snapshot::surroundings::ScaledObject;
+
+/// The ScaledObject that KEDA creates the HPA from. Displays as `ScaledObject/NAME`.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnScaledObject<'a> {
+    /// Its name.
+    pub(crate) name: &'a str,
+    /// All that were read.
+    known: &'a [ScaledObject],
+}
+
+impl<'a> OwnScaledObject<'a> {
+    /// Returns the object itself, if it was read.
+    pub(crate) fn object(self) -> Option<&'a ScaledObject> {
+        self.known.iter().find(|it| it.metadata.name == self.name)
+    }
+}
+
+impl fmt::Display for OwnScaledObject<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ScaledObject/{}", self.name)
+    }
+}
+
+impl Input {
+    /// Returns the ScaledObject of the HPA, if KEDA creates that from one.
+    pub(crate) fn own_scaled_object(&self) -> Option<OwnScaledObject<'_>> {
+        let owner = self.snapshot.hpa.scaled_object()?;
+        Some(OwnScaledObject {
+            name: &owner.name,
+            known: &self.surroundings.scaled_objects,
+        })
+    }
+}

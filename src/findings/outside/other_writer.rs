@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::apimachinery::annotations::KEDA_PAUSED_REPLICAS;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
@@ -10,7 +11,7 @@ use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
-use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
+use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
 /// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
 /// something else sets the replicas, too. A manifest given to `--hpa` that states them will, whenever it is applied.
@@ -379,19 +380,31 @@ fn may_idle(case: &Case<'_>) -> bool {
     case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
+/// Returns the counts above 0 to which KEDA itself may scale a target down; `None` if they are unknown, as with a
+/// fallback that depends on the current replicas.
+fn counts_of_keda(object: &ScaledObject) -> Option<[Option<i32>; 3]> {
+    let fallback = object.spec.fallback.as_ref();
+    let paused = object.metadata.annotations.get(KEDA_PAUSED_REPLICAS);
+    fallback.is_none_or(Fallback::is_static).then_some([
+        object.spec.idle_replica_count,
+        fallback.map(|it| it.replicas),
+        paused.and_then(|replicas| replicas.parse().ok()),
+    ])
+}
+
 /// Whether the target has gone from a count to a lower one above 0, which is neither the controller's doing nor KEDA's.
 fn has_left(case: &Case<'_>, replicas: i32) -> bool {
     let input = &case.pass.input;
-    let idle = case
-        .scaled_object()
-        .and_then(|it| it.spec.idle_replica_count);
+    let Some(of_keda) = case.scaled_object().and_then(counts_of_keda) else {
+        return false;
+    };
     let followed = || input.evidence.scaled.iter();
     // During a rollout, a count of one ReplicaSet is not the target's.
     let sets: BTreeSet<Option<&str>> = followed().map(Event::replica_set).collect();
     let goes = |(from, to): (Option<i32>, i32)| {
         from == Some(replicas)
             && (1..replicas).contains(&to)
-            && idle != Some(to)
+            && !of_keda.contains(&Some(to))
             && input.scaled_to(to).next().is_none()
     };
     sets.len() == 1 && followed().filter_map(Event::followed).any(goes)
@@ -796,6 +809,30 @@ mod tests {
             (&[down], 20, json!({}), true),
             // KEDA's, the controller's own, and a rollout.
             (&[down], 20, json!({"spec": {"idleReplicaCount": 2}}), false),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 2}}}),
+                false,
+            ),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 3}}}),
+                true,
+            ),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 3, "behavior": "currentReplicasIfHigher"}}}),
+                false,
+            ),
+            (
+                &[down],
+                20,
+                json!({"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: "2"}}}),
+                false,
+            ),
             (&[down], 2, json!({}), false),
             (
                 &[down, "Scaled up replica set web-b from 0 to 2"],
@@ -824,6 +861,9 @@ mod tests {
             let got = finding(Code::OtherWriter, &of_keda(&items, &object));
             assert_eq!(got.is_some(), want, "{object}");
         }
+        // Of a ScaledObject that was not read, nothing is known.
+        let unread = owned_by_keda(&[&items[..], &[followed(down)]].concat());
+        assert_eq!(finding(Code::OtherWriter, &unread), None);
         assert_eq!(finding(Code::OtherWriter, &owned_by_keda(&items)), None);
     }
 

@@ -867,6 +867,17 @@ pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
     list(&shown)
 }
 
+/// Returns the items to show, and the rest: of those of which there may be a thousand, the first five are shown, or all
+/// if only one would be left.
+pub(crate) fn few<T>(items: &[T], may_be_many: impl Fn(&T) -> bool) -> (Vec<&T>, Vec<&T>) {
+    const SHOWN: usize = 5;
+    let all = items.iter().filter(|it| may_be_many(it)).count();
+    let mut numbers = 0..;
+    items
+        .iter()
+        .partition(|it| !may_be_many(it) || all <= SHOWN + 1 || numbers.next() < Some(SHOWN))
+}
+
 impl About<'_> {
     pub(crate) fn labels(&self, metrics: &[usize]) -> String {
         names(

@@ -7,7 +7,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::findings::about::APART;
+use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
 use crate::findings::pods::never_ready::NeverReady;
 use crate::findings::prelude::*;
@@ -88,8 +88,7 @@ impl Kind for MissingRequest {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
-        if self.containers.iter().all(is_foreign) {
+        if self.containers.iter().all(Unrequested::is_foreign) {
             return others.any(Code::ForeignPods);
         }
         // A rollout does not end before its new pods are ready.
@@ -121,16 +120,14 @@ impl Kind for MissingRequest {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        /// Each Job with pods of its own is an origin.
-        const SHOWN: usize = 5;
-        let (shown, others) = self.containers.split_at(SHOWN.min(self.containers.len()));
+        // Each Job with pods of its own is an origin.
+        let (shown, others) = few(&self.containers, Unrequested::is_foreign);
         let origins = shown.iter().map(|it| self.origin(about, it));
         let mut evidence: Vec<String> = origins.collect();
         if !others.is_empty() {
-            let pods: Vec<&Box<str>> = others.iter().flat_map(|it| &it.pods).collect();
             evidence.push(format!(
                 "Containers without a request are also in {}.",
-                names(&pods)
+                names(&pods_of(others))
             ));
         }
         evidence.extend(match &self.instead {
@@ -161,19 +158,24 @@ impl Kind for MissingRequest {
         let Some(first) = self.containers.first() else {
             return Advice::default();
         };
-        if matches!(first.source, ContainerOrigin::Foreign { .. }) {
+        if first.is_foreign() {
             commands.extend(about.list_pods("--show-labels"));
         }
         self.remedy(about, first).with_all(commands)
     }
 
     fn pods(&self) -> Vec<&str> {
-        let containers = self.containers.iter();
-        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
-        pods.sort_unstable();
-        pods.dedup();
-        pods
+        pods_of(&self.containers)
     }
+}
+
+/// Returns the names of the pods that have some of these containers, each once.
+fn pods_of<'u>(containers: impl IntoIterator<Item = &'u Unrequested>) -> Vec<&'u str> {
+    let containers = containers.into_iter();
+    let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
+    pods.sort_unstable();
+    pods.dedup();
+    pods
 }
 
 /// A container without a request, in one pod or several.
@@ -273,19 +275,14 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             };
             let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
-            let place = *places
-                .entry((container, source.clone()))
-                .or_insert(all.len());
-            if place == all.len() {
-                all.push(Unrequested {
-                    container: container.into(),
-                    source,
-                    pods: Vec::new(),
-                    usage: None,
-                });
-            }
-            all[place].pods.push(pod.name.clone());
-            all[place].usage = all[place].usage.max(usage);
+            let place = places.entry((container, source));
+            let place = *place.or_insert_with_key(|(container, source)| {
+                all.push(Unrequested::new(container, source));
+                all.len() - 1
+            });
+            let known = &mut all[place];
+            known.pods.push(pod.name.clone());
+            known.usage = known.usage.max(usage);
         }
     }
     // The requests that have to be changed come first.
@@ -330,12 +327,23 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl Unrequested {
+    fn new(container: &str, source: &ContainerOrigin) -> Self {
+        Self {
+            container: container.into(),
+            source: source.clone(),
+            pods: Vec::new(),
+            usage: None,
+        }
+    }
+
+    /// Whether its pods belong to others.
+    fn is_foreign(&self) -> bool {
+        matches!(self.source, ContainerOrigin::Foreign { .. })
+    }
+
     /// Whether its pods go away by themselves, or should have their own labels.
     fn goes(&self) -> bool {
-        matches!(
-            self.source,
-            ContainerOrigin::Foreign { .. } | ContainerOrigin::Earlier
-        )
+        self.is_foreign() || self.source == ContainerOrigin::Earlier
     }
 }
 
@@ -591,15 +599,32 @@ mod tests {
     fn requests_that_many_jobs_lack() {
         let two = state(&[cpu_of(50)], &["50m", "50m"]);
         let items = owned(&two, &json!([build::requesting("app", "100m")]));
-        let job = |number: usize| {
+        let job = |number: usize, containers: &Value| {
             let name = format!("seed-{number}");
             let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": true}]);
             let patch = json!({"metadata": {"ownerReferences": owner},
-                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+                "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
             build::with(build::pod(&name), &patch)
         };
-        let jobs = |number: usize| [&items[..], &Vec::from_iter((0..number).map(job))].concat();
-        let states = [("five", jobs(5)), ("nine", jobs(9))];
+        let beside = |items: &[Value], number: usize, containers: Value| {
+            let jobs = (0..number).map(|it| job(it, &containers));
+            [Vec::from_iter(jobs), items.to_vec()].concat()
+        };
+        let jobs = |number: usize| beside(&items, number, json!([{"name": "seed"}]));
+        let (seed, app) = (json!([{"name": "seed"}]), json!([{"name": "app"}]));
+        let of_template = with(&two, "Pod", &json!({"spec": {"containers": app}}));
+        let states = [
+            ("five", jobs(5)),
+            ("nine", jobs(9)),
+            (
+                "five, with two containers each",
+                beside(&items, 5, json!([{"name": "seed"}, {"name": "log"}])),
+            ),
+            (
+                "seven, beside the template",
+                beside(&owned(&of_template, &app), 7, seed),
+            ),
+        ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
         five: error, explains, follows foreign-pods, without it 2 -> 2
             the cpu target is a percentage of the request, and container seed in 5 pods has none, so nothing is scaled
@@ -622,6 +647,31 @@ mod tests {
             - Without these pods: 2 replicas.
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/seed-7 pod/seed-8
+        five, with two containers each: error, explains, follows foreign-pods, without it 2 -> 2
+            the cpu target is a percentage of the request, and 2 containers in 5 pods have none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container log, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container log, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Containers without a request are also in seed-2, seed-3 and seed-4.
+            - Without these pods: 2 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
+        seven, beside the template: error, explains
+            the cpu target is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Container seed, in seed-3: the pod belongs to Job/seed-3, not to Deployment/web.
+            - Container seed, in seed-4: the pod belongs to Job/seed-4, not to Deployment/web.
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Containers without a request are also in seed-5 and seed-6.
+            - 50m in app is 50% of a request of 100m.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/web-0 pod/web-1
         ");
     }
 

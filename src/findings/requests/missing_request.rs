@@ -9,7 +9,6 @@ use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
-use crate::findings::pods::never_ready::NeverReady;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
@@ -28,8 +27,6 @@ pub struct MissingRequest {
     pub resource: String,
     /// The containers, by name and source.
     pub containers: Vec<Unrequested>,
-    /// The revision of the target's template, if it is known.
-    pub revision: Option<Box<str>>,
     /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
     /// metric can use it alone.
     pub instead: Option<String>,
@@ -75,7 +72,6 @@ impl Kind for MissingRequest {
                 metric,
                 resource,
                 containers,
-                revision: Revisions::of(case).current.map(Box::from),
                 instead,
             };
             let finding = match case.decision().block() {
@@ -91,12 +87,7 @@ impl Kind for MissingRequest {
         if self.containers.iter().all(Unrequested::is_foreign) {
             return others.any(Code::ForeignPods);
         }
-        // A rollout does not end before its new pods are ready.
-        let is_new = |it: &NeverReady| it.revision.is_some() && it.revision == self.revision;
-        let never = others.first(|it| matches!(&it.facts, Facts::NeverReady(it) if is_new(it)))?;
-        let (pass, finding) = (others.pass, others.finding);
-        let advice = self.advice(&About { pass, finding });
-        (advice.remedy == Remedy::WaitForRollout).then_some(never)
+        others.endless_rollout()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {

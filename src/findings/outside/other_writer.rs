@@ -422,14 +422,12 @@ impl OtherWriter {
 
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
-        let bound = self.bound(about);
         let tried = about.predict_for("10m", "");
-        let needed = about.pass.decision.proposal.filter(|it| *it > self.now);
-        let caps = bound == Some(Direction::Up) && self.now < about.hpa().spec.max_replicas;
-        if let Some(needed) = needed.filter(|_| caps) {
+        if let Some(needed) = self.needed(about) {
             let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
             return Remedy::LeaveReplicas.says(text).with_all(tried);
         }
+        let bound = self.bound(about);
         let fields = match bound {
             Some(side) => about.field(side.words().bound),
             None => format!(
@@ -449,14 +447,25 @@ impl OtherWriter {
             )
     }
 
+    /// Returns what the metrics propose, if that is more than these replicas, and the HPA neither rejects them nor adds
+    /// none.
+    fn needed(&self, about: &About<'_>) -> Option<i32> {
+        let spec = &about.hpa().spec;
+        let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
+        let proposal = about.pass.decision.proposal;
+        proposal.filter(|needed| {
+            *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
+        })
+    }
+
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let manager = &self.writer.as_ref()?.manager;
         about.owner().filter(|_| manager.contains("keda"))
     }
 
-    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it would leave the HPA
-    /// no choice.
+    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it is, or would leave
+    /// the HPA no choice.
     fn bound(&self, about: &About<'_>) -> Option<Direction> {
         let HpaSpec {
             min_replicas,
@@ -468,8 +477,9 @@ impl OtherWriter {
         match (min > now, max < now) {
             (true, _) => Some(Direction::Down),
             (_, true) => Some(Direction::Up),
-            _ if is_lower => (min < now).then_some(Direction::Up),
-            _ => (now < max).then_some(Direction::Down),
+            _ if min == now || now == max => None,
+            _ if is_lower => Some(Direction::Up),
+            _ => Some(Direction::Down),
         }
     }
 }
@@ -956,18 +966,31 @@ mod tests {
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
-        // The metrics need more, even if nothing may be added.
+        // It is the bound already.
+        assert_eq!(patch(3, 2, 3), None);
+        // The metrics need more.
         assert_eq!(patch_at(3, 2, 10, 30), None);
         assert_eq!(patch_at(8, 2, 7, 30), of("maxReplicas", 8));
         let writer = json!({"manager": "kubectl", "subresource": "scale"});
-        let metric = build::resource("cpu", &build::utilization(30));
-        let no_more = json!({"scaleUp": {"selectPolicy": "Disabled"}});
-        let spec = json!({"spec": {"metrics": [metric], "behavior": no_more}});
-        let items = with(&set_by(&writer, 3), "HorizontalPodAutoscaler", &spec);
-        let advice = said(Code::OtherWriter, &items).advice.text();
+        let advice = |replicas: i32, spec: &Value| {
+            let metric = build::resource("cpu", &build::utilization(30));
+            let spec = build::with(json!({"metrics": [metric]}), spec);
+            let spec = json!({ "spec": spec });
+            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            said(Code::OtherWriter, &items).advice.text()
+        };
+        let leave =
+            |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
+        assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
+        assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
+        assert_eq!(advice(3, &json!({"maxReplicas": 3})), leave(5));
+        // The last pass left fewer.
+        assert_eq!(advice(8, &json!({})), leave(14));
+        // Nothing is added.
+        let no_more = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
         assert_eq!(
-            advice,
-            "Leave the replicas to the HPA: its metrics propose 5."
+            advice(3, &no_more),
+            "Change maxReplicas instead, if 3 is right."
         );
     }
 }

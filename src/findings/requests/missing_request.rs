@@ -431,40 +431,43 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
-                let allows_none = |it: &&Unrequested| {
-                    it.source == first.source && self.limit(about, it) == Some(0)
-                };
-                let closed = self.containers.iter().filter(allows_none);
-                let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
-                let set = match closed[..] {
-                    [] => "Set".to_owned(),
-                    _ => format!(
-                        "Raise or remove the {resource} limit of {}, which is 0, and set",
-                        names(&closed)
-                    ),
-                };
-                Remedy::SetRequest.says(format!(
-                    "{set} a {resource} request for {} in {}.",
+                let set = format!(
+                    "{}set a {resource} request for {} in {}.",
+                    self.after_limit(about, &first.source),
                     names(&self.names_from(&first.source)),
                     about.template_reference()
-                ))
+                );
+                Remedy::SetRequest.says(sentence(&set))
             }
         }
+    }
+
+    /// Returns what the user must do before containers of an origin can have a request, to begin the advice.
+    fn after_limit(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
+        let own = self.containers.iter().filter(|it| it.source == *source);
+        let closed = own.filter(|it| self.limit(about, it) == Some(0));
+        let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
+        if closed.is_empty() {
+            return String::new();
+        }
+        let (resource, closed) = (&self.resource, names(&closed));
+        format!("raise or remove the {resource} limit of {closed}, which is 0, and ")
     }
 
     /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
+        let after = self.after_limit(about, &ContainerOrigin::Injected);
         match (annotation(container, resource), &self.instead) {
-            (Some(annotation), _) => {
-                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
-            }
+            (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
+                "{after}annotate the pod template with {annotation}."
+            ))),
             (None, Some(container)) => Remedy::UseContainer.says(format!(
                 "Use {}.",
                 about.container_metric(self.metric, container)
             )),
             (None, None) => Remedy::LetInjector.says(format!(
-                "Let the injector set a {resource} request for {}.",
+                "Let the injector {after}set a {resource} request for {}.",
                 names(&self.names_from(&ContainerOrigin::Injected))
             )),
         }
@@ -581,6 +584,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
     use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
@@ -739,6 +743,11 @@ mod tests {
             let spec = json!({ "spec": { "containers": zero(limit) } });
             owned(&with(&two, "Pod", &spec), &zero(limit))
         };
+        let closed = |name: &str| {
+            let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
+            owned(&with_container(&two, &container, "50m", "9m"), &app)
+        };
+        let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -786,6 +795,14 @@ mod tests {
             ),
             ("of a container that has a lower limit", of_limit("60m")),
             ("of a container that has a limit of 0", of_limit("0")),
+            (
+                "of an injected container that has a limit of 0",
+                closed("istio-proxy"),
+            ),
+            (
+                "of an injected container that has a limit of 0, and is meant",
+                with_spec(&closed("proxy"), &of_container),
+            ),
             (
                 "where the target is an amount",
                 with_spec(&sidecar, &of_amount),
@@ -890,6 +907,18 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
+            @ pod/web-0 pod/web-1
+        of an injected container that has a limit of 0: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of an injected container that has a limit of 0, and is meant: error, explains
+            the cpu in proxy target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            > Let the injector raise or remove the cpu limit of proxy, which is 0, and set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

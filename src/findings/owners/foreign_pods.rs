@@ -17,7 +17,7 @@ use crate::words::metric_format;
 /// `status.replicas`.
 ///
 /// Give the other pods other labels where they are defined, or create the target anew with a selector of its own:
-/// selectors are immutable. Finished pods that no object owns are deleted.
+/// selectors are immutable. Delete finished pods that no object owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.

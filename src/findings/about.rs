@@ -350,7 +350,7 @@ impl<'a> About<'a> {
 
     /// Describes whether a trigger of a ScaledObject is active, or when one was last.
     pub(crate) fn activity(&self, owner: OwnScaledObject<'_>) -> Option<String> {
-        let object = owner.object()?;
+        let object = owner.object?;
         match (object.condition("Active"), object.status.last_active_time) {
             (Some(true), _) => Some(format!("A trigger of {owner} is active.")),
             (_, Some(at)) => {
@@ -388,7 +388,7 @@ impl<'a> About<'a> {
         let owner = self
             .owner()
             .filter(|_| self.pass.input.observed.is_none())?;
-        let stated = owner.object()?.withheld_bound(field, &self.hpa().spec)?;
+        let stated = owner.object?.withheld_bound(field, &self.hpa().spec)?;
         let own = in_scaled_object(field);
         let advice = self.conflict(owner).unwrap_or_else(|| {
             Remedy::LookAtScaledObject.says(format!(
@@ -405,7 +405,7 @@ impl<'a> About<'a> {
             min_replica_count,
             max_replica_count,
             ..
-        } = owner.object()?.spec;
+        } = owner.object?.spec;
         let (min, max) = (min_replica_count?, max_replica_count?);
         (min > max).then(|| {
             Remedy::LookAtScaledObject.says(format!(
@@ -476,7 +476,7 @@ impl<'a> About<'a> {
             Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
             Edited::ScaledObject => {
                 let own = self.owner()?;
-                let it = &own.object()?.metadata;
+                let it = &own.object?.metadata;
                 (own.to_string(), it.controller(), it.tool())
             }
             Edited::Template => {
@@ -805,7 +805,7 @@ fn in_scaled_object(field: &str) -> &str {
 
 /// Says that KEDA cannot use a ScaledObject.
 fn unready(owner: OwnScaledObject<'_>) -> Option<String> {
-    let is_unready = owner.object()?.condition("Ready") == Some(false);
+    let is_unready = owner.object?.condition("Ready") == Some(false);
     is_unready.then(|| {
         format!("The condition Ready of {owner} is False: KEDA cannot use its spec or a trigger.")
     })
@@ -866,6 +866,17 @@ pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
         shown.push(format!("{} more", names.len() - SHOWN));
     }
     list(&shown)
+}
+
+/// Returns the items to show, and the rest: of those of which there may be a thousand, the first five are shown, or all
+/// if only one would be left.
+pub(crate) fn few<T>(items: &[T], may_be_many: impl Fn(&T) -> bool) -> (Vec<&T>, Vec<&T>) {
+    const SHOWN: usize = 5;
+    let all = items.iter().filter(|it| may_be_many(it)).count();
+    let mut numbers = 0..;
+    items
+        .iter()
+        .partition(|it| !may_be_many(it) || all <= SHOWN + 1 || numbers.next() < Some(SHOWN))
 }
 
 impl About<'_> {

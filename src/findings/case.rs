@@ -183,7 +183,7 @@ impl<'p> Case<'p> {
 
     /// Returns the ScaledObject that owns the HPA, if it was read.
     pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
-        self.pass.input.own_scaled_object()?.object()
+        self.pass.input.own_scaled_object()?.object
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.

@@ -2,7 +2,7 @@
 //! applies. A finding that follows from another one leaves the remedy to it.
 
 use super::scope::{Aspect, Rank};
-use super::{Code, Facts, Finding, Severity};
+use super::{About, Code, Facts, Finding, Remedy, Severity};
 use crate::engine::decision::Block;
 use crate::pass::Pass;
 
@@ -106,6 +106,16 @@ impl Others<'_> {
     pub(crate) fn foreign(&self) -> Option<Code> {
         let own = self.finding.pods();
         self.first(|it| it.code() == Code::ForeignPods && own.is_subset(&it.pods()))
+    }
+
+    /// Returns the finding that keeps a rollout from its end, if the advice is to wait for that: its pods are never
+    /// ready.
+    pub(crate) fn endless_rollout(&self) -> Option<Code> {
+        let never = |it: &Finding| matches!(&it.facts, Facts::NeverReady(it) if it.is_current);
+        let cause = self.first(never)?;
+        let (pass, finding) = (self.pass, self.finding);
+        let advice = finding.facts.kind().advice(&About { pass, finding });
+        (advice.remedy == Remedy::WaitForRollout).then_some(cause)
     }
 
     /// Returns the finding that casts doubt on the metrics' proposals.

@@ -10,15 +10,8 @@ use crate::snapshot::surroundings::ScaledObject;
 pub(crate) struct OwnScaledObject<'a> {
     /// Its name.
     pub(crate) name: &'a str,
-    /// All that were read.
-    known: &'a [ScaledObject],
-}
-
-impl<'a> OwnScaledObject<'a> {
-    /// Returns the object itself, if it was read.
-    pub(crate) fn object(self) -> Option<&'a ScaledObject> {
-        self.known.iter().find(|it| it.metadata.name == self.name)
-    }
+    /// The object itself, if it was read.
+    pub(crate) object: Option<&'a ScaledObject>,
 }
 
 impl fmt::Display for OwnScaledObject<'_> {
@@ -30,10 +23,11 @@ impl fmt::Display for OwnScaledObject<'_> {
 impl Input {
     /// Returns the ScaledObject of the HPA, if KEDA creates that from one.
     pub(crate) fn own_scaled_object(&self) -> Option<OwnScaledObject<'_>> {
-        let owner = self.snapshot.hpa.scaled_object()?;
+        let name = &*self.snapshot.hpa.scaled_object()?.name;
+        let mut known = self.surroundings.scaled_objects.iter();
         Some(OwnScaledObject {
-            name: &owner.name,
-            known: &self.surroundings.scaled_objects,
+            name,
+            object: known.find(|it| it.metadata.name == name),
         })
     }
 }

@@ -1097,6 +1097,13 @@ pub struct Fallback {
     pub behavior: String,
 }
 
+impl Fallback {
+    /// Whether it does not depend on the current replicas.
+    pub(crate) fn is_static(&self) -> bool {
+        matches!(&*self.behavior, "" | "static")
+    }
+}
+
 /// Reads a value that explains something, if it is valid: an invalid value is reported when the manifest is
 /// applied.
 fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(

@@ -277,8 +277,7 @@ impl Scenario<'_> {
             ))
             .hint("leave out --vary, or judge every combination with --expect"));
         }
-        let changes_pods = |own: &Assumptions| own.with_running_template(true).is_some();
-        if self.args.timeline.at.is_some() && !self.others().any(changes_pods) {
+        if self.args.timeline.at.is_some() && !self.others().any(Assumptions::changes_pods) {
             return Err(Error::usage("--at requires pods that change")
                 .hint("use --request, or --hpa with the manifest of the HPA's target"));
         }

@@ -34,14 +34,15 @@ impl Kind for ContainerMetricsMissing {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        if others.finding.severity != Severity::Info {
-            return None;
-        }
-        let own = others.finding.pods();
-        others.first(|it| match &it.facts {
-            Facts::UncountedPods(facts) => !facts.count && it.pods() == own,
+        let finding = others.finding;
+        let uncounted = others.first(|it| match &it.facts {
+            Facts::UncountedPods(facts) => !facts.count && it.pods() == finding.pods(),
             _ => false,
-        })
+        });
+        let is_info = finding.severity == Severity::Info;
+        uncounted
+            .filter(|_| is_info)
+            .or_else(|| others.endless_rollout())
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -267,18 +268,18 @@ mod tests {
 
     use super::*;
     use crate::build;
-
-    use crate::findings::testing::{said, state, with};
+    use crate::findings::pods::testing::{unready_since, waiting};
+    use crate::findings::testing::{only, said, state as stated, with, with_pod};
 
     /// A container that only the template has. A partition leaves the pods below it as they are.
     #[test]
     fn a_container_that_a_partition_keeps_from_pods() {
-        let text = |partition: i32| {
+        let state = |partition: i32| {
             let metric = json!({"type": "ContainerResource", "containerResource": {
                 "name": "cpu", "container": "app", "target": build::utilization(50)}});
             let target = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
             let mut items = with(
-                &state(&[metric], &["50m", "50m"]),
+                &stated(&[metric], &["50m", "50m"]),
                 "HorizontalPodAutoscaler",
                 &target,
             );
@@ -301,9 +302,12 @@ mod tests {
                 "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
                     "updateStrategy": {"rollingUpdate": {"partition": partition}},
                     "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
-                "status": {"replicas": 2},
+                "status": {"replicas": 2, "updateRevision": "new"},
             }));
-            let text = said(Code::ContainerMetricsMissing, &items);
+            items
+        };
+        let text = |partition: i32| {
+            let text = said(Code::ContainerMetricsMissing, &state(partition));
             (text.advice.text(), text.commands)
         };
         let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}});
@@ -314,5 +318,19 @@ mod tests {
         let status = "kubectl rollout status statefulset/web -n default --watch=false";
         let wait = "Wait for the rollout to end: the template has the container app.";
         assert_eq!(text(1), (wait.to_owned(), vec![status.to_owned()]));
+        // Its rollout does not end before its new pod is ready.
+        let of = |revision: &str| json!({"metadata": {"labels": {"controller-revision-hash": revision}}});
+        let crashed = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 7),
+        );
+        let follows = |partition: i32, crashes: &str| {
+            let items = with_pod(&state(partition), "web-0", &of("new"));
+            let items = with_pod(&with_pod(&items, "web-1", &of("old")), crashes, &crashed);
+            only(Code::ContainerMetricsMissing, &items).and_then(|it| it.follows)
+        };
+        assert_eq!(follows(1, "web-0"), Some(Code::NeverReady));
+        assert_eq!(follows(1, "web-1"), None);
+        assert_eq!(follows(2, "web-0"), None);
     }
 }

@@ -5,7 +5,6 @@ use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, po
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
-use crate::snapshot::surroundings::Fallback;
 
 /// A metrics API knows a metric and reports an error for it.
 ///
@@ -245,16 +244,16 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     let object = case
         .scaled_object()
         .filter(|it| it.condition("Fallback") == Some(true))?;
-    let Fallback {
-        replicas, behavior, ..
-    } = object.spec.fallback.as_ref()?;
+    let stated = object.spec.fallback.as_ref()?;
     let spec = &case.snapshot().hpa.spec.metrics[step.index];
     let target = step.target.average_value.as_ref()?.milli_value();
     let total = step.proposal()?.total.as_ref()?.milli_value();
     let asks_for = |replicas: i32| target.checked_mul(replicas.into()) == Some(total);
     let current = case.scale().map(|scale| scale.status_replicas);
-    let is_static = matches!(&**behavior, "" | "static");
-    let asked = [Some(*replicas), current.filter(|_| !is_static)];
+    let asked = [
+        Some(stated.replicas),
+        current.filter(|_| !stated.is_static()),
+    ];
     let fallback = asked
         .into_iter()
         .flatten()

@@ -230,7 +230,7 @@ impl About<'_> {
         let has_average = |metric: &usize| {
             !self.spec(*metric).is_resource() && self.target_of(*metric).average_value.is_some()
         };
-        let object = owner.object();
+        let object = owner.object;
         let has_none = object.is_none_or(|it| it.spec.fallback.is_none());
         if has_none && metrics.iter().all(has_average) {
             format!(", or set {fallback}")

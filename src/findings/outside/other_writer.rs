@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::apimachinery::annotations::KEDA_PAUSED_REPLICAS;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::engine::decision::Path;
@@ -10,7 +11,7 @@ use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
-use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject};
+use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
 /// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
 /// something else sets the replicas, too. A manifest given to `--hpa` that states them will, whenever it is applied.
@@ -379,19 +380,31 @@ fn may_idle(case: &Case<'_>) -> bool {
     case.snapshot().hpa.scaled_object().is_some() && case.scaled_object().is_none_or(idles)
 }
 
+/// Returns the counts above 0 to which KEDA itself may scale a target down; `None` if they are unknown, as with a
+/// fallback that depends on the current replicas.
+fn counts_of_keda(object: &ScaledObject) -> Option<[Option<i32>; 3]> {
+    let fallback = object.spec.fallback.as_ref();
+    let paused = object.metadata.annotations.get(KEDA_PAUSED_REPLICAS);
+    fallback.is_none_or(Fallback::is_static).then_some([
+        object.spec.idle_replica_count,
+        fallback.map(|it| it.replicas),
+        paused.and_then(|replicas| replicas.parse().ok()),
+    ])
+}
+
 /// Whether the target has gone from a count to a lower one above 0, which is neither the controller's doing nor KEDA's.
 fn has_left(case: &Case<'_>, replicas: i32) -> bool {
     let input = &case.pass.input;
-    let idle = case
-        .scaled_object()
-        .and_then(|it| it.spec.idle_replica_count);
+    let Some(of_keda) = case.scaled_object().and_then(counts_of_keda) else {
+        return false;
+    };
     let followed = || input.evidence.scaled.iter();
     // During a rollout, a count of one ReplicaSet is not the target's.
     let sets: BTreeSet<Option<&str>> = followed().map(Event::replica_set).collect();
     let goes = |(from, to): (Option<i32>, i32)| {
         from == Some(replicas)
             && (1..replicas).contains(&to)
-            && idle != Some(to)
+            && !of_keda.contains(&Some(to))
             && input.scaled_to(to).next().is_none()
     };
     sets.len() == 1 && followed().filter_map(Event::followed).any(goes)
@@ -409,14 +422,12 @@ impl OtherWriter {
 
     /// Returns the advice to change a bound of the HPA instead of the replicas.
     fn change_bounds(&self, about: &About<'_>) -> Advice {
-        let bound = self.bound(about);
         let tried = about.predict_for("10m", "");
-        let needed = about.pass.decision.proposal.filter(|it| *it > self.now);
-        let caps = bound == Some(Direction::Up) && self.now < about.hpa().spec.max_replicas;
-        if let Some(needed) = needed.filter(|_| caps) {
+        if let Some(needed) = self.needed(about) {
             let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
             return Remedy::LeaveReplicas.says(text).with_all(tried);
         }
+        let bound = self.bound(about);
         let fields = match bound {
             Some(side) => about.field(side.words().bound),
             None => format!(
@@ -436,14 +447,25 @@ impl OtherWriter {
             )
     }
 
+    /// Returns what the metrics propose, if that is more than these replicas, and the HPA neither rejects them nor adds
+    /// none.
+    fn needed(&self, about: &About<'_>) -> Option<i32> {
+        let spec = &about.hpa().spec;
+        let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
+        let proposal = about.pass.decision.proposal;
+        proposal.filter(|needed| {
+            *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
+        })
+    }
+
     /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
     fn of_keda<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let manager = &self.writer.as_ref()?.manager;
         about.owner().filter(|_| manager.contains("keda"))
     }
 
-    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it would leave the HPA
-    /// no choice.
+    /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it is, or would leave
+    /// the HPA no choice.
     fn bound(&self, about: &About<'_>) -> Option<Direction> {
         let HpaSpec {
             min_replicas,
@@ -455,8 +477,9 @@ impl OtherWriter {
         match (min > now, max < now) {
             (true, _) => Some(Direction::Down),
             (_, true) => Some(Direction::Up),
-            _ if is_lower => (min < now).then_some(Direction::Up),
-            _ => (now < max).then_some(Direction::Down),
+            _ if min == now || now == max => None,
+            _ if is_lower => Some(Direction::Up),
+            _ => Some(Direction::Down),
         }
     }
 }
@@ -796,6 +819,30 @@ mod tests {
             (&[down], 20, json!({}), true),
             // KEDA's, the controller's own, and a rollout.
             (&[down], 20, json!({"spec": {"idleReplicaCount": 2}}), false),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 2}}}),
+                false,
+            ),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 3}}}),
+                true,
+            ),
+            (
+                &[down],
+                20,
+                json!({"spec": {"fallback": {"replicas": 3, "behavior": "currentReplicasIfHigher"}}}),
+                false,
+            ),
+            (
+                &[down],
+                20,
+                json!({"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: "2"}}}),
+                false,
+            ),
             (&[down], 2, json!({}), false),
             (
                 &[down, "Scaled up replica set web-b from 0 to 2"],
@@ -824,6 +871,9 @@ mod tests {
             let got = finding(Code::OtherWriter, &of_keda(&items, &object));
             assert_eq!(got.is_some(), want, "{object}");
         }
+        // Of a ScaledObject that was not read, nothing is known.
+        let unread = owned_by_keda(&[&items[..], &[followed(down)]].concat());
+        assert_eq!(finding(Code::OtherWriter, &unread), None);
         assert_eq!(finding(Code::OtherWriter, &owned_by_keda(&items)), None);
     }
 
@@ -916,18 +966,31 @@ mod tests {
         // It would fix the replicas.
         assert_eq!(patch(8, 2, 8), None);
         assert_eq!(patch(3, 3, 10), None);
-        // The metrics need more, even if nothing may be added.
+        // It is the bound already.
+        assert_eq!(patch(3, 2, 3), None);
+        // The metrics need more.
         assert_eq!(patch_at(3, 2, 10, 30), None);
         assert_eq!(patch_at(8, 2, 7, 30), of("maxReplicas", 8));
         let writer = json!({"manager": "kubectl", "subresource": "scale"});
-        let metric = build::resource("cpu", &build::utilization(30));
-        let no_more = json!({"scaleUp": {"selectPolicy": "Disabled"}});
-        let spec = json!({"spec": {"metrics": [metric], "behavior": no_more}});
-        let items = with(&set_by(&writer, 3), "HorizontalPodAutoscaler", &spec);
-        let advice = said(Code::OtherWriter, &items).advice.text();
+        let advice = |replicas: i32, spec: &Value| {
+            let metric = build::resource("cpu", &build::utilization(30));
+            let spec = build::with(json!({"metrics": [metric]}), spec);
+            let spec = json!({ "spec": spec });
+            let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+            said(Code::OtherWriter, &items).advice.text()
+        };
+        let leave =
+            |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
+        assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
+        assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
+        assert_eq!(advice(3, &json!({"maxReplicas": 3})), leave(5));
+        // The last pass left fewer.
+        assert_eq!(advice(8, &json!({})), leave(14));
+        // Nothing is added.
+        let no_more = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
         assert_eq!(
-            advice,
-            "Leave the replicas to the HPA: its metrics propose 5."
+            advice(3, &no_more),
+            "Change maxReplicas instead, if 3 is right."
         );
     }
 }

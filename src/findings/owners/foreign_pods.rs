@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
-use crate::findings::about::APART;
+use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::{delete_finished, is_alive, is_finished, owner_of_finished};
@@ -17,7 +17,7 @@ use crate::words::metric_format;
 /// `status.replicas`.
 ///
 /// Give the other pods other labels where they are defined, or create the target anew with a selector of its own:
-/// selectors are immutable.
+/// selectors are immutable. Delete finished pods that no object owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.
@@ -95,7 +95,7 @@ impl Kind for ForeignPods {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let pods = self.pods().len();
         let (shown, others) = self.shown();
-        let mut evidence: Vec<String> = shown.iter().map(OwnedPods::sentence).collect();
+        let mut evidence: Vec<String> = shown.into_iter().map(OwnedPods::sentence).collect();
         if !others.is_empty() {
             let theirs: Vec<&Box<str>> = others.iter().flat_map(|of| &of.pods).collect();
             let owners = count(others.len(), "more owner");
@@ -328,10 +328,9 @@ impl Owner {
 }
 
 impl ForeignPods {
-    /// Returns the first few owners with their pods, and the others: each Job is an owner of its own.
-    fn shown(&self) -> (&[OwnedPods], &[OwnedPods]) {
-        const SHOWN: usize = 5;
-        self.of.split_at(SHOWN.min(self.of.len()))
+    /// Returns the owners to name with their pods, and the others: each Job is an owner of its own.
+    fn shown(&self) -> (Vec<&OwnedPods>, Vec<&OwnedPods>) {
+        few(&self.of, |of| matches!(of.owner, Owner::Object(_)))
     }
 }
 
@@ -468,28 +467,57 @@ mod tests {
     #[test]
     fn pods_of_many_owners() {
         let jobs = |number: usize| {
-            let items = state(&[cpu()], &["50m"; 8]);
+            let items = state(&[cpu()], &["50m"; 9]);
             let job = |items: Vec<Value>, place: usize| {
                 let owner = owned("Job", &format!("migrate-{place}"), &json!({}));
                 with_pod(&items, &format!("web-{place}"), &owner)
             };
             (0..number).fold(items, job)
         };
-        let states = [("have five", jobs(5)), ("have eight", jobs(8))];
+        let own = |items: &[Value], name: &str| with_pod(items, name, &of_set("web", "1a2b"));
+        let is = |phase: &str| json!({"status": {"phase": phase}});
+        let finished = (1..8).fold(own(&jobs(0), "web-0"), |items, place| {
+            with_pod(&items, &format!("web-{place}"), &is("Succeeded"))
+        });
+        let ninth = |phase: &str| with_pod(&own(&finished, "web-8"), "web-8", &is(phase));
+        let states = [
+            ("have five", jobs(5)),
+            ("have six", jobs(6)),
+            ("have eight", jobs(8)),
+            ("have seven, beside one of no one", own(&jobs(7), "web-7")),
+            ("have none, and have finished", ninth("Running")),
+            (
+                "have none, and have finished beside one of its own",
+                ninth("Failed"),
+            ),
+        ];
         insta::assert_snapshot!(table(Code::ForeignPods, states), @r"
-        have five: warning, aside, without it 8 -> 8
+        have five: warning, aside, without it 9 -> 9
             5 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3 and of Job/migrate-4 are counted for Deployment/web
             - Of Job/migrate-0: web-0.
             - Of Job/migrate-1: web-1.
             - Of Job/migrate-2: web-2.
             - Of Job/migrate-3: web-3.
             - Of Job/migrate-4: web-4.
-            - They use 250m of the 400m that cpu counts (62.5%).
-            - Without them, the answer is the same: 8 replicas.
+            - They use 250m of the 450m that cpu counts (55.6%).
+            - Without them, the answer is the same: 9 replicas.
             > Label the other pods apart, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4
-        have eight: warning, aside
+        have six: warning, aside, without it 9 -> 9
+            6 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3, of Job/migrate-4 and of Job/migrate-5 are counted for Deployment/web
+            - Of Job/migrate-0: web-0.
+            - Of Job/migrate-1: web-1.
+            - Of Job/migrate-2: web-2.
+            - Of Job/migrate-3: web-3.
+            - Of Job/migrate-4: web-4.
+            - Of Job/migrate-5: web-5.
+            - They use 300m of the 450m that cpu counts (66.7%).
+            - Without them, the answer is the same: 9 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5
+        have eight: warning, aside, without it 9 -> 9
             8 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3, of Job/migrate-4 and of 3 more owners are counted for Deployment/web
             - Of Job/migrate-0: web-0.
             - Of Job/migrate-1: web-1.
@@ -497,10 +525,41 @@ mod tests {
             - Of Job/migrate-3: web-3.
             - Of Job/migrate-4: web-4.
             - Of 3 more owners: web-5, web-6 and web-7.
-            - They use 400m of the 400m that cpu counts (100%).
+            - They use 400m of the 450m that cpu counts (88.9%).
+            - Without them, the answer is the same: 9 replicas.
             > Label the other pods apart, or recreate the target with another selector.
             $ kubectl get pods -n default -l app=web --show-labels
             @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
+        have seven, beside one of no one: warning, aside, without it 9 -> 9
+            8 pods of Job/migrate-0, of Job/migrate-1, of Job/migrate-2, of Job/migrate-3, of Job/migrate-4, without an owner and of 2 more owners are counted for Deployment/web
+            - Of Job/migrate-0: web-0.
+            - Of Job/migrate-1: web-1.
+            - Of Job/migrate-2: web-2.
+            - Of Job/migrate-3: web-3.
+            - Of Job/migrate-4: web-4.
+            - Without an owner: web-8.
+            - Of 2 more owners: web-5 and web-6.
+            - They use 400m of the 450m that cpu counts (88.9%).
+            - Without them, the answer is the same: 9 replicas.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-8
+        have none, and have finished: warning, aside, without it 9 -> 9
+            7 pods without an owner are counted for Deployment/web
+            - Without an owner: web-1, web-2, web-3 and 4 more.
+            - They use 350m of the 450m that cpu counts (77.8%).
+            - Without them, the answer is the same: 9 replicas.
+            > Delete web-1 and 6 more, or relabel them so that they do not match.
+            $ kubectl delete pod -n default -l app=web --field-selector=status.phase!=Pending,status.phase!=Running,status.phase!=Unknown
+            @ pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
+        have none, and have finished beside one of its own: warning, aside, without it 9 -> 9
+            7 pods without an owner are counted for Deployment/web
+            - Without an owner: web-1, web-2, web-3 and 4 more.
+            - They use 350m of the 400m that cpu counts (87.5%).
+            - Without them, the answer is the same: 9 replicas.
+            > Delete web-1 and 6 more, or relabel them so that they do not match.
+            $ kubectl delete pod web-1 web-2 web-3 web-4 web-5 web-6 web-7 -n default
+            @ pod/web-1 pod/web-2 pod/web-3 pod/web-4 pod/web-5 pod/web-6 pod/web-7
         ");
     }
 

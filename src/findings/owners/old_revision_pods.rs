@@ -107,7 +107,9 @@ impl Kind for OldRevisionPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign()
+        // Where these change no answer, nothing is said.
+        let endless = || others.endless_rollout().filter(|_| others.finding.explains);
+        others.foreign().or_else(endless)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -196,6 +198,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::owners::testing::of_set;
+    use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::testing::{cpu, only, state, table, with, with_pod};
 
     #[test]
@@ -314,11 +317,29 @@ mod tests {
             let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
             with(&items, "Scale", &scale)
         };
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 4, "updatedReplicas": 1}});
+        let crashed = build::with(
+            unready_since("2026-11-21T05:00:00Z"),
+            &waiting("CrashLoopBackOff", 7),
+        );
+        let crashes = |length: &str| {
+            let items = surge(&build::average("40"), length);
+            with_pod(
+                &[&items[..], &[deployment.clone()]].concat(),
+                "web-3",
+                &crashed,
+            )
+        };
         let states = [
             // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
             ("125 of 40", surge(&build::average("40"), "125")),
             // 160 need 4 of 40 each, in a surge or not.
             ("160 of 40", surge(&build::average("40"), "160")),
+            ("125 of 40, and the new pod crashes", crashes("125")),
+            ("160 of 40, and the new pod crashes", crashes("160")),
         ];
         insta::assert_snapshot!(table(Code::OldRevisionPods, states), @r"
         125 of 40: warning, explains, without it 3 -> 3
@@ -329,6 +350,13 @@ mod tests {
             $ kubectl rollout status deployment/web -n default --watch=false
             @ deployment/web
         160 of 40: none
+        125 of 40, and the new pod crashes: warning, explains, follows never-ready, without it 3 -> 3
+            4 pods of 2 revisions are counted for 3 replicas: 4 replicas instead of 3
+            - Pods by revision: 1 of new (current) and 3 of old.
+            - Without the 1 pod beyond spec.replicas: 3 replicas.
+            > Follow the advice of never-ready.
+            @ deployment/web
+        160 of 40, and the new pod crashes: none
         ");
     }
 }

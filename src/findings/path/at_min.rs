@@ -82,7 +82,7 @@ impl Kind for AtMin {
 
 /// Returns the advice to leave scaling to 0 to KEDA.
 fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
-    let advice = match owner.object().map(|it| &it.spec) {
+    let advice = match owner.object.map(|it| &it.spec) {
         Some(ScaledObjectSpec {
             min_replica_count: Some(0),
             cooldown_period,

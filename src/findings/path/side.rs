@@ -89,6 +89,12 @@ impl HpaSpec {
         }
     }
 
+    /// Whether the controller may not scale to a side.
+    pub(crate) fn is_disabled(&self, side: Direction) -> bool {
+        let rules = self.rules(side);
+        rules.is_some_and(|it| it.select_policy.as_deref() == Some("Disabled"))
+    }
+
     /// Returns the rules of a side to change them. An HPA without any gets them.
     pub(crate) fn rules_mut(&mut self, side: Direction) -> &mut ScalingRules {
         let behavior = self.behavior.get_or_insert_default();

@@ -143,7 +143,7 @@ impl SwitchedOff {
 
 /// Returns the advice to leave scaling from 0 to KEDA, if KEDA can do it.
 fn leave_to_keda(about: &About<'_>, owner: OwnScaledObject<'_>) -> Advice {
-    let object = owner.object();
+    let object = owner.object;
     let is = |type_: &str| object.and_then(|it| it.condition(type_));
     let advice = match (is("Ready"), is("Active")) {
         (Some(false), _) => {

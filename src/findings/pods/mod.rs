@@ -14,6 +14,7 @@ use crate::calendar::Calendar;
 use crate::engine::decision::{Block, Fill, Proposal};
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
+use crate::snapshot::Snapshot;
 use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
@@ -236,10 +237,18 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
 const NAMED: usize = 5;
 
 impl<'a> About<'a> {
-    /// Returns a command that deletes these pods: by name or, for many finished ones, by the selector of the target
-    /// and their phase.
+    /// Returns a command that deletes these finished pods: by name or, if there are many and no others, by the selector
+    /// of the target and their phase.
     fn delete_pods(&self, names: &[&str]) -> Command {
-        if let Some(selector) = self.selector().filter(|_| names.len() > NAMED) {
+        let Snapshot { scale, pods, .. } = &self.pass.input.snapshot;
+        let is_own = |pod: &Pod| {
+            scale
+                .as_ref()
+                .is_ok_and(|it| it.selector.matches(&pod.labels))
+        };
+        let finished = pods.iter().filter(|pod| is_finished(pod) && is_own(pod));
+        let are_all = finished.count() == names.len();
+        if let Some(selector) = self.selector().filter(|_| are_all && names.len() > NAMED) {
             let flags = format!(
                 "-l {selector} --field-selector=status.phase!=Pending,status.phase!=Running,\
                  status.phase!=Unknown"

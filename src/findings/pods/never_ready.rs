@@ -2,6 +2,7 @@
 
 use super::{failure, has_restarted, is_stuck, weigh};
 use crate::findings::prelude::*;
+use crate::findings::requests::Revisions;
 use crate::snapshot::by_name::Names;
 
 /// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
@@ -14,6 +15,8 @@ pub struct NeverReady {
     pub pods: Vec<StuckPod>,
     /// All of them belong to this revision, while the target has pods of others.
     pub revision: Option<Box<str>>,
+    /// Whether that is the revision of the target's template, so that its rollout does not end.
+    pub is_current: bool,
 }
 
 impl Kind for NeverReady {
@@ -23,9 +26,11 @@ impl Kind for NeverReady {
         let stuck_revision = first.revision();
         let is_same = |pod: &&Pod| pod.revision() == stuck_revision;
         let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
+        let revision = stuck_revision.filter(|_| is_new);
         let facts = NeverReady {
             pods: stuck.iter().map(|pod| StuckPod::of(pod)).collect(),
-            revision: stuck_revision.filter(|_| is_new).map(Into::into),
+            revision: revision.map(Into::into),
+            is_current: revision.is_some() && revision == Revisions::of(case).current,
         };
         let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
         let ready = case.if_ready(|pod| names.contains(&pod.name));

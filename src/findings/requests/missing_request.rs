@@ -7,9 +7,8 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::findings::about::APART;
+use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
-use crate::findings::pods::never_ready::NeverReady;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
@@ -28,8 +27,6 @@ pub struct MissingRequest {
     pub resource: String,
     /// The containers, by name and source.
     pub containers: Vec<Unrequested>,
-    /// The revision of the target's template, if it is known.
-    pub revision: Option<Box<str>>,
     /// A container of the target's pods that has a request, if the others are injected: a ContainerResource
     /// metric can use it alone.
     pub instead: Option<String>,
@@ -75,7 +72,6 @@ impl Kind for MissingRequest {
                 metric,
                 resource,
                 containers,
-                revision: Revisions::of(case).current.map(Box::from),
                 instead,
             };
             let finding = match case.decision().block() {
@@ -88,16 +84,10 @@ impl Kind for MissingRequest {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_foreign = |it: &Unrequested| matches!(it.source, ContainerOrigin::Foreign { .. });
-        if self.containers.iter().all(is_foreign) {
+        if self.containers.iter().all(Unrequested::is_foreign) {
             return others.any(Code::ForeignPods);
         }
-        // A rollout does not end before its new pods are ready.
-        let is_new = |it: &NeverReady| it.revision.is_some() && it.revision == self.revision;
-        let never = others.first(|it| matches!(&it.facts, Facts::NeverReady(it) if is_new(it)))?;
-        let (pass, finding) = (others.pass, others.finding);
-        let advice = self.advice(&About { pass, finding });
-        (advice.remedy == Remedy::WaitForRollout).then_some(never)
+        others.endless_rollout()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -121,16 +111,14 @@ impl Kind for MissingRequest {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        /// Each Job with pods of its own is an origin.
-        const SHOWN: usize = 5;
-        let (shown, others) = self.containers.split_at(SHOWN.min(self.containers.len()));
+        // Each Job with pods of its own is an origin.
+        let (shown, others) = few(&self.containers, Unrequested::is_foreign);
         let origins = shown.iter().map(|it| self.origin(about, it));
         let mut evidence: Vec<String> = origins.collect();
         if !others.is_empty() {
-            let pods: Vec<&Box<str>> = others.iter().flat_map(|it| &it.pods).collect();
             evidence.push(format!(
                 "Containers without a request are also in {}.",
-                names(&pods)
+                names(&pods_of(others))
             ));
         }
         evidence.extend(match &self.instead {
@@ -161,19 +149,24 @@ impl Kind for MissingRequest {
         let Some(first) = self.containers.first() else {
             return Advice::default();
         };
-        if matches!(first.source, ContainerOrigin::Foreign { .. }) {
+        if first.is_foreign() {
             commands.extend(about.list_pods("--show-labels"));
         }
         self.remedy(about, first).with_all(commands)
     }
 
     fn pods(&self) -> Vec<&str> {
-        let containers = self.containers.iter();
-        let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
-        pods.sort_unstable();
-        pods.dedup();
-        pods
+        pods_of(&self.containers)
     }
+}
+
+/// Returns the names of the pods that have some of these containers, each once.
+fn pods_of<'u>(containers: impl IntoIterator<Item = &'u Unrequested>) -> Vec<&'u str> {
+    let containers = containers.into_iter();
+    let mut pods: Vec<&str> = containers.flat_map(|it| names_of(&it.pods)).collect();
+    pods.sort_unstable();
+    pods.dedup();
+    pods
 }
 
 /// A container without a request, in one pod or several.
@@ -273,19 +266,14 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             };
             let metrics = case.metrics_of(pod);
             let usage = metrics.and_then(|it| it.usage(&step.name, Some(container)));
-            let place = *places
-                .entry((container, source.clone()))
-                .or_insert(all.len());
-            if place == all.len() {
-                all.push(Unrequested {
-                    container: container.into(),
-                    source,
-                    pods: Vec::new(),
-                    usage: None,
-                });
-            }
-            all[place].pods.push(pod.name.clone());
-            all[place].usage = all[place].usage.max(usage);
+            let place = places.entry((container, source));
+            let place = *place.or_insert_with_key(|(container, source)| {
+                all.push(Unrequested::new(container, source));
+                all.len() - 1
+            });
+            let known = &mut all[place];
+            known.pods.push(pod.name.clone());
+            known.usage = known.usage.max(usage);
         }
     }
     // The requests that have to be changed come first.
@@ -330,12 +318,23 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl Unrequested {
+    fn new(container: &str, source: &ContainerOrigin) -> Self {
+        Self {
+            container: container.into(),
+            source: source.clone(),
+            pods: Vec::new(),
+            usage: None,
+        }
+    }
+
+    /// Whether its pods belong to others.
+    fn is_foreign(&self) -> bool {
+        matches!(self.source, ContainerOrigin::Foreign { .. })
+    }
+
     /// Whether its pods go away by themselves, or should have their own labels.
     fn goes(&self) -> bool {
-        matches!(
-            self.source,
-            ContainerOrigin::Foreign { .. } | ContainerOrigin::Earlier
-        )
+        self.is_foreign() || self.source == ContainerOrigin::Earlier
     }
 }
 
@@ -432,40 +431,43 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
-                let allows_none = |it: &&Unrequested| {
-                    it.source == first.source && self.limit(about, it) == Some(0)
-                };
-                let closed = self.containers.iter().filter(allows_none);
-                let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
-                let set = match closed[..] {
-                    [] => "Set".to_owned(),
-                    _ => format!(
-                        "Raise or remove the {resource} limit of {}, which is 0, and set",
-                        names(&closed)
-                    ),
-                };
-                Remedy::SetRequest.says(format!(
-                    "{set} a {resource} request for {} in {}.",
+                let set = format!(
+                    "{}set a {resource} request for {} in {}.",
+                    self.after_limit(about, &first.source),
                     names(&self.names_from(&first.source)),
                     about.template_reference()
-                ))
+                );
+                Remedy::SetRequest.says(sentence(&set))
             }
         }
+    }
+
+    /// Returns what the user must do before containers of an origin can have a request, to begin the advice.
+    fn after_limit(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
+        let own = self.containers.iter().filter(|it| it.source == *source);
+        let closed = own.filter(|it| self.limit(about, it) == Some(0));
+        let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
+        if closed.is_empty() {
+            return String::new();
+        }
+        let (resource, closed) = (&self.resource, names(&closed));
+        format!("raise or remove the {resource} limit of {closed}, which is 0, and ")
     }
 
     /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
+        let after = self.after_limit(about, &ContainerOrigin::Injected);
         match (annotation(container, resource), &self.instead) {
-            (Some(annotation), _) => {
-                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
-            }
+            (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
+                "{after}annotate the pod template with {annotation}."
+            ))),
             (None, Some(container)) => Remedy::UseContainer.says(format!(
                 "Use {}.",
                 about.container_metric(self.metric, container)
             )),
             (None, None) => Remedy::LetInjector.says(format!(
-                "Let the injector set a {resource} request for {}.",
+                "Let the injector {after}set a {resource} request for {}.",
                 names(&self.names_from(&ContainerOrigin::Injected))
             )),
         }
@@ -582,6 +584,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::pods::testing::{unready_since, waiting};
     use crate::findings::requests::testing::{cpu_of, owned, with_container};
     use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
@@ -591,15 +594,32 @@ mod tests {
     fn requests_that_many_jobs_lack() {
         let two = state(&[cpu_of(50)], &["50m", "50m"]);
         let items = owned(&two, &json!([build::requesting("app", "100m")]));
-        let job = |number: usize| {
+        let job = |number: usize, containers: &Value| {
             let name = format!("seed-{number}");
             let owner = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": name, "controller": true}]);
             let patch = json!({"metadata": {"ownerReferences": owner},
-                "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
+                "spec": {"containers": containers}, "status": {"phase": "Succeeded"}});
             build::with(build::pod(&name), &patch)
         };
-        let jobs = |number: usize| [&items[..], &Vec::from_iter((0..number).map(job))].concat();
-        let states = [("five", jobs(5)), ("nine", jobs(9))];
+        let beside = |items: &[Value], number: usize, containers: Value| {
+            let jobs = (0..number).map(|it| job(it, &containers));
+            [Vec::from_iter(jobs), items.to_vec()].concat()
+        };
+        let jobs = |number: usize| beside(&items, number, json!([{"name": "seed"}]));
+        let (seed, app) = (json!([{"name": "seed"}]), json!([{"name": "app"}]));
+        let of_template = with(&two, "Pod", &json!({"spec": {"containers": app}}));
+        let states = [
+            ("five", jobs(5)),
+            ("nine", jobs(9)),
+            (
+                "five, with two containers each",
+                beside(&items, 5, json!([{"name": "seed"}, {"name": "log"}])),
+            ),
+            (
+                "seven, beside the template",
+                beside(&owned(&of_template, &app), 7, seed),
+            ),
+        ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
         five: error, explains, follows foreign-pods, without it 2 -> 2
             the cpu target is a percentage of the request, and container seed in 5 pods has none, so nothing is scaled
@@ -622,6 +642,31 @@ mod tests {
             - Without these pods: 2 replicas.
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/seed-7 pod/seed-8
+        five, with two containers each: error, explains, follows foreign-pods, without it 2 -> 2
+            the cpu target is a percentage of the request, and 2 containers in 5 pods have none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container log, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container log, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Containers without a request are also in seed-2, seed-3 and seed-4.
+            - Without these pods: 2 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
+        seven, beside the template: error, explains
+            the cpu target is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
+            - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
+            - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
+            - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
+            - Container seed, in seed-3: the pod belongs to Job/seed-3, not to Deployment/web.
+            - Container seed, in seed-4: the pod belongs to Job/seed-4, not to Deployment/web.
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Containers without a request are also in seed-5 and seed-6.
+            - 50m in app is 50% of a request of 100m.
+            > Label the other pods apart, or recreate the target with another selector.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/web-0 pod/web-1
         ");
     }
 
@@ -698,6 +743,11 @@ mod tests {
             let spec = json!({ "spec": { "containers": zero(limit) } });
             owned(&with(&two, "Pod", &spec), &zero(limit))
         };
+        let closed = |name: &str| {
+            let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
+            owned(&with_container(&two, &container, "50m", "9m"), &app)
+        };
+        let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
             ("of no container", owned(&two, &app)),
@@ -745,6 +795,14 @@ mod tests {
             ),
             ("of a container that has a lower limit", of_limit("60m")),
             ("of a container that has a limit of 0", of_limit("0")),
+            (
+                "of an injected container that has a limit of 0",
+                closed("istio-proxy"),
+            ),
+            (
+                "of an injected container that has a limit of 0, and is meant",
+                with_spec(&closed("proxy"), &of_container),
+            ),
             (
                 "where the target is an amount",
                 with_spec(&sidecar, &of_amount),
@@ -849,6 +907,18 @@ mod tests {
             the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
+            @ pod/web-0 pod/web-1
+        of an injected container that has a limit of 0: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of an injected container that has a limit of 0, and is meant: error, explains
+            the cpu in proxy target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            > Let the injector raise or remove the cpu limit of proxy, which is 0, and set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

@@ -114,11 +114,11 @@ fn compared(
 }
 
 /// The pods of the target, with the known facts about their revisions.
-struct Revisions<'p> {
+pub(crate) struct Revisions<'p> {
     /// Those that are neither finished nor terminating; the target's status counts no others.
     own: Vec<&'p Pod>,
     /// The revision of the target's template.
-    current: Option<&'p str>,
+    pub(crate) current: Option<&'p str>,
     /// Whether there is only one revision, also among the other pods.
     is_one: bool,
     /// The number of replicas with that template, according to the target.
@@ -126,7 +126,7 @@ struct Revisions<'p> {
 }
 
 impl<'p> Revisions<'p> {
-    fn of(case: &Case<'p>) -> Self {
+    pub(crate) fn of(case: &Case<'p>) -> Self {
         let mut own: Vec<&Pod> = case
             .pods()
             .filter(|pod| case.top_owner(pod) == Top::Target)

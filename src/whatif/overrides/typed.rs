@@ -143,17 +143,17 @@ impl Assumptions {
         without
     }
 
+    /// Whether other pods are assumed than the target's current ones.
+    pub fn changes_pods(&self) -> bool {
+        let candidate = self.spec.candidate.as_ref();
+        !self.requests.is_empty() || candidate.is_some_and(Candidate::has_workloads)
+    }
+
     /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
     /// assumed.
     #[must_use]
     pub fn with_running_template(&self, pods_go: bool) -> Option<Self> {
-        let is_other = !self.requests.is_empty()
-            || self
-                .spec
-                .candidate
-                .as_ref()
-                .is_some_and(Candidate::has_workloads);
-        is_other.then(|| {
+        self.changes_pods().then(|| {
             let mut running = Self {
                 requests: Vec::new(),
                 pods_go,

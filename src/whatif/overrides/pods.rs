@@ -10,6 +10,7 @@ use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
+use crate::numbers;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
@@ -437,6 +438,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
         .start_time
         .filter(|since| *since != Timestamp::UNIX_EPOCH)
         .unwrap_or(now);
+    pod.is_assumed_unready |= is_ready(pod);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,
@@ -497,7 +499,8 @@ fn scale_to(
         match counted.first().or(pods.first()) {
             Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
             None => notes.push(Note::new(format!(
-                "there is no pod to model new pods on, so no pods are assumed for {count} replicas"
+                "there is no pod to model new pods on, so no pods are assumed for {}",
+                numbers::count(count, "replica")
             ))),
         }
     }

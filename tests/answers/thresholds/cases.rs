@@ -15,11 +15,9 @@ const CPU: &str = "{type: Resource, resource: {name: cpu, \
 const QUEUE: &str = "{type: External, external: {metric: {name: queue}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
 
-/// Metrics without a value: the input has a list without it, or no such list.
+/// A metric that fails, because the list in the input does not have it.
 const EMPTY: &str = "{type: External, external: {metric: {name: rate}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
-const UNREAD: &str = "{type: Pods, pods: {metric: {name: rate}, \
-                       target: {type: AverageValue, averageValue: '30'}}}";
 
 /// An HPA of 1 to 10 with 4 replicas and one pod per letter of `pods`, each of which requests 100m of
 /// CPU: ready, without metrics, or being deleted.
@@ -267,14 +265,6 @@ fn what_holds_the_answer_is_named() {
                 ..PLAIN
             },
             (Some(0), 4, None, vec![HeldBy::FailedMetrics]),
-            (8, vec![HeldBy::Rate { replicas: 8 }]),
-        ),
-        (
-            Case {
-                metrics: &[CPU, UNREAD],
-                ..PLAIN
-            },
-            (Some(0), 4, None, vec![HeldBy::UnreadMetrics]),
             (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
     ] {

@@ -47,6 +47,12 @@ impl Version {
         self.stated.as_deref()
     }
 
+    /// Returns the version as it was stated, or else with the precision that rules depend on.
+    pub fn named(&self) -> String {
+        let of_rules = || format!("v1.{}", self.minor);
+        self.stated.clone().unwrap_or_else(of_rules)
+    }
+
     /// Whether the version is newer than the newest known version.
     pub fn is_newer_than_known(&self) -> bool {
         self.minor > NEWEST

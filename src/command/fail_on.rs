@@ -138,7 +138,9 @@ impl FindingsWatch {
         }
         let judged = self.fail_on.iter().zip(&searches);
         judged
-            .map(|(watched, search)| Expectation::not_found(watched.as_str(), search, facts))
+            .map(|(watched, search)| {
+                Expectation::not_found(watched.as_str(), watched.none(), search, facts)
+            })
             .collect()
     }
 

@@ -49,6 +49,16 @@ impl Watched {
         }
     }
 
+    /// Describes that nothing of it is found.
+    pub fn none(self) -> String {
+        match self {
+            Self::Severity(Severity::Error) => "no error".to_owned(),
+            Self::Severity(Severity::Warning) => "no error or warning".to_owned(),
+            Self::Severity(Severity::Info) => "no finding".to_owned(),
+            Self::Code(code) => format!("no finding {}", code.as_str()),
+        }
+    }
+
     /// Whether it includes findings about metrics.
     pub(crate) fn is_of_metrics(self) -> bool {
         match self {

@@ -77,6 +77,16 @@ pub struct Possible {
     pub up: Ends,
 }
 
+impl Possible {
+    /// Whether they differ: not if no recommendation holds anything back, and the changes are known.
+    fn is_open(&self) -> bool {
+        let holds_nothing =
+            self.highest.at_most == Some(0) && self.lowest.at_least == Some(i32::MAX);
+        let is_known = self.changes.as_ref().is_some_and(|lists| lists.len() == 1);
+        !(holds_nothing && is_known && self.later.is_empty())
+    }
+}
+
 /// Lists of recommendations that bound the time at which any possible list ends its hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ends {
@@ -116,7 +126,7 @@ impl Remembered {
 
     /// Whether the bounds differ.
     pub fn is_open(&self) -> bool {
-        self.possible.is_some()
+        self.possible.as_ref().is_some_and(Possible::is_open)
     }
 
     /// Returns the same without any recommendation that counts; scale changes stay.
@@ -228,7 +238,7 @@ fn lost_leader(input: &Input) -> Option<Lease> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ends, Knowledge, Memory, Recommendation, Remembered};
+    use super::{Ends, Extreme, Knowledge, Memory, Possible, Recommendation, Remembered};
     use crate::memory::states::tests::second;
 
     #[test]
@@ -249,6 +259,36 @@ mod tests {
             (Knowledge::Stated, false)
         );
         assert_eq!(found.likely, memory);
+    }
+
+    /// Without windows no recommendation holds anything back, so only the changes may be open.
+    #[test]
+    fn a_memory_that_can_hold_nothing_is_known() {
+        let (no_higher, no_lower) = ([None, Some(0)], [Some(i32::MAX), None]);
+        let (none, two) = (Some(vec![vec![]]), Some(vec![vec![]; 2]));
+        for (highest, lowest, changes, later, want) in [
+            (no_higher, no_lower, &none, vec![], false),
+            (no_higher, no_lower, &two, vec![], true),
+            (no_higher, no_lower, &None, vec![], true),
+            (no_higher, no_lower, &none, vec![Memory::default()], true),
+            ([None, Some(3)], no_lower, &none, vec![], true),
+            (no_higher, [Some(3), None], &none, vec![], true),
+        ] {
+            let [highest, lowest] =
+                [highest, lowest].map(|[at_least, at_most]| Extreme { at_least, at_most });
+            let possible = Possible {
+                highest,
+                lowest,
+                changes: changes.clone(),
+                later,
+                ..Possible::default()
+            };
+            let remembered = Remembered {
+                possible: Some(possible.clone()),
+                ..Remembered::unknown(second(0))
+            };
+            assert_eq!(remembered.is_open(), want, "{possible:?}");
+        }
     }
 
     /// Any count may have been recommended just now, in either direction.

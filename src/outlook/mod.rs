@@ -118,6 +118,17 @@ pub struct Range {
     pub max: i32,
 }
 
+impl Range {
+    /// Returns the range of both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
 /// The replicas from a later pass on, if the metrics' proposals stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Upcoming {
@@ -126,7 +137,7 @@ pub struct Upcoming {
     pub time: Timestamp,
     /// The most likely count.
     pub replicas: i32,
-    /// The possible counts, over everything that the controller may remember.
+    /// The possible counts, over everything that the controller may remember, and may have read but is unread here.
     pub range: Range,
 }
 

@@ -254,13 +254,16 @@ impl Explanation<'_> {
     /// Returns the highest severity, and the most important finding; without findings, why the answer is
     /// uncertain.
     fn worst(&self) -> (Option<Severity>, String) {
-        if let Some(first) = self.findings.first() {
+        // Of equally severe ones, that is the first.
+        if let Some(worst) = self.findings.iter().min_by_key(|it| it.severity) {
             let more = match self.findings.len() {
                 1 => String::new(),
                 all => format!(" (+{})", all - 1),
             };
-            let worst = self.findings.iter().map(|finding| finding.severity).min();
-            return (worst, format!("{}{more}", first.code.as_str()));
+            return (
+                Some(worst.severity),
+                format!("{}{more}", worst.code.as_str()),
+            );
         }
         let absent = match self.pass.input.snapshot.scale {
             Err(ScaleError::Missing(_)) => {
@@ -296,5 +299,36 @@ impl Explanation<'_> {
         }
         let notes = (!self.notes.is_empty()).then(|| count(self.notes.len(), "note"));
         (None, notes.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{pass, state};
+    use crate::findings::{Code, FindingView};
+
+    /// The order is that of the report, where a rule that decides comes before a warning that changes nothing.
+    #[test]
+    fn the_most_severe_finding_is_named() {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let pass = pass(&state(&[cpu], &["500m"; 4]));
+        let mut explanation = Explanation::new(&pass);
+        let Some(first) = explanation.findings.first().cloned() else {
+            panic!("no finding")
+        };
+        let of = |code, severity| FindingView {
+            code,
+            severity,
+            ..first.clone()
+        };
+        explanation.findings = vec![
+            of(Code::Rounding, Severity::Info),
+            of(Code::Flapping, Severity::Warning),
+            of(Code::MetricNotFound, Severity::Warning),
+        ];
+        let worst = explanation.worst();
+        assert_eq!(worst, (Some(Severity::Warning), "flapping (+2)".to_owned()));
     }
 }

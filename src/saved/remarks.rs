@@ -21,6 +21,7 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::value;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
+use crate::version::Stage;
 
 /// Returns all notes about a snapshot of an input.
 fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
@@ -138,12 +139,16 @@ fn unused_tolerances(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
         .filter(|_| !controller.gates.configurable_tolerance)
         .flat_map(|it| [("scaleUp", &it.scale_up), ("scaleDown", &it.scale_down)]);
     let set = rules.filter(|(_, rules)| rules.as_ref().is_some_and(|it| it.tolerance.is_some()));
-    set.map(|(direction, _)| {
-        let text = format!(
-            "spec.behavior.{direction}.tolerance is ignored: the controller of {} uses it \
-             only with the feature gate HPAConfigurableTolerance",
-            controller.version
-        );
+    let gate = "HPAConfigurableTolerance";
+    let is_settable = Stage::of(gate, &controller.version).is_settable();
+    set.map(move |(direction, _)| {
+        let version = controller.version.named();
+        let why = if is_settable {
+            format!("the controller of {version} uses it only with the feature gate {gate}")
+        } else {
+            format!("the controller of {version} does not have it")
+        };
+        let text = format!("spec.behavior.{direction}.tolerance is ignored: {why}");
         Note::about(Subject::ToleranceIgnored { direction }, text)
     })
 }

@@ -74,6 +74,8 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
+    /// Whether it is only assumed that the pod is not ready.
+    pub is_assumed_unready: bool,
 }
 
 /// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
@@ -464,6 +466,7 @@ impl<'de> Deserialize<'de> for Pod {
             annotations: metadata.annotations,
             statuses,
             resizes: status.conditions.resizes,
+            is_assumed_unready: false,
             containers: containers.into(),
             init_containers: init_containers.into(),
             manager: spec.containers.manager,

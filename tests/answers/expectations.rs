@@ -777,7 +777,7 @@ cpu keeps the replicas, because pods without usable metrics make the result ambi
 
 Not certain: the controller's history is unknown; 8 to 10 are possible.
 
-A history narrows this: <code>--observe</code> 5m35s.
+To narrow this, give a history with <code>--observe</code> 5m35s.
 
 | ITEM | ASSUMED | OBSERVED |
 | --- | --- | --- |

@@ -11,6 +11,7 @@ use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
+use kubectl_hpa::findings::{Code, find};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
@@ -647,6 +648,31 @@ fn half_of_many_pods_are_put_in_a_state_at_once() {
     let pending = snapshot.pods.iter();
     let pending = pending.filter(|pod| pod.phase == Phase::Pending).count();
     assert_eq!((pending, snapshot.pod_metrics.len()), (10_000, 30_000));
+}
+
+/// The pods of the state are ready, so nobody should look for the reason why they are not.
+#[test]
+fn pods_that_are_assumed_to_be_unready_are_no_problem() {
+    let input = web();
+    for flags in [
+        "--unready=2",
+        "--pending=2",
+        "--replicas=6 --unready=web-1 --pending=web-2",
+    ] {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let assumptions = common::assumed(&flags).expect("assumptions");
+        let (assumed, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
+        let mut pass = Pass::run(assumed);
+        let codes = |pass: &Pass| {
+            let found = find(pass);
+            found.iter().any(|it| it.code() == Code::NeverReady)
+        };
+        assert!(!codes(&pass), "{flags:?}");
+        for pod in &mut pass.input.snapshot.pods {
+            pod.is_assumed_unready = false;
+        }
+        assert!(codes(&pass), "{flags:?}: the pods are old");
+    }
 }
 
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
@@ -2137,18 +2163,27 @@ kind: Deployment
 metadata: {name: nginx-deployment}
 spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
 ";
-    for (text, note) in [
+    let kept = text.replace("metadata: {", "metadata: {uid: u, ");
+    for (text, note, old) in [
         (
-            text.clone(),
+            text,
             "spec.behavior.scaleUp.tolerance is dropped, as by the API server",
+            "v1.34",
         ),
         (
-            text.replace("metadata: {", "metadata: {uid: u, "),
-            "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.34",
+            kept.clone(),
+            "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.34 uses it only with the feature gate",
+            "v1.34",
+        ),
+        // This version has no such gate.
+        (
+            kept,
+            "spec.behavior.scaleUp.tolerance is ignored: the controller of v1.32.4 does not have it",
+            "v1.32.4",
         ),
     ] {
         std::fs::write(&path, text + target).expect("a file");
-        for (version, noted) in [("v1.34", true), ("v1.36", false)] {
+        for (version, noted) in [(old, true), ("v1.36", false)] {
             let (code, stdout, stderr) = run(program()
                 .args([
                     "explain",

@@ -117,7 +117,7 @@ rules of v1.37.0, at 2026-11-21T07:06:29Z
   to be the last recommendation.
   Wait until 07:11:29Z.
   Not certain: the controller's history is unknown; 2 to 10 are possible.
-  A history narrows this: --prometheus, or --observe 5m35s.
+  To narrow this, give a history with --prometheus, or --observe 5m35s.
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
@@ -143,7 +143,7 @@ FINDINGS
   uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more)
     Not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s)
     at the latest: worker-2.
-    Ready, and without a sample of 07:00:05Z yet: worker-3.
+    Ready, but with no sample from 07:00:05Z or later yet: worker-3.
     Without metrics: worker-4.
     Pending: worker-5.
     cpu assumes 1 pod without metrics at 0 and 3 unready pods at 0, which takes
@@ -823,7 +823,7 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
 cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
 Wait until 06:05:00Z.
 Not certain: the controller's history is unknown; 2 to 8 are possible.
-A history narrows this: --prometheus, or --observe 5m20s.
+To narrow this, give a history with --prometheus, or --observe 5m20s.
 stabilization: the history is unknown; the current 4 are assumed to count for 5m
 unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);

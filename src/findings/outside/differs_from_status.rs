@@ -1,6 +1,6 @@
 //! The finding `differs-from-status`.
 
-use super::{pods_changed_since, stated};
+use super::pods_changed_since;
 use crate::engine;
 use crate::engine::decision::{Because, Decision};
 use crate::findings::prelude::*;
@@ -153,7 +153,7 @@ impl Setting {
             Self::InitialReadinessDelay(delay) => {
                 format!("--initial-readiness-delay {}", duration(*delay))
             }
-            Self::Version(version) => format!("--kubernetes-version {}", stated(version)),
+            Self::Version(version) => format!("--kubernetes-version {}", version.named()),
         }
     }
 }

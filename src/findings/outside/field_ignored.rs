@@ -1,6 +1,5 @@
 //! The finding `field-ignored`.
 
-use super::stated;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::findings::path::{set_tolerance, side, tolerated};
 use crate::findings::prelude::*;
@@ -94,7 +93,7 @@ impl Kind for FieldIgnored {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let version = stated(&about.pass.input.snapshot.controller.version);
+        let version = about.pass.input.snapshot.controller.version.named();
         let paths = list(&self.paths);
         let who = if self.dropped {
             "the API server"

@@ -16,7 +16,6 @@ pub(crate) mod testing;
 use jiff::Timestamp;
 
 use crate::findings::Case;
-use crate::version::Version;
 
 /// Whether a pod has come, become ready or unready, or is leaving since some time.
 fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
@@ -25,11 +24,4 @@ fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
         let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
         times.into_iter().flatten().any(|time| time > since)
     })
-}
-
-/// Returns a version as stated, or else with the precision that rules depend on.
-fn stated(version: &Version) -> String {
-    version
-        .stated()
-        .map_or_else(|| format!("v1.{}", version.minor()), str::to_owned)
 }

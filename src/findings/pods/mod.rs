@@ -82,6 +82,7 @@ fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
 fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
     match (pod.phase, pod.ready, pod.start_time) {
+        _ if pod.is_assumed_unready => false,
         (Phase::Pending, ready, _) => ready.is_none_or(|it| it.status != ConditionStatus::True),
         (Phase::Running, Some(ready), Some(start)) => {
             let changed = ready.last_transition_time.duration_since(start).abs();

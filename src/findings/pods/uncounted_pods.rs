@@ -477,7 +477,7 @@ fn because(about: &About<'_>, uncounted: &UncountedPod) -> String {
         }
         Clause::InitializingOldSample => match row.sample_from {
             Some(from) => format!(
-                "ready, and without a sample of {} yet",
+                "ready, but with no sample from {} or later yet",
                 time(about.now(), from)
             ),
             None => "ready, and without a sample since then".to_owned(),

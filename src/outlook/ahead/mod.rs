@@ -14,7 +14,7 @@ use crate::engine::decision::Decision;
 use crate::engine::rules::Rules;
 use crate::engine::seeded;
 use crate::memory::{Ends, Memory, Possible, Remembered};
-use crate::outlook::{Range, Upcoming};
+use crate::outlook::{Range, Upcoming, proposals};
 use crate::snapshot::Snapshot;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
@@ -26,8 +26,8 @@ const PASSES: i32 = 10_000;
 const STEPS: usize = 32;
 
 /// Returns the most likely course after this pass while the metrics' proposals stay the same, with the bounds
-/// of every other course that the memory allows: a row for each later time at which one of them changes.
-/// Empty if the metrics do not decide.
+/// of every other course that the memory and the metrics that are unread allow: a row for each later time at which
+/// one of them changes. Empty if the metrics do not decide.
 pub(crate) fn ahead(
     snapshot: &Snapshot,
     remembered: &Remembered,
@@ -43,34 +43,25 @@ pub(crate) fn ahead(
     if decision.unwritten().is_some() {
         return Vec::new();
     }
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
-    let run = Lookahead {
-        snapshot,
-        current: scale.spec_replicas,
-        desired: proposal.max(0),
-        rules,
-    };
-    let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
-    let stops = remembered
-        .possible
-        .as_ref()
-        .map(|possible| run.stops(possible));
-    let mut times: BTreeSet<Timestamp> = course.iter().map(|(_, time)| *time).collect();
-    let bounds = stops.iter().flatten();
-    times.extend(
-        bounds
-            .flat_map(|stop| [Some(stop.earliest), stop.latest])
-            .flatten(),
-    );
-    let mut last = run.at(snapshot.now, &course, stops.as_deref());
+    let (current, desired) = (scale.spec_replicas, proposal.max(0));
+    let likely = Courses::of(snapshot, current, desired, remembered);
+    let asked = proposals(decision, current).map(|it| [it.at_least, it.at_most]);
+    let others: Vec<Courses<'_>> = asked
+        .into_iter()
+        .flatten()
+        .filter(|other| *other != desired)
+        .map(|other| Courses::of(snapshot, current, other, remembered))
+        .collect();
+    let all = others.iter().chain([&likely]);
+    let times: BTreeSet<Timestamp> = all.flat_map(Courses::times).collect();
+    let mut last = at(snapshot.now, &likely, &others);
     last.replicas = decision.replicas_after().unwrap_or(last.replicas);
     let mut upcoming = Vec::new();
     for time in times
         .range(snapshot.now..)
         .filter(|time| **time > snapshot.now)
     {
-        let next = run.at(*time, &course, stops.as_deref());
+        let next = at(*time, &likely, &others);
         if (next.replicas, next.range) != (last.replicas, last.range) {
             upcoming.push(next);
             last = next;
@@ -86,6 +77,53 @@ struct Stop {
     earliest: Timestamp,
     /// It or something beyond is reached by then; `None` if it may never be reached.
     latest: Option<Timestamp>,
+}
+
+/// Returns the replicas at a time on the most likely course, and the range of all.
+fn at(time: Timestamp, likely: &Courses<'_>, others: &[Courses<'_>]) -> Upcoming {
+    let own = likely.at(time);
+    let ranges = others.iter().map(|it| it.at(time).range);
+    Upcoming {
+        range: ranges.fold(own.range, Range::hull),
+        ..own
+    }
+}
+
+/// The courses while the metrics ask for the same.
+struct Courses<'s> {
+    run: Lookahead<'s>,
+    /// The likely one.
+    likely: Vec<(i32, Timestamp)>,
+    /// The counts at which others stop; `None` if the memory is known and leads to one course.
+    stops: Option<Vec<Stop>>,
+}
+
+impl<'s> Courses<'s> {
+    fn of(snapshot: &'s Snapshot, current: i32, desired: i32, remembered: &Remembered) -> Self {
+        let controller = &snapshot.controller;
+        let run = Lookahead {
+            snapshot,
+            current,
+            desired,
+            rules: Rules::of(&controller.version, controller.gates),
+        };
+        let likely = run.steps(seeded(&remembered.likely, run.current, run.snapshot.now));
+        let possible = remembered.possible.as_ref();
+        let stops = possible.map(|possible| run.stops(possible));
+        Self { run, likely, stops }
+    }
+
+    /// Returns the times at which one of them may change.
+    fn times(&self) -> BTreeSet<Timestamp> {
+        let bounds = self.stops.iter().flatten();
+        let bounds = bounds.flat_map(|stop| [Some(stop.earliest), stop.latest]);
+        let likely = self.likely.iter().map(|(_, time)| *time);
+        likely.chain(bounds.flatten()).collect()
+    }
+
+    fn at(&self, time: Timestamp) -> Upcoming {
+        self.run.at(time, &self.likely, self.stops.as_deref())
+    }
 }
 
 struct Lookahead<'s> {

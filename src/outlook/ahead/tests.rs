@@ -13,9 +13,9 @@ use crate::outlook::{Range, Upcoming};
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
-use crate::snapshot::Snapshot;
 use crate::snapshot::input::Options;
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::{Documents, MetricAnswer, Snapshot, UnreadCause};
 
 fn now() -> Timestamp {
     build::NOW.parse().unwrap()
@@ -161,6 +161,28 @@ fn a_rate_limit_is_used_up_once_per_period() {
         rows(&snapshot(9, 4, &spec), &none),
         [(60, 5, 5, 5), (120, 4, 4, 4)]
     );
+}
+
+/// One that is unread may ask for anything above the others, in each pass.
+#[test]
+fn a_metric_that_is_unread_leaves_the_next_passes_open() {
+    let mut state = snapshot(4, 9, &json!({"maxReplicas": 20}));
+    let none = memory(&[], None);
+    assert_eq!(rows(&state, &none), [(15, 9, 9, 9)]);
+    state
+        .hpa
+        .spec
+        .metrics
+        .push(state.hpa.spec.metrics[0].clone());
+    state
+        .metrics
+        .push(MetricAnswer::Unread(UnreadCause::Missing {
+            documents: Documents::ExternalMetricValueList,
+        }));
+    let expected = [(15, 9, 9, 16), (30, 9, 9, 20)];
+    assert_eq!(rows(&state, &none), expected);
+    let open = memory(&[], possible(Ends::default(), Ends::default(), true));
+    assert_eq!(rows(&state, &open), expected);
 }
 
 #[test]

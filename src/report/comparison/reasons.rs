@@ -581,8 +581,13 @@ impl<'a> ReasonFinder<'a> {
         causes.push(
             "the controller's flags, version or feature gates may differ from the assumed ones",
         );
+        let several = if causes.len() > 1 {
+            "possible causes: "
+        } else {
+            ""
+        };
         let message = format!(
-            "nothing that was read explains {}; possible causes: {}",
+            "nothing that was read explains {}; {several}{}",
             list(&names),
             causes.join("; ")
         );

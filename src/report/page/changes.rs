@@ -75,6 +75,9 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
         (Some(target), true) => {
             format!("set it to {target}% to {add} from {after} {pods}, as now")
         }
+        (Some(target), false) if after == before => {
+            format!("set it to {target}% to {add} as early as now: from {after} {pods}")
+        }
         (Some(target), false) => format!(
             "set it to {target}% to {add} no later than now: from {after} {pods} instead of {before}"
         ),
@@ -262,14 +265,16 @@ impl Ranges<'_> {
     /// Adds the direction that the pass does not follow at all, with the time of a later pass that does, and the
     /// reason.
     fn add_nothing(&mut self, ask: Ask) {
-        let (end, bound, verb) = match ask {
-            Ask::More => (&self.changes.highest, "at most", "adds none"),
-            _ => (&self.changes.lowest, "at least", "removes none"),
+        let (end, bound, verbs) = match ask {
+            Ask::More => (&self.changes.highest, "at most", ["adds", "may add"]),
+            _ => (&self.changes.lowest, "at least", ["removes", "may remove"]),
         };
+        let is_open = end.held_by.contains(&HeldBy::UnreadMetrics);
+        let verb = verbs[usize::from(is_open)];
         let when = end.changes_at.map_or_else(String::new, |at| {
             format!(" before {}", words::future(self.now, at))
         });
-        let none = format!("{verb}{when}{}", why(end, bound, self.changes));
+        let none = format!("{verb} none{when}{}", why(end, bound, self.changes));
         let spans = self.asked(ask);
         match &spans[..] {
             [] => self.add(self.whole(), none),
@@ -358,9 +363,8 @@ fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
     let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
     let words = end.held_by.iter().filter(matters).map(|hold| match hold {
         HeldBy::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
-        HeldBy::FailedMetrics => {
-            "a metric failed, and without it no replicas are removed".to_owned()
-        }
+        HeldBy::FailedMetrics => "while a metric fails, no replicas are removed".to_owned(),
+        HeldBy::UnreadMetrics => "it depends on metrics that could not be read".to_owned(),
         HeldBy::Stabilization { replicas } => format!("stabilization holds {replicas}"),
         HeldBy::Rate { replicas } => format!("the rate limit holds {replicas}"),
         HeldBy::Scale => "the scale cannot be written".to_owned(),

@@ -210,13 +210,14 @@ mod tests {
                  Wait for the next passes, or set behavior.scaleUp.policies.",
                 vec![],
             ),
-            // The verdict names only the window.
+            // The verdict names both, and the finding gives the remedy.
             (
                 "10m",
                 4,
                 disabled(20, "scaleDown"),
                 vec![4],
-                "cpu proposes 1 replica; the higher recommendation of 4 from 2m ago still holds.",
+                "cpu proposes 1 replica; behavior disables scaling down, and the higher recommendation of 4 from 2m ago still \
+                 holds.",
                 vec!["direction-disabled"],
             ),
             (

@@ -19,10 +19,15 @@ fn line(replicas: i32, text: String, reason: Option<&'static str>) -> StepLine {
 }
 
 /// Keeps only the steps that change the number: none if the proposal becomes the result, as the verdict
-/// already states.
+/// already states. Of two that lead to the same number, the one with the controller's reason stays.
 fn briefly(lines: &mut Vec<StepLine>) {
-    let mut before = None;
-    lines.retain(|line| before.replace(line.replicas) != Some(line.replicas));
+    lines.dedup_by(|next, before| {
+        let is_same = next.replicas == before.replicas;
+        if is_same && next.reason.is_some() {
+            std::mem::swap(next, before);
+        }
+        is_same
+    });
     if lines.len() == 1 {
         lines.clear();
     }
@@ -193,5 +198,36 @@ impl Words<'_> {
             policies.join("; ")
         };
         format!("{bound} {}{used_up} ({allowed}{select})", rate.replicas)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of a limit and a bound at the same number, the one that the controller gives as its reason is told.
+    #[test]
+    fn the_step_with_the_reason_stays() {
+        let told = |steps: &[(i32, Option<&'static str>)]| {
+            let name = |place: usize| place.to_string();
+            let all = steps.iter().enumerate();
+            let mut lines = Vec::from_iter(all.map(|(at, step)| line(step.0, name(at), step.1)));
+            briefly(&mut lines);
+            Vec::from_iter(lines.into_iter().map(|it| it.text))
+        };
+        let (limit, bound) = (Some("ScaleUpLimit"), Some("TooManyReplicas"));
+        assert_eq!(
+            told(&[(20, None), (20, None), (10, None), (10, bound)]),
+            ["0", "3"]
+        );
+        assert_eq!(
+            told(&[(20, None), (20, None), (10, limit), (10, None)]),
+            ["0", "2"]
+        );
+        assert_eq!(
+            told(&[(20, None), (20, None), (15, None), (10, bound)]),
+            ["0", "2", "3"]
+        );
+        assert!(told(&[(20, None), (20, None), (20, None)]).is_empty());
     }
 }

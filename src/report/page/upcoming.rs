@@ -60,7 +60,8 @@ impl Words<'_> {
                 last.text.push_str(&format!(", in {changes} steps"));
             }
         }
-        let title = format!("NEXT PASSES, IF THE METRICS KEEP PROPOSING {asked}");
+        let known = self.lacking().map_or("", |_| "KNOWN ");
+        let title = format!("NEXT PASSES, IF THE {known}METRICS KEEP PROPOSING {asked}");
         Section::new(title, Detail::Folded, [Part::Steps(lines)]).unless_empty()
     }
 
@@ -92,7 +93,7 @@ impl Words<'_> {
                 .filter(|last| !last.is_certain() && last.surely.is_none());
             if Some(next) != replicas {
                 let (since, possible) = match open.take() {
-                    Some((since, before)) if !is_certain => (since, hull(before, range)),
+                    Some((since, before)) if !is_certain => (since, before.hull(range)),
                     _ => (time, range),
                 };
                 rows.push(UpcomingRow {
@@ -108,7 +109,7 @@ impl Words<'_> {
                 open = None;
             } else {
                 let (since, before) = open.unwrap_or((time, range));
-                open = Some((since, hull(before, range)));
+                open = Some((since, before.hull(range)));
             }
         }
         if let (Some((since, possible)), Some(replicas)) = (open, replicas) {
@@ -158,13 +159,6 @@ impl Words<'_> {
             }
             None => format!("{likely}; {min} to {max} possible{from}"),
         }
-    }
-}
-
-fn hull(one: Range, other: Range) -> Range {
-    Range {
-        min: one.min.min(other.min),
-        max: one.max.max(other.max),
     }
 }
 

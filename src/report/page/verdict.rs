@@ -216,7 +216,7 @@ impl Words<'_> {
             (false, true) => format!("--observe {window}"),
             (false, false) => return None,
         };
-        Some(format!("A history narrows this: {flags}."))
+        Some(format!("To narrow this, give a history with {flags}."))
     }
 
     /// Describes what was recorded after a past pass, and whether that contradicts the answer.
@@ -329,7 +329,7 @@ impl Words<'_> {
     }
 
     /// Describes which metrics are unknown here, and why.
-    fn lacking(&self) -> Option<String> {
+    pub(super) fn lacking(&self) -> Option<String> {
         lacking(
             &self
                 .explanation
@@ -515,31 +515,57 @@ impl Words<'_> {
             format!(", which lowers the result to {result}")
         };
         let replicas = past.replicas;
-        match self.explanation.pass.origin(&past) {
+        let held = match self.explanation.pass.origin(&past) {
             RecommendationOrigin::Start => format!(
-                "; the controller has no history and uses the current {replicas} as its last \
+                "the controller has no history and uses the current {replicas} as its last \
                  recommendation"
             ),
             RecommendationOrigin::NoneStated => format!(
-                "; no history is stated, so the current {replicas} count as the last \
+                "no history is stated, so the current {replicas} count as the last \
                  recommendation"
             ),
             RecommendationOrigin::Assumed => format!(
-                "; the history is unknown, and the current {replicas} are assumed to be the \
+                "the history is unknown, and the current {replicas} are assumed to be the \
                  last recommendation"
             ),
             RecommendationOrigin::Inferred => format!(
-                "; a {compared} recommendation of {replicas} (inferred from the {}) still holds{effect}",
+                "a {compared} recommendation of {replicas} (inferred from the {}) still holds{effect}",
                 self.inferred_from()
             ),
             RecommendationOrigin::Known => {
                 let ago = distance(past.time, self.now());
                 format!(
-                    "; the {compared} recommendation of {replicas} from {ago} ago still \
+                    "the {compared} recommendation of {replicas} from {ago} ago still \
                      holds{effect}"
                 )
             }
+        };
+        // If the replicas stay anyway, nobody should wait for the end of the hold.
+        let disabled = self.disabled(stabilized).filter(|_| result == current);
+        match disabled {
+            Some(direction) => format!("; behavior disables scaling {direction}, and {held}"),
+            None => format!("; {held}"),
         }
+    }
+
+    /// Returns the direction in which stabilization holds, if `behavior` disables it.
+    fn disabled(&self, stabilized: &StabilizeStep) -> Option<Direction> {
+        let behavior = self
+            .explanation
+            .pass
+            .input
+            .snapshot
+            .hpa
+            .spec
+            .behavior
+            .as_ref()?;
+        let (rules, direction) = if stabilized.desired < stabilized.result {
+            (&behavior.scale_down, Direction::Down)
+        } else {
+            (&behavior.scale_up, Direction::Up)
+        };
+        let select = rules.as_ref()?.select_policy.as_deref();
+        (select == Some("Disabled")).then_some(direction)
     }
 }
 

@@ -249,9 +249,14 @@ impl Expectation {
         expectation
     }
 
-    /// Returns the expectation that there is no finding of the kind that `--fail-on` names. Unread data may hide
+    /// Returns the expectation that there is no finding of the kind that `--fail-on` names; `none` describes it. Unread data may hide
     /// a finding, and one about metrics even if the pass ignores them.
-    pub fn not_found(what: &'static str, search: &FindingSearch, facts: &PassFacts<'_>) -> Self {
+    pub fn not_found(
+        what: &'static str,
+        none: String,
+        search: &FindingSearch,
+        facts: &PassFacts<'_>,
+    ) -> Self {
         let FindingSearch {
             found,
             lasts,
@@ -276,7 +281,7 @@ impl Expectation {
             Some(why) => (Truth::Unknown, Some(why)),
         };
         Self {
-            expression: format!("no finding {what}"),
+            expression: none,
             fail_on: Some(what),
             truth,
             values: Vec::new(),

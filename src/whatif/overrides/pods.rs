@@ -438,6 +438,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
         .start_time
         .filter(|since| *since != Timestamp::UNIX_EPOCH)
         .unwrap_or(now);
+    pod.is_assumed_unready |= is_ready(pod);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,

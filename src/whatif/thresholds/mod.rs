@@ -190,6 +190,8 @@ pub enum HeldBy {
     },
     /// Metrics failed, and without them nothing is removed.
     FailedMetrics,
+    /// Metrics are unread, and the controller removes something only if they allow it.
+    UnreadMetrics,
     /// Earlier recommendations within the stabilization window.
     Stabilization {
         /// The replicas that it leaves.
@@ -515,6 +517,7 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> 
         }
     }
     holds.extend(decision.holds().filter_map(|hold| match hold {
+        Hold::Failed(CombineStep { invalid: 0, .. }) => Some(HeldBy::UnreadMetrics),
         Hold::Failed(_) => Some(HeldBy::FailedMetrics),
         Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
             Some(HeldBy::Stabilization {

@@ -15,6 +15,10 @@ const CPU: &str = "{type: Resource, resource: {name: cpu, \
 const QUEUE: &str = "{type: External, external: {metric: {name: queue}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
 
+/// A metric that fails, because the list in the input does not have it.
+const EMPTY: &str = "{type: External, external: {metric: {name: rate}, \
+                      target: {type: AverageValue, averageValue: '30'}}}";
+
 /// An HPA of 1 to 10 with 4 replicas and one pod per letter of `pods`, each of which requests 100m of
 /// CPU: ready, without metrics, or being deleted.
 struct Case {
@@ -253,6 +257,14 @@ fn what_holds_the_answer_is_named() {
                 ..PLAIN
             },
             (Some(0), 6, None, vec![other(6)]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
+        ),
+        (
+            Case {
+                metrics: &[CPU, EMPTY],
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![HeldBy::FailedMetrics]),
             (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
     ] {

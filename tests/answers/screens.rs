@@ -827,11 +827,11 @@ To narrow this, give a history with --prometheus, or --observe 5m20s.
 stabilization: the history is unknown; the current 4 are assumed to count for 5m
 unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);
-    insta::assert_snapshot!(said_of_memory(&inferred), @r#"
-cpu proposes 2 replicas; a higher recommendation of 4 (inferred from the API) still holds.
-Wait until 06:05:00Z.
-stabilization: 4 was recommended in the last 5m, as inferred from the API
-"#);
+    insta::assert_snapshot!(said_of_memory(&inferred), @r"
+    cpu proposes 2 replicas; a higher recommendation of 4 (inferred from the API) still holds.
+    Wait until 06:04:45Z.
+    stabilization: 4 was recommended in the last 5m, as inferred from the API
+    ");
     insta::assert_snapshot!(said_of_memory(&with(r#""scaleDownEvents":[]"#)), @r#"
 cpu proposes 2 replicas; the controller has no history and uses the current 4 as its last recommendation.
 Wait until 06:05:00Z.

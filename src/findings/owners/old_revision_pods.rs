@@ -326,12 +326,9 @@ mod tests {
             &waiting("CrashLoopBackOff", 7),
         );
         let crashes = |length: &str| {
-            let items = surge(&build::average("40"), length);
-            with_pod(
-                &[&items[..], &[deployment.clone()]].concat(),
-                "web-3",
-                &crashed,
-            )
+            let mut items = surge(&build::average("40"), length);
+            items.push(deployment.clone());
+            with_pod(&items, "web-3", &crashed)
         };
         let states = [
             // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.

@@ -587,16 +587,6 @@ fn states() -> Vec<ToldPass> {
     let lowered = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
         "lastScaleTime": "2026-11-21T05:59:00Z",
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-    // The pods have used three times their requests for an hour.
-    let current = json!({"averageUtilization": 300, "averageValue": "300m"});
-    let busy = json!({"status": {"currentReplicas": 4, "desiredReplicas": 4,
-        "lastScaleTime": "2026-11-21T05:00:00Z",
-        "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}]}});
-    let least = build::resource("cpu", &build::utilization(10));
-    let low = build::with(
-        build::hpa(&json!({"maxReplicas": 20, "metrics": [least]})),
-        &busy,
-    );
     let mut all = vec![
         state(
             "an old recommendation adds replicas",
@@ -623,7 +613,6 @@ fn states() -> Vec<ToldPass> {
             "50m",
         ),
         state("disabled", json!({}), hpa(disabled), "90m"),
-        state("a low target", json!({}), low, "300m"),
         state(
             "a lowered maximum",
             json!({}),

@@ -131,10 +131,6 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
             "Usage is about the target, and the proposal is lower.",
             Played,
         ),
-        Remedy::RaiseTarget => (
-            "Usage is about the target, and the proposal is lower.",
-            Played,
-        ),
         Remedy::LeaveRoom => (
             "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.",
             Played,
@@ -532,7 +528,7 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let is_kept = match view.remedy() {
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
-        Remedy::RaiseRequest | Remedy::RaiseTarget => is < was,
+        Remedy::RaiseRequest => is < was,
         Remedy::LeaveRoom => {
             let before = pass.decision.replicas_before();
             let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);

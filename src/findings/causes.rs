@@ -12,7 +12,7 @@ pub(crate) struct Others<'o> {
     /// The finding that may follow.
     pub(crate) finding: &'o Finding,
     /// All findings, in the order of causes.
-    found: &'o [Finding],
+    pub(crate) found: &'o [Finding],
 }
 
 impl Finding {

@@ -133,8 +133,6 @@ remedies! {
     SetTarget changes Hpa,
     /// Usage has been several times the request since the last rescale.
     RaiseRequest changes Template,
-    /// The same, and the target is so low that only a request of several times the usage would reach it.
-    RaiseTarget changes Hpa,
     /// Each pod uses more memory than the target, or so much that fewer pods are never enough.
     LeaveRoom changes Template,
     /// Even with all pods at their limits, the metric is not above its target.

@@ -131,10 +131,6 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
             "Usage is about the target, and the proposal is lower.",
             Played,
         ),
-        Remedy::RaiseTarget => (
-            "Usage is about the target, and the proposal is lower.",
-            Played,
-        ),
         Remedy::LeaveRoom => (
             "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.",
             Played,
@@ -532,7 +528,7 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let is_kept = match view.remedy() {
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
-        Remedy::RaiseRequest | Remedy::RaiseTarget => is < was,
+        Remedy::RaiseRequest => is < was,
         Remedy::LeaveRoom => {
             let before = pass.decision.replicas_before();
             let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);
@@ -587,16 +583,6 @@ fn states() -> Vec<ToldPass> {
     let lowered = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
         "lastScaleTime": "2026-11-21T05:59:00Z",
         "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
-    // The pods have used three times their requests for an hour.
-    let current = json!({"averageUtilization": 300, "averageValue": "300m"});
-    let busy = json!({"status": {"currentReplicas": 4, "desiredReplicas": 4,
-        "lastScaleTime": "2026-11-21T05:00:00Z",
-        "currentMetrics": [{"type": "Resource", "resource": {"name": "cpu", "current": current}}]}});
-    let least = build::resource("cpu", &build::utilization(10));
-    let low = build::with(
-        build::hpa(&json!({"maxReplicas": 20, "metrics": [least]})),
-        &busy,
-    );
     let mut all = vec![
         state(
             "an old recommendation adds replicas",
@@ -623,7 +609,6 @@ fn states() -> Vec<ToldPass> {
             "50m",
         ),
         state("disabled", json!({}), hpa(disabled), "90m"),
-        state("a low target", json!({}), low, "300m"),
         state(
             "a lowered maximum",
             json!({}),

@@ -1,5 +1,6 @@
 //! The finding `metric-empty`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::miss::Miss;
@@ -10,8 +11,8 @@ use crate::findings::prelude::*;
 use crate::keda;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
-/// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
-/// first pod starts.
+/// pods, or an adapter says that its query has no result. A metric of pods has no value until about a minute after the
+/// first one starts.
 ///
 /// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +49,13 @@ impl Kind for MetricEmpty {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_about_pods = |it: &Finding| it.code().is(Aspect::NoValues) && !it.pods().is_empty();
-        others.first(|it| self.none_runs && is_about_pods(it))
+        let is_about_pods = |it: &&Finding| it.code().is(Aspect::NoValues) && !it.pods().is_empty();
+        let found = others.found.iter().filter(|_| self.none_runs);
+        // The first of those about most of the pods.
+        let most = found
+            .filter(is_about_pods)
+            .min_by_key(|it| Reverse(it.pods().len()));
+        most.map(Finding::code)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -151,7 +157,8 @@ impl MetricEmpty {
         let scale = case.scale().filter(|_| !spec.is_total());
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
-        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
+        let is_of_pods = !spec.is_total();
+        let age = unmeasured_age(case).filter(|_| is_of_pods);
         Self {
             metric: step.index,
             selector: spec.selector(),
@@ -159,7 +166,7 @@ impl MetricEmpty {
             age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
-            none_runs: !spec.is_total() && age.is_none() && none_runs(case),
+            none_runs: is_of_pods && age.is_none() && none_runs(case),
         }
     }
 
@@ -224,20 +231,22 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Make sure that metrics-server scrapes the nodes of these pods.
             $ kubectl top pods -n default -l app=web
+        run again: as run
+        are being created: error, explains, follows uncounted-pods
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
         run in part: as run
         were never ready: error, explains, follows never-ready
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             > Follow the advice of never-ready.
-        were ready once: error, explains, follows uncounted-pods
-            there is no value for cpu from the resource metrics API, so nothing is scaled
-            - The selector that is sent for the pods: app=web.
-            > Follow the advice of uncounted-pods.
+        were ready once: as are being created
         have no node: error, explains, follows unschedulable-pods
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             > Follow the advice of unschedulable-pods.
-        are of both kinds: as were never ready
+        are of both kinds: as are being created
         ");
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
         run: error, explains
@@ -245,20 +254,22 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Compare the labels namespace and pod of its series with the pods of the target.
             $ kubectl get --raw '/apis/custom.metrics.k8s.io/v1beta1/namespaces/default/pods/*/rps?labelSelector=app%3Dweb'
+        run again: as run
+        are being created: error, explains, follows uncounted-pods
+            there is no value for rps from the custom metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Follow the advice of uncounted-pods.
         run in part: as run
         were never ready: error, explains, follows never-ready
             there is no value for rps from the custom metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             > Follow the advice of never-ready.
-        were ready once: error, explains, follows uncounted-pods
-            there is no value for rps from the custom metrics API, so nothing is scaled
-            - The selector that is sent for the pods: app=web.
-            > Follow the advice of uncounted-pods.
+        were ready once: as are being created
         have no node: error, explains, follows unschedulable-pods
             there is no value for rps from the custom metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             > Follow the advice of unschedulable-pods.
-        are of both kinds: as were never ready
+        are of both kinds: as are being created
         ");
         let queue = build::external("queue", &build::average("10"));
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&queue)), @r"
@@ -267,6 +278,8 @@ mod tests {
             - It is looked up in the HPA's namespace, default. prometheus-adapter looks at series of others only under a rule with namespaced: false.
             > Try the adapter's query in the namespace default, or let it return 0 if empty.
             $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
+        run again: as run
+        are being created: as run
         run in part: as run
         were never ready: as run
         were ready once: as run

@@ -451,7 +451,7 @@ impl OtherWriter {
     /// none.
     fn needed(&self, about: &About<'_>) -> Option<i32> {
         let spec = &about.hpa().spec;
-        let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
+        let bounds = spec.min_replicas.unwrap_or(1)..spec.max_replicas;
         let proposal = about.pass.decision.proposal;
         proposal.filter(|needed| {
             *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
@@ -983,7 +983,9 @@ mod tests {
             |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
         assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
         assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
-        assert_eq!(advice(3, &json!({"maxReplicas": 3})), leave(5));
+        // Nothing is added at the maximum.
+        let at_most = "Change minReplicas or maxReplicas instead, if 3 is right.";
+        assert_eq!(advice(3, &json!({"maxReplicas": 3})), at_most);
         // The last pass left fewer.
         assert_eq!(advice(8, &json!({})), leave(14));
         // Nothing is added.

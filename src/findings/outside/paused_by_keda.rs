@@ -42,7 +42,7 @@ impl Kind for PausedByKeda {
         }
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
-            .filter(|_| whole == [KEDA_PAUSED_REPLICAS])
+            .filter(|_| whole.contains(&KEDA_PAUSED_REPLICAS))
             .and_then(|it| {
                 let replicas: i32 = it
                     .metadata

@@ -3,6 +3,7 @@
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
+use crate::saved::assemble::resource_of;
 use crate::snapshot::evidence::Event;
 
 /// The API server refuses to change the scale of the target: either the input says so, or the last status does and this
@@ -19,6 +20,8 @@ pub struct ScaleNotWritten {
     pub failed: Option<Timestamp>,
     /// The latest event with this error.
     pub failures: Option<Failures>,
+    /// How often it has failed, as far as events show.
+    pub times: Option<i32>,
 }
 
 /// The API server's words about a write of an object that has changed since it was read.
@@ -56,6 +59,7 @@ impl Kind for ScaleNotWritten {
                 to,
                 failed: None,
                 failures: Failures::with(case, error),
+                times: failures_so_far(case, error),
             };
             let without = case.without(|snapshot| snapshot.scale_update_error = None);
             return Some(Finding::explaining(Severity::Error, facts).without(without));
@@ -69,8 +73,9 @@ impl Kind for ScaleNotWritten {
         }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::with(case, error);
+        let times = failures_so_far(case, error);
         let is_passing = !REFUSED.iter().any(|words| error.contains(words))
-            && failures_so_far(case, error).map_or_else(
+            && times.map_or_else(
                 || PASSING.iter().any(|words| error.contains(words)),
                 |times| times < OFTEN,
             );
@@ -90,6 +95,7 @@ impl Kind for ScaleNotWritten {
             to,
             failed: Some(failed),
             failures,
+            times,
         };
         Some(Finding::explaining(Severity::Warning, facts))
     }
@@ -135,18 +141,21 @@ impl Kind for ScaleNotWritten {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let flags = format!("--replicas={} --dry-run=server", self.to);
-        let times = self.failures.map_or(1, |it| it.times);
+        let target = &about.hpa().spec.scale_target_ref;
+        let resource = resource_of(target.group(), &target.kind);
+        let conflict = format!("{CONFLICT} on {resource} \"{}\"", target.name);
+        let is_conflict = self.error.contains(&conflict);
         if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
             let flags = format!("{flags} --as={}", shell_word(&user));
             return Remedy::Grant
                 .says("Grant it the right with a role and a binding.")
                 .with(about.kubectl_quoted("scale", &about.target(), &flags));
         }
-        if self.error.contains(CONFLICT) && times < OFTEN {
+        if is_conflict && self.times.is_none_or(|times| times < OFTEN) {
             return Remedy::Nothing
                 .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
         }
-        if self.error.contains(CONFLICT) {
+        if is_conflict {
             let flags = "-o yaml --show-managed-fields";
             return Remedy::PermitWrite
                 .says(format!(
@@ -241,6 +250,16 @@ mod tests {
         let right = "deployments.apps \"web\" is forbidden: User \"hpa\" cannot update resource \"deployments/scale\" in API \
                      group \"apps\" in the namespace \"default\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+        let quota =
+            "Operation cannot be fulfilled on resourcequotas \"web\": the object has been modified";
+        // The text is another one each time.
+        let of_late = json!({"reason": "FailedRescale", "firstTimestamp": "2026-11-21T05:58:00Z",
+            "lastTimestamp": "2026-11-21T05:59:40Z", "count": 3, "message": "New size: 8; error: EOF"});
+        let of_late = [
+            stated(conflict, 1),
+            vec![build::with(rescale(8, 80), &of_late)],
+        ];
+        let of_late = of_late.concat();
         let states = [
             (
                 "a webhook",
@@ -249,6 +268,8 @@ mod tests {
             ("a missing right", stated(right, 80)),
             ("another writer, once", stated(conflict, 1)),
             ("another writer, often", stated(conflict, 80)),
+            ("another writer, of late", of_late),
+            ("another writer of another object", stated(quota, 1)),
         ];
         insta::assert_snapshot!(table(Code::ScaleNotWritten, states), @r#"
         a webhook: error, explains, without it 8 -> 8
@@ -282,6 +303,23 @@ mod tests {
             - Once it can be written: 8 replicas.
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            @ deployment/web hpa/web
+        another writer, of late: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Find out what else changes Deployment/web all the time.
+            $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            @ deployment/web hpa/web
+        another writer of another object: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on resourcequotas "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on resourcequotas "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Change what refuses it: a webhook, a quota, or a missing right.
+            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
+            $ kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations
             @ deployment/web hpa/web
         "#);
     }

@@ -71,6 +71,10 @@ impl Kind for ForeignPods {
         Some(case.weigh(facts, without, Severity::Warning))
     }
 
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        others.endless_rollout()
+    }
+
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods().len();
         let (shown, others) = self.shown();

@@ -144,14 +144,11 @@ pub(crate) fn none_runs(case: &Case<'_>) -> bool {
     alive.peek().is_some() && !alive.any(may_have_value)
 }
 
-/// Whether a container of a pod runs, and not only until it fails again.
+/// Whether a container of a pod does not wait in an error.
 fn may_have_value(pod: &Pod) -> bool {
-    let fails = |status: &ContainerStatus| {
-        failure(status).is_some() || status.restart_count > 0 && !is_ready(pod)
-    };
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();
-        !statuses.any(|status| status.name == own.name && fails(status))
+        !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
     pod.phase != Phase::Pending && pod.running(false).any(runs)
 }

@@ -51,11 +51,17 @@ impl Kind for ReplicasWithoutPods {
         let scaled = case.snapshot().hpa.status.last_scale_time;
         let target = case.target();
         let workloads = &case.surroundings().workloads;
-        let made = workloads.controlled_by(&target.name);
-        let revised = made.filter_map(|it| it.metadata.creation_timestamp).max();
-        let events = [written, created, scaled, revised].into_iter().flatten();
-        // Pods that are gone may have been created since.
-        let since = events.max().filter(|_| case.pods().next().is_some());
+        let mut made = Vec::from_iter(workloads.controlled_by(&target.name));
+        made.retain(|it| {
+            let owner = it.metadata.controller();
+            owner.is_some_and(|it| target.is_kind(&it.kind))
+        });
+        let creations = made.iter().map(|it| it.metadata.creation_timestamp);
+        let revised = creations.max().flatten();
+        let since = [written, created, scaled, revised]
+            .into_iter()
+            .max()
+            .flatten();
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
@@ -85,14 +91,9 @@ impl Kind for ReplicasWithoutPods {
                     && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             })
             .map(|pod| pod.name.clone());
-        let owned = workloads
-            .controlled_by(&target.name)
-            .find(|it| {
-                let owner = it.metadata.controller();
-                owner.is_some_and(|it| target.is_kind(&it.kind))
-                    && it.is_scalable()
-                    && it.wanted() < replicas
-            })
+        let owned = made
+            .iter()
+            .find(|it| it.is_scalable() && it.wanted() < replicas)
             .filter(|it| it.kind != "ReplicaSet")
             .map(|it| (it.to_reference(), it.wanted()));
         let facts = ReplicasWithoutPods {
@@ -144,7 +145,7 @@ impl Kind for ReplicasWithoutPods {
         {
             evidence.push(format!("{}: {reason}: {message}.", about.reference()));
         }
-        if let Some(since) = self.since {
+        if let Some(since) = self.since.filter(|_| self.is_held_up) {
             let since = future(about.now(), since);
             evidence.push(format!("No pod has been created since {since}."));
         }
@@ -206,6 +207,7 @@ const CREATION: SignedDuration = SignedDuration::from_mins(2);
 mod tests {
 
     use super::*;
+    use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
     use crate::findings::testing::{cpu, state, table, with};
 
@@ -242,6 +244,12 @@ mod tests {
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
                     "controller": true}]},
             "spec": {"replicas": 6, "selector": {"matchLabels": {"app": "web"}}}});
+        let owner = json!({"apiVersion": "v1", "kind": "Service", "name": "web", "uid": "2", "controller": true});
+        let of_other = build::with(
+            revision.clone(),
+            &json!({"metadata": {"ownerReferences": [owner]}}),
+        );
+        let of_other = [scaled(long_ago), vec![of_other]].concat();
         let revised = [scaled(long_ago), vec![revision]].concat();
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
@@ -268,6 +276,7 @@ mod tests {
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
             ("are those of a new revision", revised),
+            ("are those of an owner of another kind", of_other),
             ("no longer fail", fails("False")),
             ("wait for another one", set),
             ("wait for one without a node", homeless),
@@ -297,13 +306,20 @@ mod tests {
             @ deployment/web
         are there, and not reported: none
         are all missing, long after the last rescale: error, explains
+            Deployment/web has 0 pods for 6 replicas, and creates no more
+            - No pod has been created since 05:50:00Z (10m ago).
+            > Find out what keeps the pods from being created: a quota, or admission.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ deployment/web
+        are all missing: error, explains
             Deployment/web has 0 pods for 6 replicas
             > Wait until the pods are created.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
-        are all missing: as are all missing, long after the last rescale
         are those of a new revision: none
+        are those of an owner of another kind: as for minutes
         no longer fail: none
         wait for another one: warning, explains, without it 10 -> 10
             StatefulSet/web has 3 pods for 6 replicas, and creates no more: 6 replicas instead of 10

@@ -39,7 +39,7 @@ pub(crate) fn waiting(reason: &str, restarts: i32) -> Value {
 }
 
 /// Returns states in which a metric has no value: no pod runs, or some do.
-pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 6] {
+pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 8] {
     let mut items = state(std::slice::from_ref(metric), &["80m"; 3]);
     items.retain(|item| item["kind"] != "PodMetrics");
     let all = ["web-0", "web-1", "web-2"];
@@ -57,8 +57,17 @@ pub(crate) fn without_values(metric: &Value) -> [(&'static str, Vec<Value>); 6] 
     let homeless = json!({"metadata": {"creationTimestamp": early}, "status": {
         "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
             "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
+    let running =
+        json!({"state": {"running": {"startedAt": early}}, "name": "app", "restartCount": 7});
+    let again = json!({"status": {"containerStatuses": [running]}});
+    let again = build::with(unready(early, "2026-11-21T05:45:00Z"), &again);
+    let creating = json!({"metadata": {"creationTimestamp": "2026-11-21T05:58:00Z"},
+        "status": {"phase": "Pending", "startTime": "2026-11-21T05:58:00Z"}});
+    let creating = build::with(creating, &waiting("ContainerCreating", 0));
     [
         ("run", items.clone()),
+        ("run again", with_pods(&items, &all, &again)),
+        ("are being created", with_pods(&items, &all, &creating)),
         ("run in part", with_pods(&items, &all[1..], &never)),
         ("were never ready", with_pods(&items, &all, &never)),
         ("were ready once", with_pods(&items, &all, &once)),

@@ -1,5 +1,6 @@
 //! The finding `uncounted-pods`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
@@ -32,6 +33,8 @@ pub struct UncountedPods {
     pub nodes: Vec<Box<str>>,
     /// Whether all of them are ready and without metrics, and the pods with metrics are on other nodes.
     pub unscraped: bool,
+    /// Whether all of them are young, and none waits in an error.
+    pub are_young: bool,
 }
 
 impl Kind for UncountedPods {
@@ -149,7 +152,9 @@ impl UncountedPods {
     fn of(case: &Case<'_>, pods: Vec<UncountedPod>) -> Self {
         let alive = case.pods().filter(|pod| is_alive(pod)).count();
         let (nodes, unscraped) = nodes_of(case, &pods);
+        let mut own = pods.iter().map(|it| case.pod_of(&it.row));
         Self {
+            are_young: own.all(|pod| is_young(case, pod) && failing(pod).is_none()),
             of: alive.max(pods.len()),
             pods,
             count: false,
@@ -226,7 +231,7 @@ impl UncountedPods {
 
     /// Returns the advice on a pod that no error keeps from counting, by the clause that leaves it out.
     fn by_clause(&self, about: &About<'_>, clause: Clause, pod: &Pod) -> Advice {
-        let is_ordinary = about.finding.severity == Severity::Info;
+        let is_ordinary = self.are_young || about.finding.severity == Severity::Info;
         match clause {
             Clause::InitializingNotReady | Clause::InitializingOldSample => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
@@ -318,7 +323,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let mut seen = HashSet::new();
     let mut pods = Vec::new();
     for step in case.metrics().filter(is_open) {
-        for row in rows(case, step) {
+        for &row in rows(case, step).iter() {
             if leaves_out(case, step, &row) && seen.insert(row.pod) {
                 pods.push(UncountedPod::of(case, step.index, row));
             }
@@ -367,10 +372,10 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Returns the rows of a metric, or those of pods that do not run if it has none because of them.
-fn rows(case: &Case<'_>, step: &MetricStep) -> Vec<PodRow> {
+fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
     let is_its = |it: &Finding| it.facts.kind().failed_metrics() == [step.index];
     if !case.found().any(|it| leave_no_value(it) && is_its(it)) {
-        return step.pods.clone();
+        return Cow::Borrowed(&step.pods);
     }
     let pods = (0..).zip(&case.snapshot().pods);
     let own: Names<&str> = case
@@ -528,6 +533,13 @@ mod tests {
         let states = without_values(&cpu());
         insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
         run: none
+        run again: none
+        are being created: error, explains
+            none of the 3 pods counts (web-0 and 2 more)
+            - Pending (app waits: ContainerCreating, 0 restarts): web-0, web-1 and web-2.
+            > Wait until the pods run.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
         run in part: none
         were never ready: error, explains, follows never-ready
             3 of 3 pods do not count: those that never-ready is about
@@ -555,6 +567,8 @@ mod tests {
         ");
         insta::assert_snapshot!(table(Code::NeverReady, without_values(&cpu())), @r"
         run: none
+        run again: none
+        are being created: none
         run in part: warning, aside, without it none -> 3
             web-1 and 1 more have not become ready in 60m (CrashLoopBackOff)
             - web-1: container app waits: CrashLoopBackOff, 7 restarts, since 05:00:00Z (60m ago).
@@ -585,6 +599,8 @@ mod tests {
         ");
         insta::assert_snapshot!(table(Code::UnschedulablePods, without_values(&cpu())), @r"
         run: none
+        run again: none
+        are being created: none
         run in part: none
         were never ready: none
         were ready once: none

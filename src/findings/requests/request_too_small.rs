@@ -5,16 +5,14 @@ use std::collections::BTreeMap;
 use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
-use crate::findings::about::exact;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags};
-use crate::snapshot::hpa::MetricTarget;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
 ///
 /// Raise the request of the container to about what it uses at the target; `predict --request` shows the answer with
-/// it. Raise the target instead if that request would be several times what any pod uses.
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -37,9 +35,6 @@ pub struct RequestTooSmall {
     pub enough: Quantity,
     /// Whether it is above a limit of the container.
     pub is_above_limit: bool,
-    /// A target that the pods meet as they are, if the present one is what is too low: the request would be several
-    /// times what any pod uses.
-    pub target: Option<MetricTarget>,
 }
 
 impl Kind for RequestTooSmall {
@@ -51,8 +46,11 @@ impl Kind for RequestTooSmall {
                     return None;
                 }
                 let facts = small_request(case, step, percent)?;
-                let adjusted = facts.adjustment();
-                let without = case.without(|snapshot| adjusted.apply(snapshot, step.index));
+                let enough = Adjustment::Request {
+                    container: facts.container.clone(),
+                    request: facts.enough.clone(),
+                };
+                let without = case.without(|snapshot| enough.apply(snapshot, step.index));
                 let explains = case.decides(step) && without != case.answer();
                 Some(Finding::new(Severity::Warning, explains, facts).without(without))
             })
@@ -83,7 +81,7 @@ impl Kind for RequestTooSmall {
                 distance(self.since, about.now())
             ),
         ];
-        evidence.extend(about.result(&format!("With {}", self.adjustment().name())));
+        evidence.extend(about.result(&format!("With a request of {}", self.enough)));
         evidence
     }
 
@@ -95,21 +93,6 @@ impl Kind for RequestTooSmall {
             ..
         } = self;
         let request = milli(self.request, resource);
-        if let Some(target) = &self.target {
-            let flags = about.target_flags(self.metric, &exact(target));
-            let hint = flags
-                .as_ref()
-                .map(|flags| about.try_it(flags))
-                .unwrap_or_default();
-            let present = exact(about.target_of(self.metric));
-            return Remedy::RaiseTarget
-                .says(format!(
-                    "Raise the target from {present} to about {}{hint}, unless more pods lower the usage: for {present}, \
-                     the {resource} request of {container} would have to be about {enough}.",
-                    exact(target)
-                ))
-                .with_all(flags.map(|flags| about.predict(&flags)));
-        }
         if self.is_above_limit {
             return Remedy::RaiseRequest.says(format!(
                 "Raise the {resource} request of {container} from {request} to about {enough}, and its limit at \
@@ -128,19 +111,6 @@ impl Kind for RequestTooSmall {
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
         vec![about.template_target()]
-    }
-}
-
-impl RequestTooSmall {
-    /// Returns the target or the request with which the pods use about the target.
-    fn adjustment(&self) -> Adjustment {
-        match &self.target {
-            Some(target) => Adjustment::Target(target.clone()),
-            None => Adjustment::Request {
-                container: self.container.clone(),
-                request: self.enough.clone(),
-            },
-        }
     }
 }
 
@@ -164,8 +134,6 @@ fn small_request<'p>(
 ) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
-    /// A request of more than this many times the highest usage reserves what no pod uses.
-    const MANY: i64 = 3;
     /// A burst does not last this long.
     const LASTING: SignedDuration = SignedDuration::from_mins(30);
     /// Pods this old have warmed up.
@@ -192,8 +160,8 @@ fn small_request<'p>(
         return None;
     }
     let rules = case.rules();
-    // The usage and request of each container in all pods, and its highest request and usage in one.
-    let mut sums: BTreeMap<&str, (i64, i64, i64, i64)> = BTreeMap::new();
+    // The usage and request of each container in all pods, and its highest request in one.
+    let mut sums: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
     let mut pods = 0;
     for (_, pod) in counted(case, step) {
         if counts_as_whole(pod, step.container.as_deref(), &rules) || case.age(pod)? < WARM {
@@ -204,15 +172,14 @@ fn small_request<'p>(
         for container in counted_containers(pod, step.container.as_deref(), &rules) {
             let usage = metrics.usage(&step.name, Some(&container.name))?;
             let request = container.requests.get(&step.name)?.milli_value();
-            let (used, requested, most, peak) = sums.entry(&container.name).or_default();
+            let (used, requested, most) = sums.entry(&container.name).or_default();
             *used = used.checked_add(usage)?;
             *requested = requested.checked_add(request)?;
             *most = (*most).max(request);
-            *peak = (*peak).max(usage);
         }
     }
-    let lacking = |(used, requested, ..): (i64, i64, i64, i64)| used.saturating_sub(requested);
-    let (container, (used, _, request, peak)) = sums
+    let lacking = |(used, requested, _): (i64, i64, i64)| used.saturating_sub(requested);
+    let (container, (used, _, request)) = sums
         .iter()
         .map(|(name, own)| (*name, *own))
         .max_by_key(|(_, own)| lacking(*own))?;
@@ -227,7 +194,6 @@ fn small_request<'p>(
         .try_fold(0, i64::checked_add)?;
     let wanted = (all.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
-    let is_target_low = enough.milli_value() > peak.saturating_mul(MANY);
     let run = counted(case, step).flat_map(|(_, pod)| pod.running(true));
     let limit = lowest_limit(run.filter(|it| *it.name == *container), &step.name);
     Some(RequestTooSmall {
@@ -240,10 +206,6 @@ fn small_request<'p>(
         then,
         since,
         is_above_limit: limit.is_some_and(|limit| limit < enough.milli_value()),
-        target: is_target_low.then(|| MetricTarget {
-            average_utilization: proposal.current.average_utilization,
-            ..step.target.clone()
-        }),
         enough,
     })
 }
@@ -282,14 +244,6 @@ mod tests {
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
             ),
             (
-                "because of the target",
-                with(
-                    &hot,
-                    "HorizontalPodAutoscaler",
-                    &json!({"spec": {"metrics": [build::resource("cpu", &build::utilization(10))]}}),
-                ),
-            ),
-            (
                 "of an HPA that has never rescaled",
                 with(
                     &hot,
@@ -307,7 +261,7 @@ mod tests {
                 ),
             ),
         ];
-        insta::assert_snapshot!(table(Code::RequestTooSmall, states), @r"
+        insta::assert_snapshot!(table(Code::RequestTooSmall, states), @"
         by far: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
@@ -322,14 +276,6 @@ mod tests {
             - The HPA has not rescaled for 60m.
             - With a request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
-            @ deployment/web
-        because of the target: warning, explains, without it 2 -> 2
-            cpu is at 200% of the requests, as in the last status
-            - app requests 100m and uses 200m in each pod.
-            - The HPA has not rescaled for 60m.
-            - With a target of 200%: 2 replicas.
-            > Raise the target from 10% to about 200% (predict --target cpu=200%), unless more pods lower the usage: for 10%, the cpu request of app would have to be about 2.
-            $ kubectl hpa predict web -n default --target cpu=200%
             @ deployment/web
         of an HPA that has never rescaled: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status

@@ -267,21 +267,24 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
         .windows(2)
         .filter(|pair| pair[0].replicas != pair[1].replicas);
     let takes_several = changes.nth(1).is_some();
-    let last = upcoming
-        .last()
-        .filter(|last| takes_several && last.replicas == desired)?;
+    // While they stay there, what an unread metric may ask for goes on.
+    let there = upcoming
+        .iter()
+        .rev()
+        .take_while(|it| it.replicas == desired);
+    let reached = there.last().filter(|_| takes_several)?;
     // Policies that take no longer than the window are not worth mentioning.
     let ends = upcoming
         .iter()
         .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
-    if last.time.duration_since(ends.time) <= window {
+    if reached.time.duration_since(ends.time) <= window {
         return None;
     }
     let rules = case.snapshot().hpa.spec.rules(against)?;
     let policies = rules.policies.clone()?;
     Some(Then {
         policies,
-        reached: last.time,
+        reached: reached.time,
     })
 }
 

@@ -116,3 +116,21 @@ fn unknown(what: &str, text: &str, known: &[&str]) -> Error {
         meant => error.hint(format!("did you mean {}?", meant.join(" or "))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Watched;
+
+    #[test]
+    fn what_is_watched_for_has_a_name_if_there_is_none_of_it() {
+        for (typed, none) in [
+            ("error", "no error"),
+            ("warning", "no error or warning"),
+            ("info", "no finding"),
+            ("at-max", "no finding at-max"),
+        ] {
+            let watched = Watched::read(typed, &[]).expect(typed);
+            assert_eq!(watched.none(), none);
+        }
+    }
+}

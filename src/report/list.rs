@@ -251,10 +251,9 @@ impl Explanation<'_> {
         text
     }
 
-    /// Returns the highest severity, and the most important finding; without findings, why the answer is
+    /// Returns the highest severity, and the first finding that has it; without findings, why the answer is
     /// uncertain.
     fn worst(&self) -> (Option<Severity>, String) {
-        // Of equally severe ones, that is the first.
         if let Some(worst) = self.findings.iter().min_by_key(|it| it.severity) {
             let more = match self.findings.len() {
                 1 => String::new(),

@@ -267,21 +267,24 @@ fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuratio
         .windows(2)
         .filter(|pair| pair[0].replicas != pair[1].replicas);
     let takes_several = changes.nth(1).is_some();
-    let last = upcoming
-        .last()
-        .filter(|last| takes_several && last.replicas == desired)?;
+    // While they stay there, what an unread metric may ask for goes on.
+    let there = upcoming
+        .iter()
+        .rev()
+        .take_while(|it| it.replicas == desired);
+    let reached = there.last().filter(|_| takes_several)?;
     // Policies that take no longer than the window are not worth mentioning.
     let ends = upcoming
         .iter()
         .find(|it| Some(it.replicas) != case.decision().replicas_after())?;
-    if last.time.duration_since(ends.time) <= window {
+    if reached.time.duration_since(ends.time) <= window {
         return None;
     }
     let rules = case.snapshot().hpa.spec.rules(against)?;
     let policies = rules.policies.clone()?;
     Some(Then {
         policies,
-        reached: last.time,
+        reached: reached.time,
     })
 }
 
@@ -469,6 +472,32 @@ mod tests {
             shorter(&window("scaleUp", 60), &pods("200m")),
             Some(Some(0))
         );
+    }
+
+    /// What an unread metric may ask for changes after the likely course has reached its end.
+    #[test]
+    fn the_proposal_is_reached_while_an_unread_metric_goes_on() {
+        let slowly = json!({"behavior": {"scaleUp": {"stabilizationWindowSeconds": 60, "policies": [
+            {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+        let recommendations = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
+        let reached = |others: &[Value]| {
+            let queue = build::external("queue", &build::average("10"));
+            let metrics = [&[queue], others].concat();
+            let items = [state(&metrics, &["50m"; 4]), vec![build::queue(&["70"])]].concat();
+            let items = with(
+                &with_spec(&items, &slowly),
+                "ControllerState",
+                &json!({ "recommendations": recommendations }),
+            );
+            let own = found(&items).into_iter().find_map(|it| match it.facts {
+                Facts::HeldByWindow(facts) => facts.then,
+                _ => None,
+            });
+            own.expect("policies").reached.to_string()
+        };
+        let unread = build::external("absent", &build::average("5"));
+        assert_eq!(reached(&[]), "2026-11-21T06:02:30Z");
+        assert_eq!(reached(&[unread]), "2026-11-21T06:02:30Z");
     }
 
     /// A total of which each pod is to have one is work of its own.

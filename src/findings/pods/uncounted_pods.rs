@@ -111,6 +111,10 @@ impl Kind for UncountedPods {
             return Advice::default();
         };
         let pod = about.pod(first);
+        // Whoever assumes it knows why.
+        if pod.is_assumed_unready {
+            return Advice::default();
+        }
         let advice = match failing(pod) {
             Some((container, reason)) => Remedy::FindUnready.says(format!(
                 "Find out why {container} does not run in {}: {reason}.",
@@ -405,10 +409,11 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     }
 }
 
-/// Whether a pod has only just started, or has another finding.
+/// Whether a pod has only just started, is only assumed to be unready, or has another finding.
 fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let pod = case.pod_of(&uncounted.row);
     is_young(case, pod)
+        || pod.is_assumed_unready
         || is_stuck(case, pod)
         || (uncounted.row.group == Group::Missing && is_starting(case, pod))
         || pod.unschedulable.is_some()

@@ -83,8 +83,11 @@ struct Stop {
 fn at(time: Timestamp, likely: &Courses<'_>, others: &[Courses<'_>]) -> Upcoming {
     let own = likely.at(time);
     let ranges = others.iter().map(|it| it.at(time).range);
+    // A single course ends with its rows, but one of several may go on while others have rows.
+    let several = others.iter().chain([likely]).filter(|_| !others.is_empty());
+    let ends = several.filter_map(|it| it.end_beyond(time));
     Upcoming {
-        range: ranges.fold(own.range, Range::hull),
+        range: ranges.chain(ends).fold(own.range, Range::hull),
         ..own
     }
 }
@@ -121,6 +124,17 @@ impl<'s> Courses<'s> {
         likely.chain(bounds.flatten()).collect()
     }
 
+    /// Returns the end that the likely one may have reached by a time, if it has more steps than the maximum; stops
+    /// include it already.
+    fn end_beyond(&self, time: Timestamp) -> Option<Range> {
+        let (_, cut) = self.likely.get(STEPS - 1)?;
+        let goal = self.run.goal();
+        (self.stops.is_none() && *cut <= time).then_some(Range {
+            min: goal,
+            max: goal,
+        })
+    }
+
     fn at(&self, time: Timestamp) -> Upcoming {
         self.run.at(time, &self.likely, self.stops.as_deref())
     }
@@ -134,6 +148,12 @@ struct Lookahead<'s> {
 }
 
 impl Lookahead<'_> {
+    /// Returns the count at which a course ends.
+    fn goal(&self) -> i32 {
+        let hpa = &self.snapshot.hpa.spec;
+        self.desired.min(hpa.max_replicas).max(hpa.min())
+    }
+
     /// Returns the replicas at a time on the likely course, and the range in which other courses may stop;
     /// without stops, the memory is known and leads to one course.
     fn at(&self, time: Timestamp, course: &[(i32, Timestamp)], stops: Option<&[Stop]>) -> Upcoming {
@@ -233,17 +253,14 @@ impl Lookahead<'_> {
             }));
         }
         // A course with more steps than the maximum may go to its end.
-        let hpa = &self.snapshot.hpa.spec;
-        let (min, max) = (hpa.min(), hpa.max_replicas);
         let long = runs.iter().filter(|steps| steps.len() == STEPS);
         let cut = long
             .filter_map(|steps| steps.last())
             .map(|(_, time)| *time)
             .min()
             .map(|cut| first.unwrap_or(cut));
-        let goal = self.desired.min(max).max(min);
         all.extend(cut.map(|earliest| Stop {
-            replicas: goal,
+            replicas: self.goal(),
             earliest,
             latest: None,
         }));

@@ -183,6 +183,12 @@ fn a_metric_that_is_unread_leaves_the_next_passes_open() {
     assert_eq!(rows(&state, &none), expected);
     let open = memory(&[], possible(Ends::default(), Ends::default(), true));
     assert_eq!(rows(&state, &open), expected);
+    // With more steps than the maximum, it may get to its end.
+    state.hpa.spec.max_replicas = 200;
+    let slow = json!({"behavior": {"scaleUp": limited(1, 15)}});
+    state.hpa.spec.behavior = snapshot(4, 9, &slow).hpa.spec.behavior;
+    let found = rows(&state, &none);
+    assert_eq!(found[29..], [(450, 9, 9, 35), (465, 9, 9, 200)]);
 }
 
 #[test]

@@ -312,10 +312,11 @@ impl Words<'_> {
             }
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
+        let is_open = self.explanation.pass.remembered.is_open();
         self.lacking()
             .into_iter()
             .chain(clock)
-            .chain(history)
+            .chain(history.filter(|_| is_open))
             .collect()
     }
 

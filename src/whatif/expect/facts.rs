@@ -511,7 +511,7 @@ impl<'a> PassFacts<'a> {
     /// Whether the scale cannot be written and it depends on the history whether the pass tries to.
     fn may_fail_to_write(&self) -> bool {
         let normalizes = self.decision.stabilization().is_some();
-        let open = self.remembered.possible.is_some() && normalizes;
+        let open = self.remembered.is_open() && normalizes;
         open && self.snapshot.scale_update_error.is_some()
     }
 
@@ -530,7 +530,7 @@ impl<'a> PassFacts<'a> {
             return unread;
         }
         let extremes = &self.outlook.extremes;
-        let open = self.remembered.possible.is_some() && extremes.is_empty();
+        let open = self.remembered.is_open() && extremes.is_empty();
         // A pass that does not read the metrics changes nothing here, and the record tells nothing about it.
         let stepped = extremes.iter().filter(|extreme| !extreme.steps.is_empty());
         let mut others = stepped.map(|extreme| {

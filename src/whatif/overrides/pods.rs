@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
@@ -329,15 +329,21 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 /// Puts pods in their states, as they would be with every metric.
 fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
     let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
-    let Snapshot { pods, now, .. } = snapshot;
+    let Snapshot {
+        pods,
+        now,
+        controller,
+        ..
+    } = snapshot;
+    let delay = controller.initial_readiness_delay;
     for pod in pods {
         match states.get(&*pod.name) {
-            Some(State::Unready) => be_unready(pod, *now),
+            Some(State::Unready) => be_unready(pod, *now, delay),
             Some(State::Pending) => {
                 let started = pod
                     .start_time
                     .filter(|since| *since != Timestamp::UNIX_EPOCH);
-                be_unready(pod, *now);
+                be_unready(pod, *now, delay);
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
             }
@@ -408,10 +414,16 @@ pub(crate) fn make_ready(
 
 /// Makes some pods unready, and as of their start.
 pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
-    let Snapshot { pods, now, .. } = snapshot;
+    let Snapshot {
+        pods,
+        now,
+        controller,
+        ..
+    } = snapshot;
+    let delay = controller.initial_readiness_delay;
     pods.iter_mut()
         .filter(|pod| wanted(pod))
-        .for_each(|pod| be_unready(pod, *now));
+        .for_each(|pod| be_unready(pod, *now, delay));
 }
 
 /// Gives the target as many pods as it has replicas, unless they exceed the limit, or there is no pod to use
@@ -432,13 +444,17 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
 }
 
 /// Makes a pod unready. The controller treats it as never ready only if it never was.
-fn be_unready(pod: &mut Pod, now: Timestamp) {
+fn be_unready(pod: &mut Pod, now: Timestamp, delay: SignedDuration) {
     // The start of an assumed pod is not known.
     let since = pod
         .start_time
         .filter(|since| *since != Timestamp::UNIX_EPOCH)
         .unwrap_or(now);
-    pod.is_assumed_unready |= is_ready(pod);
+    let has_been_ready = |(ready, start): (ReadyCondition, Timestamp)| {
+        ready.last_transition_time.duration_since(start) > delay
+    };
+    pod.is_assumed_unready |=
+        is_ready(pod) || pod.ready.zip(pod.start_time).is_some_and(has_been_ready);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,

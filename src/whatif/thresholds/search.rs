@@ -637,6 +637,7 @@ mod tests {
             // A ratio may not be a number, which equals nothing.
             assert_eq!(format!("{decision:?}"), format!("{whole:?}"), "at {value}");
             let others = decision.metrics_besides(&search.places);
+            assert_eq!(others.len(), search.others.len(), "at {value}");
             let mut pairs = others.iter().zip(&search.others);
             assert!(pairs.all(|(one, other)| one.is(other)), "at {value}");
             compared += 1;

@@ -474,32 +474,6 @@ mod tests {
         );
     }
 
-    /// What an unread metric may ask for changes after the likely course has reached its end.
-    #[test]
-    fn the_proposal_is_reached_while_an_unread_metric_goes_on() {
-        let slowly = json!({"behavior": {"scaleUp": {"stabilizationWindowSeconds": 60, "policies": [
-            {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
-        let recommendations = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
-        let reached = |others: &[Value]| {
-            let queue = build::external("queue", &build::average("10"));
-            let metrics = [&[queue], others].concat();
-            let items = [state(&metrics, &["50m"; 4]), vec![build::queue(&["70"])]].concat();
-            let items = with(
-                &with_spec(&items, &slowly),
-                "ControllerState",
-                &json!({ "recommendations": recommendations }),
-            );
-            let own = found(&items).into_iter().find_map(|it| match it.facts {
-                Facts::HeldByWindow(facts) => facts.then,
-                _ => None,
-            });
-            own.expect("policies").reached.to_string()
-        };
-        let unread = build::external("absent", &build::average("5"));
-        assert_eq!(reached(&[]), "2026-11-21T06:02:30Z");
-        assert_eq!(reached(&[unread]), "2026-11-21T06:02:30Z");
-    }
-
     /// A total of which each pod is to have one is work of its own.
     #[test]
     fn jobs_are_work_of_each_pod() {

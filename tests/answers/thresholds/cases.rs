@@ -3,6 +3,7 @@
 //! nothing above it, and without `behavior` at most twice the replicas or 4 in one pass.
 
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::snapshot::{Documents, MetricAnswer, UnreadCause};
 use kubectl_hpa::whatif::thresholds::{
     Ask, Changes, HeldBy, RangeEnd, Reached, ThresholdValues, Thresholds, thresholds,
 };
@@ -17,6 +18,10 @@ const QUEUE: &str = "{type: External, external: {metric: {name: queue}, \
 
 /// A metric that fails, because the list in the input does not have it.
 const EMPTY: &str = "{type: External, external: {metric: {name: rate}, \
+                      target: {type: AverageValue, averageValue: '30'}}}";
+
+/// A metric that could not be read.
+const UNREAD: &str = "{type: External, external: {metric: {name: hits}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
 
 /// An HPA of 1 to 10 with 4 replicas and one pod per letter of `pods`, each of which requests 100m of
@@ -70,7 +75,14 @@ impl Case {
             items.extend((sort != 'm').then(|| build::pod_metrics(&name, "50m")));
         }
         let text = build::list(items);
-        let input = common::read(&text).expect("the case is readable");
+        let mut input = common::read(&text).expect("the case is readable");
+        for (answer, metric) in input.snapshot.metrics.iter_mut().zip(self.metrics) {
+            if *metric == UNREAD {
+                *answer = MetricAnswer::Unread(UnreadCause::Missing {
+                    documents: Documents::ExternalMetricValueList,
+                });
+            }
+        }
         thresholds(&Pass::run(input), curve)
     }
 
@@ -265,6 +277,14 @@ fn what_holds_the_answer_is_named() {
                 ..PLAIN
             },
             (Some(0), 4, None, vec![HeldBy::FailedMetrics]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
+        ),
+        (
+            Case {
+                metrics: &[CPU, UNREAD],
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![HeldBy::UnreadMetrics]),
             (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
     ] {

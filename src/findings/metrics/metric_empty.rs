@@ -11,8 +11,8 @@ use crate::findings::prelude::*;
 use crate::keda;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
-/// pods, or an adapter says that its query has no result. A metric of pods has no value until about a minute after the
-/// first one starts.
+/// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
+/// first pod starts.
 ///
 /// Correct the selector, or let the source report 0 instead of nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl MetricEmpty {
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
         let is_of_pods = !spec.is_total();
-        let age = unmeasured_age(case).filter(|_| is_of_pods);
+        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
         Self {
             metric: step.index,
             selector: spec.selector(),

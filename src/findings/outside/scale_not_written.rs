@@ -148,7 +148,7 @@ impl Kind for ScaleNotWritten {
         if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
             let flags = format!("{flags} --as={}", shell_word(&user));
             return Remedy::Grant
-                .says("Grant it the right with a role and a binding.")
+                .says("Grant the controller the right with a role and a binding.")
                 .with(about.kubectl_quoted("scale", &about.target(), &flags));
         }
         if is_conflict && self.times.is_none_or(|times| times < OFTEN) {
@@ -286,7 +286,7 @@ mod tests {
             - The error is: deployments.apps "web" is forbidden: User "hpa" cannot update resource "deployments/scale" in API group "apps" in the namespace "default".
             - An event FailedRescale counts 80 failures since 05:00:00Z.
             - Once it can be written: 8 replicas.
-            > Grant it the right with a role and a binding.
+            > Grant the controller the right with a role and a binding.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server --as=hpa
             @ deployment/web hpa/web
         another writer, once: error, explains, without it 8 -> 8

@@ -693,6 +693,13 @@ pub struct ScalingRules {
     pub tolerance: Option<Quantity>,
 }
 
+impl ScalingRules {
+    /// Whether the controller may not scale in this direction.
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.select_policy.as_deref() == Some("Disabled")
+    }
+}
+
 /// `HPAScalingPolicy`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -203,14 +203,10 @@ impl PausedByKeda {
     }
 }
 
-/// The `selectPolicy` that disables a direction.
-const DISABLED: &str = "Disabled";
-
 /// Returns the directions that an HPA disables.
 fn disabled(hpa: &Hpa) -> Vec<Direction> {
-    let policy = |side: Direction| hpa.spec.rules(side)?.select_policy.as_deref();
     let mut sides = Vec::from(Direction::BOTH);
-    sides.retain(|side| policy(*side) == Some(DISABLED));
+    sides.retain(|side| hpa.spec.is_disabled(*side));
     sides
 }
 

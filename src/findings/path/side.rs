@@ -91,8 +91,7 @@ impl HpaSpec {
 
     /// Whether the controller may not scale to a side.
     pub(crate) fn is_disabled(&self, side: Direction) -> bool {
-        let rules = self.rules(side);
-        rules.is_some_and(|it| it.select_policy.as_deref() == Some("Disabled"))
+        self.rules(side).is_some_and(ScalingRules::is_disabled)
     }
 
     /// Returns the rules of a side to change them. An HPA without any gets them.

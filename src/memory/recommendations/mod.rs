@@ -682,9 +682,7 @@ fn bounds(
 
 /// Whether a direction of `behavior` is disabled.
 fn is_disabled(rules: &Option<ScalingRules>) -> bool {
-    rules
-        .as_ref()
-        .is_some_and(|rules| rules.select_policy.as_deref() == Some("Disabled"))
+    rules.as_ref().is_some_and(ScalingRules::is_disabled)
 }
 
 #[cfg(test)]

@@ -551,22 +551,13 @@ impl Words<'_> {
 
     /// Returns the direction in which stabilization holds, if `behavior` disables it.
     fn disabled(&self, stabilized: &StabilizeStep) -> Option<Direction> {
-        let behavior = self
-            .explanation
-            .pass
-            .input
-            .snapshot
-            .hpa
-            .spec
-            .behavior
-            .as_ref()?;
-        let (rules, direction) = if stabilized.desired < stabilized.result {
-            (&behavior.scale_down, Direction::Down)
+        let spec = &self.explanation.pass.input.snapshot.hpa.spec;
+        let direction = if stabilized.desired < stabilized.result {
+            Direction::Down
         } else {
-            (&behavior.scale_up, Direction::Up)
+            Direction::Up
         };
-        let select = rules.as_ref()?.select_policy.as_deref();
-        (select == Some("Disabled")).then_some(direction)
+        spec.is_disabled(direction).then_some(direction)
     }
 }
 

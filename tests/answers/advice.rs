@@ -844,7 +844,6 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
         let ToldPass {
             name,
             pass,
-            found,
             explanation,
             ..
         } = advised.told;
@@ -878,7 +877,7 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
                     (Effect::Changes(_), Check::Played) if is_assumed => {}
                     (Effect::Changes(input), Check::Played) => {
                         *played.entry(remedy).or_default() += 1;
-                        let why = broken(pass, view, found, &Pass::run(*input));
+                        let why = broken(pass, view, advised.told.found(), &Pass::run(*input));
                         why.into_iter()
                             .for_each(|why| fails(format!("[{command}] {why}")));
                     }

@@ -351,7 +351,8 @@ fn a_report_names_the_remedy_and_does_no_harm() {
 #[test]
 fn causes_are_in_one_order() {
     let mut seen = BTreeSet::new();
-    for ToldPass { name, found, .. } in passes() {
+    for told in passes() {
+        let (name, found) = (&told.name, told.found());
         // A cause stands before what follows from it, whatever it is.
         let is_linked = |it: &Finding| {
             let is_cause = found.iter().any(|other| other.follows == Some(it.code()));
@@ -623,9 +624,12 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     let mut blocked = 0;
     for (_, told) in told::recorded() {
         let ToldPass {
-            name, pass, found, ..
+            name,
+            pass,
+            explanation,
+            ..
         } = told;
-        let worst = found.iter().map(|finding| finding.severity).min();
+        let worst = explanation.findings.iter().map(|view| view.severity).min();
         // There is no code for a controller that may not read the scale, or a failing server.
         let has_cause = match pass.decision.block() {
             Some(Block::NoScale) => pass
@@ -1412,14 +1416,17 @@ fn is_between(borders: Option<&Borders>) -> bool {
 fn a_maximum_is_told_if_it_decides() {
     let mut seen = BTreeMap::new();
     for ToldPass {
-        name, pass, found, ..
+        name,
+        pass,
+        explanation,
+        ..
     } in passes()
     {
         if pass.decision.path() != Some(AtABound::Metrics) {
             continue;
         }
         let max = pass.input.snapshot.hpa.spec.max_replicas;
-        let told = found.iter().any(|it| it.code() == Code::AtMax);
+        let told = explanation.findings.iter().any(|it| it.code == Code::AtMax);
         let unwritten = pass.decision.unwritten().map(|it| it.0);
         let is_there = unwritten.or(pass.decision.replicas_after()) == Some(max);
         let wants_more = pass
@@ -1449,11 +1456,9 @@ fn a_maximum_is_told_if_it_decides() {
 fn the_evidence_is_that_of_the_trace() {
     let mut seen = BTreeSet::new();
     let mut wrong = Vec::new();
-    for ToldPass {
-        name, pass, found, ..
-    } in passes()
-    {
-        for finding in found {
+    for told in passes() {
+        let ToldPass { name, pass, .. } = told;
+        for finding in told.found() {
             seen.insert(finding.code());
             let code = finding.code().as_str();
             let of_reading = OF_METRICS.contains(&finding.code()) && is_beyond(pass);
@@ -1483,12 +1488,12 @@ fn the_evidence_is_that_of_the_trace() {
 fn the_replicas_in_the_evidence_are_known() {
     let mut checked = 0;
     for told in passes() {
-        let (ToldPass { name, found, .. }, views) = (told, told.json());
+        let (name, views) = (&told.name, told.json());
         let mut known = BTreeSet::new();
         for part in ["trace", "proposal", "upcoming", "outcome", "hpa"] {
             integers_of(&views[part], &mut known);
         }
-        for finding in found {
+        for finding in told.found() {
             known.extend(integers(&format!("{finding:?}")));
         }
         for finding in views["findings"].as_array().expect("a list") {

@@ -18,12 +18,12 @@ use serde_json::Value;
 
 use crate::common::{recorded, trajectories};
 
-/// A pass with what is found in it, and how it is told.
+/// A pass with how it is told, and what is found in it.
 pub(crate) struct ToldPass {
     pub(crate) name: String,
     pub(crate) pass: &'static Pass,
-    pub(crate) found: Vec<Finding>,
     pub(crate) explanation: Explanation<'static>,
+    found: OnceLock<Vec<Finding>>,
     json: OnceLock<Value>,
 }
 
@@ -34,10 +34,15 @@ impl ToldPass {
         Self {
             name,
             pass,
-            found: findings::find(pass),
             explanation: Explanation::new(pass),
+            found: OnceLock::new(),
             json: OnceLock::new(),
         }
+    }
+
+    /// Returns the findings of which the explanation shows views.
+    pub(crate) fn found(&self) -> &[Finding] {
+        self.found.get_or_init(|| findings::find(self.pass))
     }
 
     /// Returns what `-o json` prints.
@@ -77,19 +82,21 @@ pub(crate) fn passes_and(each: usize, moments: &[ToldPass]) -> impl Iterator<Ite
     recorded.chain(moments).chain(states)
 }
 
-/// All recorded passes, some moments, and the states of users.
+/// One in three of the recorded passes, some moments, and the states of users; all of them if `ALL_MOMENTS` is set.
 pub(crate) fn passes() -> impl Iterator<Item = &'static ToldPass> {
-    passes_and(1, some_moments())
+    passes_and(if has_all() { 1 } else { 3 }, some_moments())
 }
 
 /// The same moments for all tests. A run has many that differ little: one in 24 is taken, or all of them if
 /// `ALL_MOMENTS` is set.
 pub(crate) fn some_moments() -> &'static [ToldPass] {
-    static MOMENTS: LazyLock<Vec<ToldPass>> = LazyLock::new(|| {
-        let has_all = env::var_os("ALL_MOMENTS").is_some();
-        moments(if has_all { 1 } else { 24 })
-    });
+    static MOMENTS: LazyLock<Vec<ToldPass>> =
+        LazyLock::new(|| moments(if has_all() { 1 } else { 24 }));
     &MOMENTS
+}
+
+fn has_all() -> bool {
+    env::var_os("ALL_MOMENTS").is_some()
 }
 
 /// A state, and the findings expected in it.

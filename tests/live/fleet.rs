@@ -508,7 +508,7 @@ fn requests_and_bytes_grow_in_proportion() {
             requests.iter().map(|request| request.bytes).sum::<usize>(),
         )
     };
-    let all = [500, 1_000, 1_500].map(work);
+    let all = [160, 320, 480].map(work);
     let [(first, some), (second, more), (third, most)] = all;
     assert_eq!(third - second, second - first, "{all:?}");
     let share = (most - more) as f64 / (more - some) as f64;

@@ -155,7 +155,7 @@ fn check(all: &[(Scrapes, Judged)]) {
 
 #[test]
 fn past_passes_are_answered_as_the_controller_decided() {
-    check(&judged(160));
+    check(&judged(320));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::numbers::duration;
+use crate::pass::Pass;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::input::Input;
@@ -56,7 +57,7 @@ pub struct Run {
     /// Its name: `replay`, or the candidate's.
     pub name: String,
     /// The first pass, with the assumptions.
-    pub input: Input,
+    pub pass: Pass,
     /// Each assumption.
     pub overrides: Vec<Override>,
     /// The input with the pods that are rolled out later, if some are.
@@ -464,7 +465,7 @@ impl PreparedRun {
     fn into_run(self, name: &str, timeline: Timeline) -> Run {
         Run {
             name: name.to_owned(),
-            input: self.input,
+            pass: Pass::run(self.input),
             overrides: self.overrides,
             rolled_out: self.rolled_out,
             timeline,

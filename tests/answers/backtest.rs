@@ -380,7 +380,7 @@ fn a_rollout_after_the_end_changes_nothing() {
             let at = at.and_then(|at| at.parse::<SignedDuration>().ok());
             at == Some(SignedDuration::from_secs(end))
         };
-        assert!(own.run.input.notes.iter().any(is_late));
+        assert!(own.run.pass.input.notes.iter().any(is_late));
     });
 }
 
@@ -457,9 +457,9 @@ fn a_rollout_says_how_it_is_played() {
         assert_eq!(own.assumed, format!("from 1m on, {how}"));
         let result = own.result.as_ref().unwrap().to_string();
         assert!(result.starts_with("4 pods, done after 1m"), "{result}");
-        assert_eq!(run.input.notes.contains(&unknown), is_unknown, "{how}");
+        assert_eq!(run.pass.input.notes.contains(&unknown), is_unknown, "{how}");
         let first = |note: &Note| matches!(note.subject, Subject::RolloutFirst { .. });
-        assert!(!run.input.notes.iter().any(first));
+        assert!(!run.pass.input.notes.iter().any(first));
     }
     // A paused Deployment replaces no pods.
     let paused = workload("Deployment", json!({"paused": true}));
@@ -468,7 +468,7 @@ fn a_rollout_says_how_it_is_played() {
     let run = &played.candidates[0].run;
     let is_paused = "Deployment/web is paused and replaces no pods: nothing changes before spec.paused is \
                      removed (--at)";
-    assert!(run.input.notes.contains(&Note::new(is_paused)));
+    assert!(run.pass.input.notes.contains(&Note::new(is_paused)));
     assert!(!run.overrides.iter().any(|own| own.item == "rollout"));
     assert_eq!(run.timeline.changes, played.replay.timeline.changes);
 }

@@ -124,13 +124,8 @@ fn compared<T>(
         .candidates
         .first()
         .map_or(&backtest.replay, |first| &first.run);
-    let (pass, observed) = (
-        Pass::run(first.input.clone()),
-        Pass::run(plan.observed.clone()),
-    );
-    let own = |candidate: &backtest::CandidateRun| {
-        Explanation::new(&Pass::run(candidate.run.input.clone())).findings
-    };
+    let (pass, observed) = (first.pass.clone(), Pass::run(plan.observed.clone()));
+    let own = |candidate: &backtest::CandidateRun| Explanation::new(&candidate.run.pass).findings;
     let findings = backtest.candidates.iter().map(own).collect();
     look(Prediction::new(
         Explanation::new(&pass),

@@ -20,7 +20,7 @@ pub(super) fn judge<'s>(
     let others = candidates.get(1..).unwrap_or_default();
     scenario.gate.check(&pass.input.snapshot.hpa.spec)?;
     for CandidateRun { run, .. } in others {
-        let checked = scenario.gate.check(&run.input.snapshot.hpa.spec);
+        let checked = scenario.gate.check(&run.pass.input.snapshot.hpa.spec);
         checked.map_err(|e| Error {
             message: format!("{}: {}", run.name, e.message),
             ..e
@@ -28,15 +28,10 @@ pub(super) fn judge<'s>(
     }
     let several = backtest.as_ref().filter(|_| candidates.len() > 1);
     let name = |of: &CandidateRun| several.map(|runs| backtest::name(runs, of));
-    let replay = backtest.as_ref().map(|own| {
-        let pass = Pass::run(own.replay.input.clone());
-        (pass, &own.replay.timeline.totals)
-    });
+    let replay = backtest.as_ref().map(|own| &own.replay);
     let judgement = Judgement {
         scenario,
-        replay: replay
-            .as_ref()
-            .map(|(pass, totals)| RunFacts::new(pass, totals)),
+        replay: replay.map(|own| RunFacts::new(&own.pass, &own.timeline.totals)),
         search: backtest.as_ref().and_then(|own| own.search.as_ref()),
     };
 
@@ -53,12 +48,12 @@ pub(super) fn judge<'s>(
     }];
     let mut findings = vec![explanation.findings.clone()];
     for other in others {
-        let pass = Pass::run(other.run.input.clone());
+        let pass = &other.run.pass;
         let rolled_out = other.run.rolled_out.as_deref();
-        let explanation = scenario.watch.explain(&pass, rolled_out);
+        let explanation = scenario.watch.explain(pass, rolled_out);
         let totals = &other.run.timeline.totals;
         let (expectations, verdict) =
-            judgement.of(&pass, &explanation, Some(totals), rolled_out.is_some());
+            judgement.of(pass, &explanation, Some(totals), rolled_out.is_some());
         worst = worst.max(verdict);
         judged.push(Judged {
             candidate: name(other),

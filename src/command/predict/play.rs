@@ -135,21 +135,22 @@ fn runs(scenario: &Scenario<'_>, plan: &Plan, terminal: &Terminal) -> Result<Sim
     }
     let first = backtest.candidates.first();
     let run = first.map_or(&backtest.replay, |it| &it.run);
-    let (mut input, overrides) = (run.input.clone(), run.overrides.clone());
+    let (mut pass, overrides) = (run.pass.clone(), run.overrides.clone());
     let timeline = Some(run.timeline.clone());
-    tell_apart(&mut input.notes, &backtest);
+    let notes = &mut pass.input.notes;
+    tell_apart(notes, &backtest);
     if let Some(search) = search
         && let Some(prepared) = search.all().find_map(|own| plan.prepare(&own).ok())
     {
         // The notes about a manifest apply to every combination that can be played.
         let (tried, _) = prepared.into_parts();
-        let is_new = |note: &Note| !input.notes.contains(note);
+        let is_new = |note: &Note| !notes.contains(note);
         let new: Vec<Note> = tried.notes.into_iter().filter(is_new).collect();
-        input.notes.extend(new);
+        notes.extend(new);
     }
     Ok(Simulation {
         begun,
-        pass: Pass::run(input),
+        pass,
         overrides,
         timeline,
         backtest: Some(backtest),
@@ -164,15 +165,15 @@ fn searched(
     gate: &Gate,
     terminal: &Terminal,
 ) -> Result<SearchResult, Error> {
+    let begin = &backtest.replay.pass;
     let totals = &backtest.replay.timeline.totals;
-    let begin = Pass::run(backtest.replay.input.clone());
-    let replay = RunFacts::new(&begin, totals);
+    let replay = RunFacts::new(begin, totals);
     let meets = |pass: &Pass, totals: &Totals| {
         let facts = PassFacts::of(pass).with_runs(RunFacts::new(pass, totals), replay);
         gate.truth(&facts)
     };
     let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
-    let rival = (meets(&begin, totals) == Truth::True).then_some(totals);
+    let rival = (meets(begin, totals) == Truth::True).then_some(totals);
     vary(search, plan, expected, rival, terminal)
 }
 
@@ -183,10 +184,15 @@ fn tell_apart(notes: &mut Vec<Note>, backtest: &Backtest) {
     if runs().count() <= 1 {
         return;
     }
-    let is_common = |note: &Note| runs().all(|run| run.input.notes.contains(note));
+    let is_common = |note: &Note| runs().all(|run| run.pass.input.notes.contains(note));
     notes.retain(is_common);
-    for Run { name, input, .. } in runs() {
-        let own = input.notes.iter().filter(|note| !is_common(note)).cloned();
+    for Run { name, pass, .. } in runs() {
+        let own = pass
+            .input
+            .notes
+            .iter()
+            .filter(|note| !is_common(note))
+            .cloned();
         notes.extend(own.map(|note| match note.origin {
             Some(_) => note,
             // No code asks the first candidate about another one's subject.

@@ -17,7 +17,6 @@ use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, CandidateRun, Check, Parting, Run};
 use crate::calendar::Calendar;
 use crate::findings::FindingView;
-use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Timeline, Totals};
 use crate::words::{count, duration, in_words, list, long, part, percent};
@@ -117,9 +116,8 @@ impl<'a> Compared<'a> {
     pub fn new(backtest: &'a Backtest, findings: Vec<Vec<FindingView>>) -> Self {
         let mut is_off = true;
         let mut played = |run: &'a Run| {
-            let pass = Pass::run(run.input.clone());
             is_off &= run.timeline.totals.highest.replicas == 0;
-            Played::new(&run.timeline, &pass)
+            Played::new(&run.timeline, &run.pass)
         };
         let replay = played(&backtest.replay);
         let candidates = backtest
@@ -368,7 +366,7 @@ impl<'a> Compared<'a> {
 
     /// Returns a line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
-        let around = &self.backtest.replay.input.surroundings;
+        let around = &self.backtest.replay.pass.input.surroundings;
         let shared = self
             .shared()
             .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
@@ -640,7 +638,7 @@ impl<'a> Compared<'a> {
 
     /// Whether a candidate has another target for a metric than the unchanged HPA.
     fn has_other_targets(&self) -> bool {
-        let metrics = |run: &'a Run| run.input.snapshot.hpa.spec.metrics.iter();
+        let metrics = |run: &'a Run| run.pass.input.snapshot.hpa.spec.metrics.iter();
         let candidates = self.backtest.candidates.iter();
         candidates.flat_map(|own| metrics(&own.run)).any(|own| {
             metrics(&self.backtest.replay)

@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use super::overrides::{Dial, in_container, look};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{CombineStep, Decision, MetricResult, MetricStep, Proposal};
+use crate::engine::decision::{
+    CombineStep, Decision, Direction, MetricResult, MetricStep, Proposal, Step,
+};
 use crate::engine::hold::Hold;
 use crate::error::Error;
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::ValueSearch;
 
@@ -190,7 +192,7 @@ pub enum HeldBy {
     },
     /// Metrics failed, and without them nothing is removed.
     FailedMetrics,
-    /// Metrics are unread, and the controller removes something only if they allow it.
+    /// Metrics are unread, and whether the controller removes something depends on them.
     UnreadMetrics,
     /// Earlier recommendations within the stabilization window.
     Stabilization {
@@ -201,6 +203,11 @@ pub enum HeldBy {
     Rate {
         /// The replicas that it leaves.
         replicas: i32,
+    },
+    /// The direction, which `behavior` disables.
+    Disabled {
+        /// The direction.
+        direction: Direction,
     },
     /// The scale cannot be written.
     Scale,
@@ -498,8 +505,6 @@ fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;
-    let (min, max) = (spec.min(), spec.max_replicas);
-    let bounded = |replicas: i32| replicas.min(max).max(min);
     if let Some(&CombineStep {
         highest,
         by: Some(by),
@@ -516,19 +521,32 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> 
             });
         }
     }
-    holds.extend(decision.holds().filter_map(|hold| match hold {
-        Hold::Failed(CombineStep { invalid: 0, .. }) => Some(HeldBy::UnreadMetrics),
-        Hold::Failed(_) => Some(HeldBy::FailedMetrics),
-        Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
-            Some(HeldBy::Stabilization {
-                replicas: step.result,
-            })
-        }
-        Hold::Limit(limit) if limit.is_rate() => Some(HeldBy::Rate {
-            replicas: limit.result,
-        }),
-        Hold::Unwritten { .. } => Some(HeldBy::Scale),
-        _ => None,
-    }));
+    holds.extend(held_by(spec, &decision.trace));
     holds
+}
+
+/// Returns the reasons why steps do not follow the metrics within the bounds.
+fn held_by(spec: &HpaSpec, steps: &[Step]) -> Vec<HeldBy> {
+    let bounded = |replicas: i32| replicas.min(spec.max_replicas).max(spec.min());
+    let holds = steps.iter().filter_map(Step::hold).filter_map(|hold| {
+        let rule = match hold {
+            Hold::Failed(CombineStep { invalid: 0, .. }) => HeldBy::UnreadMetrics,
+            Hold::Failed(_) => HeldBy::FailedMetrics,
+            Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
+                HeldBy::Stabilization {
+                    replicas: step.result,
+                }
+            }
+            Hold::Limit(limit) if limit.is_rate() => HeldBy::Rate {
+                replicas: limit.result,
+            },
+            Hold::Unwritten { .. } => HeldBy::Scale,
+            _ => return None,
+        };
+        let disabled = hold.disabled(spec);
+        Some(disabled.map_or(rule, |direction| HeldBy::Disabled { direction }))
+    });
+    let mut all = Vec::from_iter(holds);
+    all.dedup();
+    all
 }

@@ -460,7 +460,7 @@ fn changes(
         bands: search.bands()?,
         asks: search.asks(),
         curve,
-        doubts: pass.doubts(pass.input.snapshot.hpa.spec.max_replicas),
+        doubts: pass.doubts(spec.max_replicas, None),
     })
 }
 

@@ -243,28 +243,33 @@ pub struct CurvePoint {
 /// Each tried value takes a pass of its own, so only the first hundred metrics are searched, and that
 /// of the curve; the others say so.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
+    let metrics = 0..pass.input.snapshot.hpa.spec.metrics.len();
+    metrics
+        .filter_map(|index| of_metric(pass, index, curve == Some(index)))
+        .collect()
+}
+
+/// Searches the thresholds of the metric at a place, with its curve if that is requested. `None` if the pass does
+/// not evaluate metrics.
+pub fn of_metric(pass: &Pass, index: usize, with_curve: bool) -> Option<Thresholds> {
     let Pass {
         input, decision, ..
     } = pass;
+    decision.combination()?;
     let snapshot = &input.snapshot;
-    if decision.combination().is_none() {
-        return Vec::new();
-    }
-    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let searched = metrics.map(|(index, spec)| {
-        let dial = if index < SEARCHED || curve == Some(index) {
-            Dial::new(snapshot, index, decision)
-        } else {
-            Err(Error::failed(format!(
-                "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
-            )))
-        };
-        let now = |unit| value_of(decision.metric(index)?, unit);
-        Thresholds::of(snapshot.hpa.spec.label(index), spec, index, dial, |dial| {
-            changes(pass, dial, now, index, curve == Some(index))
-        })
-    });
-    searched.collect()
+    let spec = snapshot.hpa.spec.metrics.get(index)?;
+    let dial = if index < SEARCHED || with_curve {
+        Dial::new(snapshot, index, decision)
+    } else {
+        Err(Error::failed(format!(
+            "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
+        )))
+    };
+    let now = |unit| value_of(decision.metric(index)?, unit);
+    let label = snapshot.hpa.spec.label(index);
+    Some(Thresholds::of(label, spec, index, dial, |dial| {
+        changes(pass, dial, now, index, with_curve)
+    }))
 }
 
 /// The number of metrics that are searched, so that the time grows with the number of metrics and not with

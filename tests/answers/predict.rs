@@ -800,7 +800,7 @@ fn why_no_pod_can_have_a_value_is_said() {
     };
     assert_eq!(
         message(refuse, "--cpu=side=1m").0,
-        "cpu in side: the pods of the target are unknown: you may not read them"
+        "cpu in side: the pods of the target are unknown: you are not allowed to read them"
     );
 }
 

@@ -155,7 +155,7 @@ impl Words<'_> {
         let unknown = self.unknown();
         if self.explanation.pass.is_unanswered() {
             let Range { min, max } = range;
-            let unknown = list(&unknown);
+            let unknown = unknown.join(", and ");
             return sentence(&format!(
                 "{unknown}: the pass may end anywhere from {min} to {max}."
             ));
@@ -187,7 +187,7 @@ impl Words<'_> {
                 duration(window)
             );
         }
-        let unknown = list(&unknown);
+        let unknown = unknown.join(", and ");
         let Range { min, max } = range;
         format!("Not certain: {unknown}; {min} to {max} are possible.")
     }

@@ -11,6 +11,7 @@ use crate::outlook::{self, AtBound, Outlook};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
+use crate::snapshot::past::Bounds;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::version::Version;
 
@@ -99,23 +100,23 @@ impl Pass {
         self.outlook.is_unanswered(&self.decision)
     }
 
-    /// Returns the unknowns that the passes of a run may depend on, with its highest replicas.
-    pub fn doubts(&self, highest: i32) -> Doubts {
+    /// Returns the unknowns that the passes of a run may depend on, with its highest replicas and its proposals.
+    pub fn doubts(&self, highest: i32, asked: Option<Bounds>) -> Doubts {
         // At 0 the replicas stay, whatever is remembered or read.
         if highest == 0 {
             return Doubts::default();
         }
+        let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
+        // The candidates' metrics come after those of the spec.
+        let mut own = metrics.iter().take(hpa.spec.metrics.len());
+        let metrics = own.any(MetricAnswer::is_unread);
+        let time = self.elsewhen.is_some();
+        // Other values, or another time, lead to other proposals.
+        let known = asked.filter(|_| !metrics && !time);
         Doubts {
-            // The candidates' metrics come after those of the spec.
-            metrics: {
-                let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
-                metrics
-                    .iter()
-                    .take(hpa.spec.metrics.len())
-                    .any(MetricAnswer::is_unread)
-            },
-            history: self.remembered.is_open(),
-            time: self.elsewhen.is_some(),
+            metrics,
+            history: self.remembered.is_open_to(known.unwrap_or(Bounds::UNKNOWN)),
+            time,
         }
     }
 

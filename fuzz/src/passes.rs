@@ -145,7 +145,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let assumed = Pass::run(input);
     overrides
         .iter_mut()
-        .for_each(|own| own.came_to(&assumed.decision));
+        .for_each(|own| own.came_to(&assumed.input.snapshot, &assumed.decision));
     let Pass {
         input: Input { snapshot, .. },
         decision,

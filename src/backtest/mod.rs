@@ -244,7 +244,10 @@ impl Plan {
             notes,
         );
         let first = decide(&input);
-        overrides.iter_mut().for_each(|own| own.came_to(&first));
+        let begin = &input.snapshot;
+        overrides
+            .iter_mut()
+            .for_each(|own| own.came_to(begin, &first));
         Ok(PreparedRun {
             input,
             overrides,

@@ -3,6 +3,7 @@
 use super::decision::{
     Block, CombineStep, Decision, Direction, LimitStep, Path, StabilizeStep, Step,
 };
+use crate::snapshot::hpa::{HpaSpec, ScalingRules};
 
 /// Something that keeps a pass from giving the target the replicas that its metrics propose.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,6 +73,39 @@ impl Step {
             } => Hold::Unwritten { to: *to, error },
             _ => return None,
         })
+    }
+}
+
+impl Hold<'_> {
+    /// Returns the direction in which it holds the replicas, if `behavior` disables that.
+    pub(crate) fn disabled(&self, spec: &HpaSpec) -> Option<Direction> {
+        let (desired, result) = match self {
+            Self::Window(step) => (step.desired, step.result),
+            Self::Limit(limit) => (limit.desired, limit.result),
+            _ => return None,
+        };
+        let direction = if desired < result {
+            Direction::Down
+        } else {
+            Direction::Up
+        };
+        spec.is_disabled(direction).then_some(direction)
+    }
+}
+
+impl HpaSpec {
+    /// Returns the rules of a direction, if there are any.
+    pub(crate) fn rules(&self, direction: Direction) -> Option<&ScalingRules> {
+        let behavior = self.behavior.as_ref()?;
+        match direction {
+            Direction::Up => behavior.scale_up.as_ref(),
+            Direction::Down => behavior.scale_down.as_ref(),
+        }
+    }
+
+    /// Whether the controller may not scale in a direction.
+    pub(crate) fn is_disabled(&self, direction: Direction) -> bool {
+        self.rules(direction).is_some_and(ScalingRules::is_disabled)
     }
 }
 

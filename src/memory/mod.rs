@@ -25,6 +25,7 @@ use crate::snapshot::evidence::Lease;
 use crate::snapshot::input::Input;
 pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::past::Bounds;
 use ground::Ground;
 use spans::SECOND;
 
@@ -78,10 +79,15 @@ pub struct Possible {
 }
 
 impl Possible {
-    /// Whether they differ: not if no recommendation holds anything back, and the changes are known.
-    fn is_open(&self) -> bool {
-        let holds_nothing =
-            self.highest.at_most == Some(0) && self.lowest.at_least == Some(i32::MAX);
+    /// Whether they differ for proposals within these bounds: not if no recommendation is beyond one, and the
+    /// changes are known.
+    fn is_open(&self, asked: Bounds) -> bool {
+        let is_within = |most: i32| most <= asked.at_least;
+        let holds_nothing = self.highest.at_most.is_some_and(is_within)
+            && self
+                .lowest
+                .at_least
+                .is_some_and(|least| asked.at_most <= least);
         let is_known = self.changes.as_ref().is_some_and(|lists| lists.len() == 1);
         !(holds_nothing && is_known && self.later.is_empty())
     }
@@ -126,7 +132,13 @@ impl Remembered {
 
     /// Whether the bounds differ.
     pub fn is_open(&self) -> bool {
-        self.possible.as_ref().is_some_and(Possible::is_open)
+        self.is_open_to(Bounds::UNKNOWN)
+    }
+
+    /// Whether they differ for proposals within these bounds.
+    pub fn is_open_to(&self, asked: Bounds) -> bool {
+        let possible = self.possible.as_ref();
+        possible.is_some_and(|possible| possible.is_open(asked))
     }
 
     /// Returns the same without any recommendation that counts; scale changes stay.
@@ -238,7 +250,7 @@ fn lost_leader(input: &Input) -> Option<Lease> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ends, Extreme, Knowledge, Memory, Possible, Recommendation, Remembered};
+    use super::{Bounds, Ends, Extreme, Knowledge, Memory, Possible, Recommendation, Remembered};
     use crate::memory::states::tests::second;
 
     #[test]
@@ -288,6 +300,18 @@ mod tests {
                 ..Remembered::unknown(second(0))
             };
             assert_eq!(remembered.is_open(), want, "{possible:?}");
+        }
+        // Neither does one that every proposal reaches.
+        let [highest, lowest] = [[None, Some(3)], [Some(7), None]]
+            .map(|[at_least, at_most]| Extreme { at_least, at_most });
+        let possible = Possible {
+            highest,
+            lowest,
+            changes: none,
+            ..Possible::default()
+        };
+        for (at_least, at_most, want) in [(3, 7, false), (2, 7, true), (3, 8, true)] {
+            assert_eq!(possible.is_open(Bounds { at_least, at_most }), want);
         }
     }
 

@@ -210,7 +210,7 @@ pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
     let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
         let labels = metrics.join(", ");
         match missing {
-            None => format!("you may not read {labels}"),
+            None => format!("you are not allowed to read {labels}"),
             Some(documents) => {
                 format!(
                     "the {} has no {} for {labels}",

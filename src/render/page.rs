@@ -283,12 +283,17 @@ impl Lines<'_> {
         }
     }
 
-    /// Splits text into lines of at most the width that is left after the indentation.
+    /// Splits text into lines for the width that is left after the indentation.
     fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
-        let Some(width) = self.layout.width else {
-            return vec![text.to_owned()];
-        };
-        wrapped(text, width.saturating_sub(indent).max(MIN_TEXT))
+        match self.room(indent) {
+            Some(room) => wrapped(text, room),
+            None => vec![text.to_owned()],
+        }
+    }
+
+    /// Returns the width that is left after the indentation.
+    fn room(&self, indent: usize) -> Option<usize> {
+        Some(self.layout.width?.saturating_sub(indent).max(MIN_TEXT))
     }
 
     /// Writes labels with their texts, which continue below their own start.
@@ -303,7 +308,9 @@ impl Lines<'_> {
         for (label, (_, text)) in labels.iter().zip(pairs) {
             let padding = widest.saturating_sub(width_of(label));
             let prefix = format!("{INDENT}{label}{}  ", " ".repeat(padding));
-            if width_of(label) > MAX_LABEL {
+            let room = self.room(width_of(&prefix)).unwrap_or(usize::MAX);
+            let lines = self.wrap(&self.clean(text), width_of(&prefix));
+            if width_of(label) > MAX_LABEL || lines.iter().any(|line| width_of(line) > room) {
                 self.paragraph(INDENT, label, Style::new());
                 self.paragraph(&" ".repeat(4), text, Style::new());
             } else {
@@ -742,6 +749,21 @@ web-5d-abcde
   USAGE    10m
   BECAUSE  has no metrics;
            until they arrive
+");
+    }
+
+    #[test]
+    fn a_text_with_a_long_word_goes_below_its_label() {
+        let pairs = [("queue", "at https://example.com/a/b"), ("rate", "1")];
+        let pairs = pairs.map(|(label, text)| (label.to_owned(), text.to_owned()));
+        let layout = Layout {
+            width: Some(30),
+            ..Layout::default()
+        };
+        insta::assert_snapshot!(super::pairs(&pairs, &layout), @r"
+  queue
+    at https://example.com/a/b
+  rate   1
 ");
     }
 

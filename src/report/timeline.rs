@@ -19,7 +19,7 @@ use crate::engine::hold::Hold;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
-    LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated,
+    LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated, Totals,
 };
 use crate::words::{count, distance, duration, list, time};
 
@@ -42,9 +42,10 @@ impl<'a> Played<'a> {
     pub(super) fn new(timeline: &'a Timeline, pass: &Pass) -> Self {
         let snapshot = &pass.input.snapshot;
         let spec = &snapshot.hpa.spec;
+        let Totals { highest, asked, .. } = &timeline.totals;
         Self {
             timeline,
-            doubts: pass.doubts(timeline.totals.highest.replicas),
+            doubts: pass.doubts(highest.replicas, *asked),
             first: pass.outlook.range(&pass.decision),
             metrics: spec
                 .metrics

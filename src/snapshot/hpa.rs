@@ -139,7 +139,7 @@ impl HpaSpec {
         match self
             .metrics
             .iter()
-            .filter(|other| other.short_label() == short)
+            .filter(|other| other.has_short_label(&short))
             .nth(1)
         {
             Some(_) => spec.label(&self.metrics),
@@ -472,7 +472,7 @@ impl MetricSpec {
         let (label, id) = (self.plain_label(), self.id());
         let alike: Vec<&Self> = among
             .iter()
-            .filter(|it| it.plain_label() == label && it.id() != id)
+            .filter(|it| label.starts_with(it.name()) && it.plain_label() == label && it.id() != id)
             .collect();
         let (typed, grouped): (Vec<&Self>, Vec<&Self>) = alike
             .into_iter()
@@ -508,7 +508,7 @@ impl MetricSpec {
         is_without
             && among
                 .iter()
-                .any(|it| it.short_label() == label && !it.selector().is_empty())
+                .any(|it| it.has_short_label(&label) && !it.selector().is_empty())
     }
 
     /// Returns the label that is sufficient for all but the most unusual specs.
@@ -529,6 +529,11 @@ impl MetricSpec {
             .described_object()
             .map(CrossVersionObjectReference::to_string);
         short_label(self.name(), self.container(), object.as_deref())
+    }
+
+    /// Whether the label without the selector is this one. Most differ in the name already.
+    fn has_short_label(&self, label: &str) -> bool {
+        label.starts_with(self.name()) && self.short_label() == label
     }
 
     /// Returns the metric of one container with the target of a Resource metric; other metrics unchanged.

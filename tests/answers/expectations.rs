@@ -430,14 +430,14 @@ fn a_run_that_could_be_another_is_unknown() {
             ..Doubts::default()
         },
     );
-    assert_eq!(Pass::run(asleep.clone()).doubts(2), unknown);
+    assert_eq!(Pass::run(asleep.clone()).doubts(2, None), unknown);
     if let Ok(scale) = &mut asleep.snapshot.scale {
         scale.spec_replicas = 0;
     }
     let pass = Pass::run(asleep);
-    assert_eq!(pass.doubts(0), known);
+    assert_eq!(pass.doubts(0, None), known);
     // Someone else may wake the target, as a record tells.
-    assert_eq!(pass.doubts(2), unknown);
+    assert_eq!(pass.doubts(2, None), unknown);
 }
 
 /// If passes have no answer, the shortage is known within bounds, and the replicas only if there are few

@@ -1238,7 +1238,7 @@ fn requests_of_zero_are_told_from_none() {
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
     let (_, stdout, _) = predict("web", &["--hpa", "-", "--for", "10m"], &lacking);
     assert!(
-        stdout.contains("missing-request: the cpu target is a percentage of the request"),
+        stdout.contains("missing-request: the target of cpu is a percentage of the request"),
         "{stdout}"
     );
     let zero = text.replace("{cpu: 100m, memory: 128Mi}", "{cpu: 0}");
@@ -1366,7 +1366,7 @@ fn findings_are_of_the_pods_after_a_rollout() {
         let (code, stdout, stderr) = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
         assert!(
-            stdout.contains("missing-request: the cpu target is a percentage of the request"),
+            stdout.contains("missing-request: the target of cpu is a percentage of the request"),
             "{stdout}"
         );
     }
@@ -1464,9 +1464,9 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let finding = "missing-request: the cpu target is a percentage of the request";
+    let finding = "missing-request: the target of cpu is a percentage of the request";
     let named = |name: &str| {
-        format!("missing-request: {name}: the cpu target is a percentage of the request")
+        format!("missing-request: {name}: the target of cpu is a percentage of the request")
     };
     let said = run(&[&one, &third]);
     assert!(said.contains(finding), "{said}");

@@ -148,7 +148,7 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     assert_eq!(
         page.why[..1],
         [
-            "The history has no samples for cpu, the pass may have been up to 8s earlier or later and \
+            "The history has no samples for cpu, and the pass may have been up to 8s earlier or later, and \
           what lies between two samples is open: the pass may end anywhere from 1 to 4."
         ]
     );

@@ -800,7 +800,7 @@ fn why_no_pod_can_have_a_value_is_said() {
     };
     assert_eq!(
         message(refuse, "--cpu=side=1m").0,
-        "cpu in side: the pods of the target are unknown: you may not read them"
+        "cpu in side: the pods of the target are unknown: you are not allowed to read them"
     );
 }
 
@@ -827,6 +827,15 @@ fn amounts_are_plain_beside_what_is_assumed() {
         ("894.4Mi", "937872588800m")
     );
     assert_eq!(json!(observed), json!("937872588800m"));
+    // Below minReplicas, the pass ignores what it comes to.
+    let flags = ["--replicas=1", "--cpu=x2"].map(str::to_owned);
+    let (input, mut overrides) = common::assumed(&flags)
+        .expect("flags")
+        .apply(web(), &decide(&web()))
+        .expect("it is");
+    let last = overrides.last_mut().expect("the cpu");
+    last.came_to(&input.snapshot, &decide(&input));
+    assert_eq!(json!(last.result), json!("100%"));
 }
 
 #[test]

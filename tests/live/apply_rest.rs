@@ -205,7 +205,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                 hpa(cluster, with_a_queue);
                 cluster.deny("bob", "*", "*.external.metrics.k8s.io");
             },
-            "you may not read queue: the pass may end anywhere from 3 to 4",
+            "you are not allowed to read queue: the pass may end anywhere from 3 to 4",
         ),
         (
             "memory",
@@ -477,7 +477,7 @@ fn the_only_metric_denied_to_us_is_a_right_that_is_missing() {
     );
     let right = "hint: missing permission: list pods.metrics.k8s.io in the namespace default; ";
     let rule = "add to a Role: - {apiGroups: [\"metrics.k8s.io\"], resources: [\"pods\"], verbs: ";
-    let told = "error: you may not read cpu, so what the controller would write is unknown; \
+    let told = "error: you are not allowed to read cpu, so what the controller would write is unknown; \
                 nothing written\n";
     ran.fails(6, &[told, right, rule]);
     assert!(writes(&server).is_empty());

@@ -300,7 +300,7 @@ fn a_denied_metrics_api_says_nothing_of_the_controller_and_names_the_right() {
         let ran = explain_as(&Server::start(cluster), "bob", &["-o", "json"]);
         assert!(
             ran.stderr
-                .starts_with("error: no answer: you may not read "),
+                .starts_with("error: no answer: you are not allowed to read "),
             "{}",
             ran.stderr
         );
@@ -389,8 +389,8 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
     }
 
     let page = explain(json!([external_metric()]), &[]);
-    let verdict = "  UNKNOWN: NO ACCESS TO THE METRICS\n  You may not read \
-                   queue_depth{queue=a} and the controller's history is known only within \
+    let verdict = "  UNKNOWN: NO ACCESS TO THE METRICS\n  You are not allowed to read \
+                   queue_depth{queue=a}, and the controller's history is known only within \
                    bounds: the pass may end anywhere from 2 to 10.\n";
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 

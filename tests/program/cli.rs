@@ -164,7 +164,7 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
             vec![HPA, workload, &refused],
             1,
             "UNKNOWN: NO ACCESS TO THE METRICS",
-            "you may not read cpu",
+            "you are not allowed to read cpu",
         ),
         (
             "no metrics",

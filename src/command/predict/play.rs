@@ -25,8 +25,11 @@ pub(super) fn play(
         None => next_pass(scenario, &baseline.pass),
     };
     let mut simulation = played.map_err(|e| with_right(e, &baseline.pass.input.notes))?;
+    let Pass {
+        input, decision, ..
+    } = &simulation.pass;
     for assumed in &mut simulation.overrides {
-        assumed.came_to(&simulation.pass.decision);
+        assumed.came_to(&input.snapshot, decision);
     }
     let is_played = simulation.timeline.is_some();
     let lacks_pods = simulation.timeline.as_ref().is_some_and(|it| it.lacks_pods);

@@ -19,7 +19,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::save::Saved;
 use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::Meant;
-use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_container, thresholds};
+use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_container, of_metric, thresholds};
 
 /// Returns the answer with everything that was requested.
 pub(super) fn show(
@@ -84,29 +84,31 @@ pub(super) fn show(
 /// The metric of `--curve`.
 struct CurveRequest {
     meant: Meant,
-    /// The index of its thresholds.
+    /// Its place in the spec.
     drawn: Option<usize>,
 }
 
-/// Returns the values of each metric at which the answer changes.
+/// Returns the values of each metric at which the answer changes; a picture shows those of one metric alone.
 fn changes(
     scenario: &Scenario<'_>,
     pass: &Pass,
 ) -> Result<(Vec<Thresholds>, Option<CurveRequest>), Error> {
+    let is_picture = scenario.args.output == Some(PredictOutput::Svg) && scenario.summary.is_none();
     let Some(wanted) = &scenario.curve else {
-        return Ok((thresholds(pass, None), None));
+        let all = (!is_picture).then(|| thresholds(pass, None));
+        return Ok((all.unwrap_or_default(), None));
     };
     let typed = scenario.args.curve.as_deref().unwrap_or_default();
     let meant = wanted.find(&pass.input.snapshot, &format!("--curve {typed}"))?;
-    let mut drawn = meant.places.first().copied();
+    let drawn = meant.places.first().copied();
     let container = drawn.zip(meant.container.as_deref());
-    let mut changes = thresholds(pass, drawn.filter(|_| container.is_none()));
-    if let Some((place, container)) = container
-        && let Some(own) = of_container(pass, place, container)
-    {
-        drawn = Some(changes.len());
-        changes.push(own);
-    }
+    let own = drawn.filter(|_| container.is_none());
+    let mut changes = if is_picture {
+        Vec::from_iter(own.and_then(|place| of_metric(pass, place, true)))
+    } else {
+        thresholds(pass, own)
+    };
+    changes.extend(container.and_then(|(place, own)| of_container(pass, place, own)));
     Ok((changes, Some(CurveRequest { meant, drawn })))
 }
 
@@ -132,11 +134,13 @@ fn text(
 
 /// Returns the requested chart: a curve, or otherwise a timeline.
 fn drawn(prediction: &Prediction<'_>, curve: Option<&CurveRequest>) -> Result<Chart, Error> {
-    let Some(index) = curve.and_then(|own| own.drawn) else {
+    let Some(place) = curve.and_then(|own| own.drawn) else {
         let chart = prediction.over_time();
         return chart.ok_or_else(|| Error::failed(NOT_PLAYED));
     };
-    let why = match prediction.thresholds.get(index).map(|of| &of.found) {
+    // A container comes after the metric of whole pods at its place.
+    let drawn = prediction.thresholds.iter().rfind(|of| of.index == place);
+    let why = match drawn.map(|of| &of.found) {
         Some(ThresholdValues::Nothing { error }) => error,
         _ => "the pass ignores metrics",
     };

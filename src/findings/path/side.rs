@@ -80,20 +80,6 @@ impl HpaSpec {
         }
     }
 
-    /// Returns the rules of a side, if there are any.
-    pub(crate) fn rules(&self, side: Direction) -> Option<&ScalingRules> {
-        let behavior = self.behavior.as_ref()?;
-        match side {
-            Direction::Up => behavior.scale_up.as_ref(),
-            Direction::Down => behavior.scale_down.as_ref(),
-        }
-    }
-
-    /// Whether the controller may not scale to a side.
-    pub(crate) fn is_disabled(&self, side: Direction) -> bool {
-        self.rules(side).is_some_and(ScalingRules::is_disabled)
-    }
-
     /// Returns the rules of a side to change them. An HPA without any gets them.
     pub(crate) fn rules_mut(&mut self, side: Direction) -> &mut ScalingRules {
         let behavior = self.behavior.get_or_insert_default();

@@ -102,7 +102,7 @@ impl Kind for MissingRequest {
         };
         let verb = if containers.len() == 1 { "has" } else { "have" };
         format!(
-            "the {} target is a percentage of the request, and {these} in {} {verb} {}, {}",
+            "the target of {} is a percentage of the request, and {these} in {} {verb} {}, {}",
             about.label(self.metric),
             count(pods.len(), "pod"),
             self.present(about),
@@ -622,7 +622,7 @@ mod tests {
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r"
         five: error, explains, follows foreign-pods, without it 2 -> 2
-            the cpu target is a percentage of the request, and container seed in 5 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container seed in 5 pods has none, so nothing is scaled
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
             - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
@@ -632,7 +632,7 @@ mod tests {
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
         nine: error, explains, follows foreign-pods, without it 2 -> 2
-            the cpu target is a percentage of the request, and container seed in 9 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container seed in 9 pods has none, so nothing is scaled
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
             - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
@@ -643,7 +643,7 @@ mod tests {
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/seed-7 pod/seed-8
         five, with two containers each: error, explains, follows foreign-pods, without it 2 -> 2
-            the cpu target is a percentage of the request, and 2 containers in 5 pods have none, so nothing is scaled
+            the target of cpu is a percentage of the request, and 2 containers in 5 pods have none, so nothing is scaled
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container log, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
@@ -654,7 +654,7 @@ mod tests {
             > Follow the advice of foreign-pods.
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
         seven, beside the template: error, explains
-            the cpu target is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
+            the target of cpu is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
             - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
@@ -811,7 +811,7 @@ mod tests {
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
         of no container: none
         of an injected container: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             - 9m in proxy is 9% of a request of 100m.
@@ -819,14 +819,14 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of a container of the template: error, explains
-            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is in the template of Deployment/web.
             - 9m in proxy is 9% of a request of 100m.
             > Set a cpu request for proxy in Deployment/web.
             $ kubectl set resources deployment/web -n default -c proxy --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of a container of the template, beside an injected one: error, explains
-            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
@@ -835,52 +835,52 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of pods that state no owner: error, explains
-            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1.
             > Set a cpu request for proxy in Deployment/web.
             @ pod/web-0 pod/web-1
         of a container that has one in the template: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: in the template of Deployment/web, it has a request.
             > Find out why the pods lack the request of the template: they are older, or something removes it.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-0 pod/web-1
         of a pod without an owner: error, explains
-            the cpu target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0: it is not in the template of Deployment/web, so it was injected.
             - Container proxy, which uses up to 9m, in web-1: no object controls the pod.
             - 9m in proxy is 9% of a request of 100m.
             > Let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         of a pod of another owner: error, explains, follows foreign-pods, without it 2 -> 2
-            the cpu target is a percentage of the request, and container seed in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container seed in 1 pod has none, so nothing is scaled
             - Container seed, in seed-x: the pod belongs to Job/seed, not to Deployment/web.
             - Without these pods: 2 replicas.
             > Follow the advice of foreign-pods.
             @ pod/seed-x
         of a container that the template no longer has: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
             - Container proxy, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container for which the template now has one: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1: the pod is of an earlier revision of Deployment/web.
             - Without these pods: 2 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status deployment/web -n default --watch=false
             @ pod/web-1
         of a container that is injected into new pods: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container proxy in 1 pod has none, so nothing is scaled
             - Container proxy, in web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-1
         of a container whose request the template has lost: error, explains
-            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1: it is in the template of Deployment/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Deployment/web.
@@ -888,7 +888,7 @@ mod tests {
             @ pod/web-1
         of a container of a new template: as of a container whose request the template has lost
         of a container of a new template, beside a failed pod: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: it is in the template of Deployment/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Deployment/web.
@@ -897,26 +897,26 @@ mod tests {
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
         of a container that has a limit in the template: as of a container that has one in the template
         of a container that has a lower limit: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - 50m in app is 83.3% of a request of 60m.
             > Set a cpu request for app in Deployment/web.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=60m
             @ pod/web-0 pod/web-1
         of a container that has a limit of 0: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains
-            the cpu in proxy target is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            the target of cpu in proxy is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             > Let the injector raise or remove the cpu limit of proxy, which is 0, and set a cpu request for proxy.
             @ pod/web-0 pod/web-1
@@ -945,7 +945,7 @@ mod tests {
         }));
         insta::assert_snapshot!(table(Code::MissingRequest, [("a Rollout", items)]), @r#"
         a Rollout: error, explains
-            the cpu target is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0: it is in the template of Rollout/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in Rollout/web.
@@ -1036,54 +1036,54 @@ mod tests {
         ];
         insta::assert_snapshot!(table(Code::MissingRequest, states), @r#"
         RollingUpdate: error, explains, without it 3 -> 3
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-0 pod/web-1
         RollingUpdate, and the new pod crashes: error, explains, follows never-ready
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             > Follow the advice of never-ready.
             @ pod/web-0 pod/web-1
         RollingUpdate, and an earlier pod crashes: as RollingUpdate
         OnDelete, and the new pod crashes: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             > Delete the pods of the earlier revision: the update strategy is OnDelete.
             $ kubectl get pods -n default -l app=web -L controller-revision-hash
             @ pod/web-0 pod/web-1
         a partition of 0: as RollingUpdate
         OnDelete: error, explains, without it 3 -> 3
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
             > Delete the pods of the earlier revision: the update strategy is OnDelete.
             $ kubectl get pods -n default -l app=web -L controller-revision-hash
             @ pod/web-0 pod/web-1
         a partition of 1, pods 0 and 1: error, explains, without it 3 -> 3
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
             > Lower partition (1) to 0 in the update strategy.
             $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
             @ pod/web-0 pod/web-1
         a partition of 1, pods 1 and 2: error, explains, without it 3 -> 3
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1 and web-2: the pod is of an earlier revision of StatefulSet/web.
             - Without these pods: 3 replicas.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-1 pod/web-2
         all pods: error, explains
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-0 pod/web-1
         a canary that pauses: error, explains, without it 3 -> 3
-            the cpu target is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of Rollout/web.
             - Without these pods: 3 replicas.
             > If the rollout pauses, promote it once its new pods are ready. It pauses at step 2 of spec.strategy.canary until it is promoted, with old and new pods side by side.

@@ -81,7 +81,10 @@ impl Kind for RequestTooSmall {
                 distance(self.since, about.now())
             ),
         ];
-        evidence.extend(about.result(&format!("With a request of {}", self.enough)));
+        evidence.extend(about.result(&format!(
+            "With a {} request of {}",
+            self.resource, self.enough
+        )));
         evidence
     }
 
@@ -266,7 +269,7 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a request of 400m: 2 replicas.
+            - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -274,14 +277,14 @@ mod tests {
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a request of 400m: 2 replicas.
+            - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
         of an HPA that has never rescaled: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.
             - The HPA has not rescaled for 120m.
-            - With a request of 400m: 2 replicas.
+            - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
@@ -289,7 +292,7 @@ mod tests {
             cpu is at 272% of the requests, as in the last status
             - app requests 100m and uses 290m in each pod.
             - The HPA has not rescaled for 60m.
-            - With a request of 590m: 2 replicas.
+            - With a cpu request of 590m: 2 replicas.
             > Raise the cpu request of app from 100m to about 590m (predict --request app=cpu=590m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=590m
             @ deployment/web

@@ -367,6 +367,7 @@ fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
         HeldBy::UnreadMetrics => "it depends on metrics that could not be read".to_owned(),
         HeldBy::Stabilization { replicas } => format!("stabilization holds {replicas}"),
         HeldBy::Rate { replicas } => format!("the rate limit holds {replicas}"),
+        HeldBy::Disabled { direction } => format!("behavior disables scaling {direction}"),
         HeldBy::Scale => "the scale cannot be written".to_owned(),
     });
     let mut holds: Vec<String> = words.collect();

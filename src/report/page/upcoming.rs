@@ -18,9 +18,10 @@ struct UpcomingRow {
     replicas: i32,
     /// The most likely time of the change; `None` if the count is the same as before.
     at: Option<Timestamp>,
-    /// The possible counts, and since when.
+    /// The possible counts, since when, and those at first.
     possible: Range,
     since: Timestamp,
+    first: Range,
     /// The time from which the count is certain, if it is not at once.
     surely: Option<Timestamp>,
 }
@@ -28,6 +29,19 @@ struct UpcomingRow {
 impl UpcomingRow {
     fn is_certain(&self) -> bool {
         self.possible.min == self.possible.max
+    }
+
+    /// Returns the row with the possible counts of an earlier one.
+    fn after(self, before: Option<Self>) -> Self {
+        match before {
+            Some(before) => Self {
+                possible: before.possible.hull(self.possible),
+                since: before.since,
+                first: before.first,
+                ..self
+            },
+            None => self,
+        }
     }
 }
 
@@ -80,47 +94,40 @@ impl Words<'_> {
         let mut replicas = decision.replicas_after();
         let mut rows: Vec<UpcomingRow> = Vec::new();
         // The possible counts before the most likely change.
-        let mut open: Option<(Timestamp, Range)> = None;
+        let mut open: Option<UpcomingRow> = None;
         for &Upcoming {
             time,
             replicas: next,
             range,
         } in self.explanation.upcoming
         {
-            let is_certain = range.min == range.max;
+            let row = UpcomingRow {
+                replicas: next,
+                at: None,
+                possible: range,
+                since: time,
+                first: range,
+                surely: None,
+            };
+            let is_certain = row.is_certain();
             let last = rows
                 .last_mut()
                 .filter(|last| !last.is_certain() && last.surely.is_none());
             if Some(next) != replicas {
-                let (since, possible) = match open.take() {
-                    Some((since, before)) if !is_certain => (since, before.hull(range)),
-                    _ => (time, range),
-                };
+                let before = open.take().filter(|_| !is_certain);
                 rows.push(UpcomingRow {
-                    replicas: next,
                     at: Some(time),
-                    possible,
-                    since,
-                    surely: None,
+                    ..row.after(before)
                 });
                 replicas = Some(next);
             } else if let (true, Some(last)) = (is_certain, last) {
                 last.surely = Some(time);
                 open = None;
             } else {
-                let (since, before) = open.unwrap_or((time, range));
-                open = Some((since, before.hull(range)));
+                open = Some(row.after(open));
             }
         }
-        if let (Some((since, possible)), Some(replicas)) = (open, replicas) {
-            rows.push(UpcomingRow {
-                replicas,
-                at: None,
-                possible,
-                since,
-                surely: None,
-            });
-        }
+        rows.extend(open);
         rows
     }
 
@@ -129,17 +136,24 @@ impl Words<'_> {
         let now = self.now();
         let UpcomingRow {
             at,
-            possible: Range { min, max },
+            possible,
             since,
+            first,
             surely,
             ..
         } = *row;
+        let of = |Range { min, max }| format!("{min} to {max}");
+        let later = if first == possible {
+            String::new()
+        } else {
+            format!(", later {}", of(possible))
+        };
         let Some(at) = at.filter(|_| !row.is_certain()) else {
             let since = future(now, since);
             return if row.is_certain() {
                 format!("at {since}")
             } else {
-                format!("from {since}: {min} to {max} possible")
+                format!("from {since}: {} possible{later}", of(first))
             };
         };
         let likely = format!("most likely at {}", future(now, at));
@@ -157,7 +171,7 @@ impl Words<'_> {
                 };
                 format!("{likely}; {earliest}by {} at the latest", time(now, surely))
             }
-            None => format!("{likely}; {min} to {max} possible{from}"),
+            None => format!("{likely}; {} possible{from}{later}", of(first)),
         }
     }
 }
@@ -244,6 +258,15 @@ mod tests {
         assert_eq!(
             told(&[(60, 8, 4, 8)]),
             ["8 from 06:01:00Z (in 60s): 4 to 8 possible"]
+        );
+        // Later, more is possible.
+        assert_eq!(
+            told(&[(60, 8, 4, 8), (75, 8, 2, 12)]),
+            ["8 from 06:01:00Z (in 60s): 4 to 8 possible, later 2 to 12"]
+        );
+        assert_eq!(
+            told(&[(60, 8, 6, 8), (75, 8, 5, 8), (90, 4, 4, 8)]),
+            ["4 most likely at 06:01:30Z (in 90s); 6 to 8 possible from 06:01:00Z, later 4 to 8"]
         );
         let steps: Vec<_> = (1..=7)
             .map(|step| (step * 60, 8 - step as i32, 8 - step as i32, 8 - step as i32))

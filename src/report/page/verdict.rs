@@ -155,7 +155,7 @@ impl Words<'_> {
         let unknown = self.unknown();
         if self.explanation.pass.is_unanswered() {
             let Range { min, max } = range;
-            let unknown = list(&unknown);
+            let unknown = unknown.join(", and ");
             return sentence(&format!(
                 "{unknown}: the pass may end anywhere from {min} to {max}."
             ));
@@ -187,7 +187,7 @@ impl Words<'_> {
                 duration(window)
             );
         }
-        let unknown = list(&unknown);
+        let unknown = unknown.join(", and ");
         let Range { min, max } = range;
         format!("Not certain: {unknown}; {min} to {max} are possible.")
     }
@@ -542,22 +542,12 @@ impl Words<'_> {
             }
         };
         // If the replicas stay anyway, nobody should wait for the end of the hold.
-        let disabled = self.disabled(stabilized).filter(|_| result == current);
-        match disabled {
+        let spec = &self.explanation.pass.input.snapshot.hpa.spec;
+        let disabled = Hold::Window(stabilized).disabled(spec);
+        match disabled.filter(|_| result == current) {
             Some(direction) => format!("; behavior disables scaling {direction}, and {held}"),
             None => format!("; {held}"),
         }
-    }
-
-    /// Returns the direction in which stabilization holds, if `behavior` disables it.
-    fn disabled(&self, stabilized: &StabilizeStep) -> Option<Direction> {
-        let spec = &self.explanation.pass.input.snapshot.hpa.spec;
-        let direction = if stabilized.desired < stabilized.result {
-            Direction::Down
-        } else {
-            Direction::Up
-        };
-        spec.is_disabled(direction).then_some(direction)
     }
 }
 

@@ -112,7 +112,7 @@ impl<'a> RunFacts<'a> {
     pub fn new(pass: &Pass, totals: &'a Totals) -> Self {
         Self {
             totals,
-            doubts: pass.doubts(totals.highest.replicas),
+            doubts: pass.doubts(totals.highest.replicas, totals.asked),
         }
     }
 

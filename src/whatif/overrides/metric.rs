@@ -632,7 +632,7 @@ impl Metric {
                 .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
             }
             (_, MetricAnswer::Unread(UnreadCause::Refused { .. })) => {
-                self.unknown_pods("you may not read them")
+                self.unknown_pods("you are not allowed to read them")
             }
             (_, MetricAnswer::Unread(UnreadCause::Missing { .. })) if !has_pods => self
                 .unknown_pods("the input has none of them")
@@ -768,13 +768,13 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     {
         *own = target;
     }
-    probe.hpa.spec.metrics.swap(0, index);
-    probe.metrics.swap(0, index);
-    alone(probe)
+    alone(probe, index)
 }
 
-/// Runs a pass with the first metric only, whatever else is in the HPA and its target.
-pub(super) fn alone(mut probe: Snapshot) -> Decision {
+/// Runs a pass with the metric at a place only, whatever else is in the HPA and its target.
+pub(super) fn alone(mut probe: Snapshot, index: usize) -> Decision {
+    probe.hpa.spec.metrics.swap(0, index);
+    probe.metrics.swap(0, index);
     probe.hpa.spec.metrics.truncate(1);
     probe.metrics.truncate(1);
     probe.hpa.spec.min_replicas = Some(1);

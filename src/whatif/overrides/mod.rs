@@ -164,11 +164,14 @@ impl Override {
         self.id.as_ref() == Some(id)
     }
 
-    /// Adds the result from the pass on the assumed state.
-    pub fn came_to(&mut self, decision: &Decision) {
+    /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
+    pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
         if let Some((place, typed)) = &self.metric {
-            self.result =
-                current(decision, *place).filter(|reported| reported.to_string() != *typed);
+            let result = match decision.metric(*place) {
+                Some(_) => current(decision, *place),
+                None => current(&metric::alone(snapshot.clone(), *place), 0),
+            };
+            self.result = result.filter(|reported| reported.to_string() != *typed);
         }
     }
 

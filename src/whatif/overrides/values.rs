@@ -98,7 +98,7 @@ impl<'d> Values<'d> {
             let first = places[0];
             let label = self.take(snapshot, assigned, first)?;
             let before = self.before(&snapshot.hpa.spec.metrics[first], first);
-            let observed = current(&alone(before), 0);
+            let observed = current(&alone(before, 0), 0);
             let decision = self.decide(snapshot);
             set_metric(snapshot, first, &assigned.value, &decision)?;
             copy_answer(snapshot, &places);
@@ -112,7 +112,7 @@ impl<'d> Values<'d> {
         }
         in_container(snapshot, whole, container, |snapshot, place| {
             let before = self.before(&snapshot.hpa.spec.metrics[place], whole);
-            let observed = current(&alone(before), 0);
+            let observed = current(&alone(before, 0), 0);
             let label = self.take(snapshot, assigned, place)?;
             if assigned.value == AssumedValue::Missing {
                 let spec = snapshot.hpa.spec.metrics[place].clone();

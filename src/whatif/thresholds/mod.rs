@@ -9,11 +9,13 @@ use serde::Serialize;
 
 use super::overrides::{Dial, in_container, look};
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{CombineStep, Decision, MetricResult, MetricStep, Proposal};
+use crate::engine::decision::{
+    CombineStep, Decision, Direction, MetricResult, MetricStep, Proposal, Step,
+};
 use crate::engine::hold::Hold;
 use crate::error::Error;
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::ValueSearch;
 
@@ -190,7 +192,7 @@ pub enum HeldBy {
     },
     /// Metrics failed, and without them nothing is removed.
     FailedMetrics,
-    /// Metrics are unread, and the controller removes something only if they allow it.
+    /// Metrics are unread, and whether the controller removes something depends on them.
     UnreadMetrics,
     /// Earlier recommendations within the stabilization window.
     Stabilization {
@@ -201,6 +203,11 @@ pub enum HeldBy {
     Rate {
         /// The replicas that it leaves.
         replicas: i32,
+    },
+    /// The direction, which `behavior` disables.
+    Disabled {
+        /// The direction.
+        direction: Direction,
     },
     /// The scale cannot be written.
     Scale,
@@ -236,28 +243,33 @@ pub struct CurvePoint {
 /// Each tried value takes a pass of its own, so only the first hundred metrics are searched, and that
 /// of the curve; the others say so.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
+    let metrics = 0..pass.input.snapshot.hpa.spec.metrics.len();
+    metrics
+        .filter_map(|index| of_metric(pass, index, curve == Some(index)))
+        .collect()
+}
+
+/// Searches the thresholds of the metric at a place, with its curve if that is requested. `None` if the pass does
+/// not evaluate metrics.
+pub fn of_metric(pass: &Pass, index: usize, with_curve: bool) -> Option<Thresholds> {
     let Pass {
         input, decision, ..
     } = pass;
+    decision.combination()?;
     let snapshot = &input.snapshot;
-    if decision.combination().is_none() {
-        return Vec::new();
-    }
-    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let searched = metrics.map(|(index, spec)| {
-        let dial = if index < SEARCHED || curve == Some(index) {
-            Dial::new(snapshot, index, decision)
-        } else {
-            Err(Error::failed(format!(
-                "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
-            )))
-        };
-        let now = |unit| value_of(decision.metric(index)?, unit);
-        Thresholds::of(snapshot.hpa.spec.label(index), spec, index, dial, |dial| {
-            changes(pass, dial, now, index, curve == Some(index))
-        })
-    });
-    searched.collect()
+    let spec = snapshot.hpa.spec.metrics.get(index)?;
+    let dial = if index < SEARCHED || with_curve {
+        Dial::new(snapshot, index, decision)
+    } else {
+        Err(Error::failed(format!(
+            "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
+        )))
+    };
+    let now = |unit| value_of(decision.metric(index)?, unit);
+    let label = snapshot.hpa.spec.label(index);
+    Some(Thresholds::of(label, spec, index, dial, |dial| {
+        changes(pass, dial, now, index, with_curve)
+    }))
 }
 
 /// The number of metrics that are searched, so that the time grows with the number of metrics and not with
@@ -453,7 +465,7 @@ fn changes(
         bands: search.bands()?,
         asks: search.asks(),
         curve,
-        doubts: pass.doubts(pass.input.snapshot.hpa.spec.max_replicas),
+        doubts: pass.doubts(spec.max_replicas, None),
     })
 }
 
@@ -498,8 +510,6 @@ fn value_of(step: &MetricStep, unit: MetricUnit) -> Option<i64> {
 fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> {
     let mut holds = Vec::new();
     let spec = &snapshot.hpa.spec;
-    let (min, max) = (spec.min(), spec.max_replicas);
-    let bounded = |replicas: i32| replicas.min(max).max(min);
     if let Some(&CombineStep {
         highest,
         by: Some(by),
@@ -516,19 +526,32 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<HeldBy> 
             });
         }
     }
-    holds.extend(decision.holds().filter_map(|hold| match hold {
-        Hold::Failed(CombineStep { invalid: 0, .. }) => Some(HeldBy::UnreadMetrics),
-        Hold::Failed(_) => Some(HeldBy::FailedMetrics),
-        Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
-            Some(HeldBy::Stabilization {
-                replicas: step.result,
-            })
-        }
-        Hold::Limit(limit) if limit.is_rate() => Some(HeldBy::Rate {
-            replicas: limit.result,
-        }),
-        Hold::Unwritten { .. } => Some(HeldBy::Scale),
-        _ => None,
-    }));
+    holds.extend(held_by(spec, &decision.trace));
     holds
+}
+
+/// Returns the reasons why steps do not follow the metrics within the bounds.
+fn held_by(spec: &HpaSpec, steps: &[Step]) -> Vec<HeldBy> {
+    let bounded = |replicas: i32| replicas.min(spec.max_replicas).max(spec.min());
+    let holds = steps.iter().filter_map(Step::hold).filter_map(|hold| {
+        let rule = match hold {
+            Hold::Failed(CombineStep { invalid: 0, .. }) => HeldBy::UnreadMetrics,
+            Hold::Failed(_) => HeldBy::FailedMetrics,
+            Hold::Window(step) if bounded(step.desired) != bounded(step.result) => {
+                HeldBy::Stabilization {
+                    replicas: step.result,
+                }
+            }
+            Hold::Limit(limit) if limit.is_rate() => HeldBy::Rate {
+                replicas: limit.result,
+            },
+            Hold::Unwritten { .. } => HeldBy::Scale,
+            _ => return None,
+        };
+        let disabled = hold.disabled(spec);
+        Some(disabled.map_or(rule, |direction| HeldBy::Disabled { direction }))
+    });
+    let mut all = Vec::from_iter(holds);
+    all.dedup();
+    all
 }

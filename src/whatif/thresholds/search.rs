@@ -7,9 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
-
-use super::{Ask, Asks, Band, Curve, CurvePoint, Effect, RangeEnd, Span, holds, proposal_of};
+use super::{
+    Ask, Asks, Band, Curve, CurvePoint, Effect, HeldBy, RangeEnd, Span, held_by, holds, proposal_of,
+};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
 use crate::memory::Remembered;
@@ -358,26 +358,31 @@ impl<'s> ValueSearch<'s> {
             proposal, replicas, ..
         } = self.look(value)?;
         let decision = self.decide(value)?;
-        let held_by = holds(self.snapshot, &decision, self.index);
-        let changes_at = if replicas == self.current {
-            self.changes_at(value, &decision)?
-        } else {
-            None
-        };
-        Ok(RangeEnd {
+        let mut end = RangeEnd {
             proposal,
             replicas,
-            changes_at,
-            held_by,
-        })
-    }
-
-    /// Returns when a later pass changes the replicas, if the metric stays at a value.
-    fn changes_at(&mut self, value: i64, decision: &Decision) -> Result<Option<Timestamp>, String> {
+            changes_at: None,
+            held_by: holds(self.snapshot, &decision, self.index),
+        };
+        if replicas != self.current {
+            return Ok(end);
+        }
         let snapshot = self.dial.set(value).map_err(|e| e.message)?;
-        let upcoming = Outlook::new(snapshot, self.remembered, decision).upcoming;
-        let change = upcoming.iter().find(|step| step.replicas != self.current);
-        Ok(change.map(|step| step.time))
+        let Outlook {
+            upcoming, extremes, ..
+        } = Outlook::new(snapshot, self.remembered, &decision);
+        let mut changes = upcoming.iter().filter(|step| step.replicas != replicas);
+        end.changes_at = changes.next().map(|step| step.time);
+        // Whatever unread metrics ask for, something else may hold the replicas.
+        if let (Some(least), None, true) = (
+            extremes.first(),
+            self.elsewhen,
+            end.held_by.contains(&HeldBy::UnreadMetrics),
+        ) && extremes.iter().all(|it| it.replicas >= replicas)
+        {
+            end.held_by = held_by(&self.snapshot.hpa.spec, &least.steps);
+        }
+        Ok(end)
     }
 
     fn is_certain(&mut self, value: i64, effect: Effect) -> Result<bool, String> {
@@ -603,6 +608,7 @@ fn effect_of(replicas: i32, current: i32) -> Effect {
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use proptest::prelude::*;
     use serde_json::{Value, json};
 

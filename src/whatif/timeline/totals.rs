@@ -10,6 +10,7 @@ use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::past::Bounds;
 
 /// A rescale against the one before it counts as a reversal within this time.
 const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
@@ -35,6 +36,8 @@ pub struct Totals {
     pub lowest: Extremum,
     /// The highest number of replicas.
     pub highest: Extremum,
+    /// The bounds of what the metrics proposed, also after the load; `None` if they never did.
+    pub(crate) asked: Option<Bounds>,
     /// The passes that ended with `maxReplicas` or more.
     pub(crate) passes_at_max: Tally,
     /// The number of passes that proposed more than `maxReplicas`.
@@ -202,6 +205,7 @@ impl Totals {
                 replicas: i32::MIN,
                 time: start,
             },
+            asked: None,
             passes_at_max: Tally::default(),
             above_max: 0,
             short: PassStretches::default(),
@@ -227,6 +231,10 @@ impl Totals {
         } = pass;
         self.last = replicas;
         self.ends_answered = is_answered;
+        if let Some(proposal) = proposal {
+            let asked = self.asked.unwrap_or(Bounds::exactly(proposal));
+            self.asked = Some(asked.with(proposal));
+        }
         let place = self.next;
         if place == self.limit {
             return;

@@ -2,6 +2,7 @@
 //! of 0.1 on the ratio, missing pods counted as using their whole request below the target and
 //! nothing above it, and without `behavior` at most twice the replicas or 4 in one pass.
 
+use kubectl_hpa::engine::decision::Direction;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::snapshot::{Documents, MetricAnswer, UnreadCause};
 use kubectl_hpa::whatif::thresholds::{
@@ -56,8 +57,8 @@ impl Case {
             .map(|metric| build::yaml(metric))
             .collect();
         let spec = build::with(
-            fields(self.spec),
-            &json!({"minReplicas": 1, "metrics": metrics}),
+            json!({"minReplicas": 1, "metrics": metrics}),
+            &fields(self.spec),
         );
         // The newest version, if none is stated.
         let state = build::state(&json!({"kubernetesVersion": null}));
@@ -223,6 +224,9 @@ fn what_holds_the_answer_is_named() {
                periodSeconds: 60}]}, scaleDown: {stabilizationWindowSeconds: 0, selectPolicy: \
                Disabled}}";
     let stabilized = HeldBy::Stabilization { replicas: 8 };
+    let disabled = || HeldBy::Disabled {
+        direction: Direction::Down,
+    };
     let other = |replicas| HeldBy::Metric {
         metric: "queue".to_owned(),
         replicas,
@@ -259,8 +263,49 @@ fn what_holds_the_answer_is_named() {
         ),
         (
             Case { spec: own, ..PLAIN },
-            (Some(0), 4, None, vec![HeldBy::Rate { replicas: 4 }]),
+            (Some(0), 4, None, vec![disabled()]),
             (5, vec![HeldBy::Rate { replicas: 5 }]),
+        ),
+        (
+            Case {
+                spec: "maxReplicas: 10, behavior: {scaleDown: {selectPolicy: Disabled}}",
+                state: steady,
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![disabled()]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
+        ),
+        (
+            Case {
+                spec: own,
+                metrics: &[CPU, UNREAD],
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![disabled()]),
+            (5, vec![HeldBy::Rate { replicas: 5 }]),
+        ),
+        (
+            Case {
+                state: steady,
+                metrics: &[CPU, UNREAD],
+                ..PLAIN
+            },
+            (
+                Some(0),
+                4,
+                None,
+                vec![HeldBy::Stabilization { replicas: 4 }],
+            ),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
+        ),
+        (
+            Case {
+                spec: "minReplicas: 4, maxReplicas: 10",
+                metrics: &[CPU, UNREAD],
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![]),
+            (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
         (
             Case {

@@ -38,6 +38,14 @@ fn the_lowest_proposal_is_a_lower_bound() {
 }
 
 #[test]
+fn a_direction_that_is_disabled_is_named() {
+    let set = "behavior.scaleDown.selectPolicy=Disabled";
+    let (_, page, _) = predict("C", &["--replicas", "4", "--set", set]);
+    let expected = "removes none: behavior disables scaling down\n";
+    assert!(page.contains(expected), "{page}");
+}
+
+#[test]
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"

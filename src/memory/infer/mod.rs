@@ -84,11 +84,11 @@ pub fn inherit(
             [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
         })
         .collect();
-    let shown = scale_events::shown(&known);
-    let likely_changes = changes
-        .as_ref()
-        .map_or(shown.as_ref(), |lists| lists.first());
-    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
+    let likely_changes = match &changes {
+        Some(lists) => lists.first().cloned(),
+        None => scale_events::shown(&known).map(|change| vec![change]),
+    };
+    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes.as_ref());
     let likely = Memory {
         recommendations: held
             .iter()

@@ -132,7 +132,7 @@ fn the_last_status_shows_the_last_rescale() {
         hpa.status.desired_replicas = if able == "SucceededRescale" { 5 } else { 8 };
         let evidence = led(0);
         let known = Known::new(&hpa, &hpa.spec, 8, &v1_36, second(NOW), &evidence);
-        shown(&known).map(|it| (it[0].replicas, it[0].time == second(90)))
+        shown(&known).map(|it| (it.replicas, it.time == second(90)))
     };
     let (ready, down, up) = ("ReadyForNewScale", "ScaleDownLimit", "ScaleUpLimit");
     for (able, limited, select, policies, want) in [
@@ -149,9 +149,10 @@ fn the_last_status_shows_the_last_rescale() {
             ready,
             down,
             "Min",
-            &[("Percent", 100), ("Pods", 1)],
+            &[("Pods", 1), ("Percent", 20)],
             Some(-1),
         ),
+        (ready, down, "Max", &[("Percent", 100)], None),
         (ready, down, "Disabled", &[("Pods", 1)], None),
         (ready, up, "Max", &[("Pods", 1)], Some(1)),
         (ready, up, "Max", &[("Percent", 60)], Some(3)),

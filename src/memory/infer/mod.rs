@@ -84,11 +84,8 @@ pub fn inherit(
             [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
         })
         .collect();
-    let likely_changes = match &changes {
-        Some(lists) => lists.first().cloned(),
-        None => scale_events::shown(&known).map(|change| vec![change]),
-    };
-    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes.as_ref());
+    let likely_changes = changes.as_ref().and_then(|lists| lists.first());
+    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
         recommendations: held
             .iter()

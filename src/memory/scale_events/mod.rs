@@ -13,7 +13,6 @@ use super::sighting;
 use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, ScalingPolicy};
 use crate::snapshot::memory::ScaleEvent;
 
 /// The maximum number of observed changes of which all forms are considered. At the usual sync period, the longest
@@ -116,48 +115,6 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         }
     }
     Some(counts)
-}
-
-/// Returns the last rescale as the last status shows it: its pass made the rescale, or a limit that counts it stopped
-/// the pass.
-pub(super) fn shown(known: &Known<'_>) -> Option<ScaleEvent> {
-    let Hpa { spec, status, .. } = known.hpa;
-    let time = status.last_scale_time.filter(|_| known.counts_rescale)?;
-    let replicas = sighting::rescaled_by(status).or_else(|| used_up(spec, status))?;
-    Some(ScaleEvent {
-        replicas,
-        time,
-        outdated: false,
-    })
-}
-
-/// Returns the least rescale to the current replicas after which the policies of the limited direction allow no other.
-fn used_up(spec: &HpaSpec, status: &HpaStatus) -> Option<i32> {
-    let behavior = spec.behavior.as_ref()?;
-    let (rules, sign) = match &*status.condition("ScalingLimited")?.reason {
-        "ScaleUpLimit" => (behavior.scale_up.as_ref()?, 1),
-        _ => (behavior.scale_down.as_ref()?, -1),
-    };
-    let policies = rules.policies.iter().flatten();
-    let all = policies.filter_map(|policy| used_up_by(policy, status.current_replicas, sign));
-    let least = if rules.select_policy.as_deref() == Some("Min") {
-        all.min()
-    } else {
-        all.max()
-    };
-    i32::try_from(sign * least?).ok()
-}
-
-/// Returns the number of replicas, added or removed to reach a count, after which a policy allows no other; `None` if
-/// none are so many.
-fn used_up_by(policy: &ScalingPolicy, count: i32, sign: i64) -> Option<i64> {
-    let value = i64::from(policy.value);
-    let of = 100 + sign * value;
-    match &*policy.type_ {
-        "Percent" if of > 0 => Some((i64::from(count) * value + of - 1) / of),
-        "Percent" => None,
-        _ => Some(value),
-    }
 }
 
 /// Returns the lists that these changes may have become by the next pass, the most likely first.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Counts, Event, ScaleEvent, changes, is_by_another, shown, split};
+use super::{Counts, Event, ScaleEvent, changes, is_by_another, split};
 use crate::memory::ground::{CountedRescales, Ground, UnknownRescales};
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
@@ -111,60 +111,6 @@ fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, UnknownRes
         }
         [CountedRescales::Any(why)] => Err(why.clone()),
         other => panic!("{other:?}"),
-    }
-}
-
-/// Without events, the last status shows a rescale that its pass made, or that a limit counts. From the start of the
-/// period, the same policies lead to the count: 9 - 1, 10 * 0.8, 7 + 1, 5 * 1.6.
-#[test]
-fn the_last_status_shows_the_last_rescale() {
-    let v1_36 = of("v1.36");
-    let found = |able: &str, limited: &str, select: &str, policies: &[(&str, i32)]| {
-        let mut hpa = hpa(90, &[], &[]);
-        let policy = |(type_, value)| json!({"type": type_, "value": value, "periodSeconds": 60});
-        let policies: Vec<Value> = policies.iter().copied().map(policy).collect();
-        let rules = json!({"selectPolicy": select, "policies": policies});
-        let both = json!({"scaleUp": rules, "scaleDown": rules});
-        hpa.spec.behavior = serde_json::from_value(both).unwrap();
-        for (condition, reason) in [(0, able), (2, limited)] {
-            hpa.status.conditions[condition].reason = reason.to_owned();
-        }
-        hpa.status.desired_replicas = if able == "SucceededRescale" { 5 } else { 8 };
-        let evidence = led(0);
-        let known = Known::new(&hpa, &hpa.spec, 8, &v1_36, second(NOW), &evidence);
-        shown(&known).map(|it| (it.replicas, it.time == second(90)))
-    };
-    let (ready, down, up) = ("ReadyForNewScale", "ScaleDownLimit", "ScaleUpLimit");
-    for (able, limited, select, policies, want) in [
-        (ready, down, "Max", &[("Pods", 1)][..], Some(-1)),
-        (ready, down, "Max", &[("Percent", 20)], Some(-2)),
-        (
-            ready,
-            down,
-            "Max",
-            &[("Pods", 1), ("Percent", 20)],
-            Some(-2),
-        ),
-        (
-            ready,
-            down,
-            "Min",
-            &[("Pods", 1), ("Percent", 20)],
-            Some(-1),
-        ),
-        (ready, down, "Max", &[("Percent", 100)], None),
-        (ready, down, "Disabled", &[("Pods", 1)], None),
-        (ready, up, "Max", &[("Pods", 1)], Some(1)),
-        (ready, up, "Max", &[("Percent", 60)], Some(3)),
-        (ready, "DesiredWithinRange", "Max", &[("Pods", 1)], None),
-        ("SucceededRescale", down, "Max", &[("Pods", 1)], Some(-3)),
-    ] {
-        let got = found(able, limited, select, policies);
-        assert_eq!(
-            got,
-            want.map(|it| (it, true)),
-            "{able} {limited} {select} {policies:?}"
-        );
     }
 }
 

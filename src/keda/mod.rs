@@ -277,11 +277,15 @@ impl KedaHpa {
         }
         check::schema(&spec)?;
         check::webhook(name, &spec)?;
-        if let Some(annotation) = object.paused_by() {
-            let path = format!("metadata.annotations[{annotation}]");
+        let pauses = object.pauses();
+        if let Some(first) = pauses.first() {
+            let path = format!("metadata.annotations[{first}]");
+            let hint = format!(
+                "remove {} from the file to see what its HPA would decide",
+                pauses.join(" and ")
+            );
             return Err(
-                Refused::new(path, "KEDA deletes the HPA of a paused ScaledObject")
-                    .hint("remove the annotation from the file to see what its HPA would decide"),
+                Refused::new(path, "KEDA deletes the HPA of a paused ScaledObject").hint(hint),
             );
         }
         let stated = object.metadata.namespace.as_deref();

@@ -160,6 +160,21 @@ impl Remembered {
         self
     }
 
+    /// Returns the same if no pass seems to have run since a time: recommendations may have left their windows.
+    #[must_use]
+    fn without_passes_since(mut self, time: Timestamp) -> Self {
+        for past in &mut self.likely.recommendations {
+            past.time = past.time.min(time);
+        }
+        if let Some(possible) = &mut self.possible {
+            possible.highest.at_least = None;
+            possible.lowest.at_most = None;
+            possible.down.soonest.clear();
+            possible.up.soonest.clear();
+        }
+        self
+    }
+
     /// Returns the memory that the input states, or otherwise the inferred one.
     pub fn of(input: &Input) -> Self {
         let Input {
@@ -190,14 +205,18 @@ impl Remembered {
                         ..Self::from_stated(&Memory::default())
                     };
                 }
-                infer::inherit(
+                let inferred = infer::inherit(
                     observed.as_ref().unwrap_or(hpa),
                     &hpa.spec,
                     scale,
                     controller,
                     *now,
                     evidence,
-                )
+                );
+                match input.replicas_unseen_since() {
+                    Some(since) => inferred.without_passes_since(since),
+                    None => inferred,
+                }
             }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }

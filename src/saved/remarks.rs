@@ -106,7 +106,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     let of_keda = surroundings
         .scaled_objects
         .iter()
-        .filter(|object| object.is_of(target) && object.paused_by().is_none())
+        .filter(|object| object.is_of(target) && object.pauses().is_empty())
         .filter(|object| {
             let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
             !hpas.any(|hpa| object.creates(hpa))

@@ -15,6 +15,7 @@ use super::hpa::{Hpa, MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::surroundings::Surroundings;
+use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::args::{Target, Validate};
 use crate::flags::Flags;
 use crate::version::Version;
@@ -130,6 +131,23 @@ impl Input {
         let sync_period = self.snapshot.controller.sync_period;
         let several = sync_period.saturating_mul(SEVERAL);
         self.knows_time() && self.snapshot.now.duration_since(time) >= several
+    }
+
+    /// Whether several passes since a change have not written the status.
+    pub(crate) fn is_unseen(&self, written: Timestamp, changed: Timestamp) -> bool {
+        changed.as_second() > written.as_second() && self.is_several_passes_ago(changed)
+    }
+
+    /// Returns when the target got its replicas, if each of several passes since then would have written them into
+    /// the status.
+    pub(crate) fn replicas_unseen_since(&self) -> Option<Timestamp> {
+        let hpa = self.observed.as_ref().unwrap_or(&self.snapshot.hpa);
+        let written = hpa.written.status.filter(|_| !hpa.written.by_us)?;
+        let scale = self.snapshot.scale.as_ref().ok()?;
+        let replicas = self.observed_replicas.unwrap_or(scale.spec_replicas);
+        let target = self.surroundings.workload(&hpa.spec.scale_target_ref)?;
+        let set = last_writer(&target.metadata.managed_fields, SpecField::Replicas)?.time?;
+        (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)
     }
 
     /// Returns the lease of the controller manager, if it is known to have expired.

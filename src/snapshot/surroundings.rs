@@ -889,11 +889,6 @@ impl ScaledObject {
         replicas.into_iter().chain(whole).collect()
     }
 
-    /// Returns the first of them.
-    pub fn paused_by(&self) -> Option<&'static str> {
-        self.pauses().first().copied()
-    }
-
     /// Whether an annotation is true. KEDA treats everything except a false value as true
     /// (`getBoolAnnotation`).
     pub fn is_set(&self, annotation: &str) -> bool {
@@ -932,7 +927,7 @@ impl ScaledObject {
             "maxReplicas" => (self.spec.max_replica_count?, hpa.max_replicas),
             _ => (self.spec.min_replica_count?.max(1), hpa.min()),
         };
-        (stated != own && self.paused_by().is_none()).then_some(stated)
+        (stated != own && self.pauses().is_empty()).then_some(stated)
     }
 
     /// Returns the reason why the ScaledObject has no HPA, if it is paused.

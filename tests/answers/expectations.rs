@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{ExpectArgs, ExpectShorthand, FailOn, Overrides};
 use kubectl_hpa::backtest::{ManifestPlace, Plan};
 use kubectl_hpa::findings::Severity;
+use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::{Doubts, Pass};
 use kubectl_hpa::render::github::annotations;
 use kubectl_hpa::render::junit::junit;
@@ -577,6 +578,28 @@ fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Inpu
     ];
     items.extend_from_slice(more);
     common::read(&build::list(items)).expect("an input")
+}
+
+/// A history that can hold nothing back is no reason for doubt.
+#[test]
+fn a_history_without_effect_leaves_nothing_open() {
+    let passed = |input: Input| {
+        let mut remembered = Remembered::unknown(input.snapshot.now).without_recommendations();
+        let possible = remembered.possible.as_mut().expect("bounds");
+        possible.changes = Some(vec![Vec::new()]);
+        Pass::with(input, remembered)
+    };
+    let fails = json!({"errors": [{"api": "scaleUpdate", "message": "down"}]});
+    let pass = passed(blocked(3, "app=web", &[build::queue(&["30"])], &fails));
+    let gate = Gate::new(&expect(&["not blocked", "not limited"], &[])).expect("expressions");
+    let (all, _) = gate.judge(&PassFacts::of(&pass), []);
+    for one in all {
+        assert_eq!(one.truth, Truth::True, "{}: {}", one.name(), one.because());
+    }
+    let denied = json!({"errors": [{"api": "external", "metric": "queue", "message": "no", "denied": true}]});
+    let pass = passed(blocked(3, "app=web", &[], &denied));
+    let page = Page::new(&Explanation::new(&pass), false, Symbols::ASCII);
+    insta::assert_snapshot!(page.why.join("\n"), @"You may not read queue: the pass may end anywhere from 2 to 6.");
 }
 
 #[test]

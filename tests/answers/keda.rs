@@ -367,7 +367,16 @@ fn what_keda_refuses() {
             "namespace: shop, annotations: {autoscaling.keda.sh/paused: \"true\"}}",
             "error: standard input: metadata.annotations[autoscaling.keda.sh/paused]: KEDA deletes the \
              HPA of a paused ScaledObject\n\
-             hint: remove the annotation from the file to see what its HPA would decide\n",
+             hint: remove autoscaling.keda.sh/paused from the file to see what its HPA would decide\n",
+        ),
+        (
+            "namespace: shop}",
+            "namespace: shop, annotations: {autoscaling.keda.sh/paused: \"true\", \
+             autoscaling.keda.sh/paused-replicas: \"2\"}}",
+            "error: standard input: metadata.annotations[autoscaling.keda.sh/paused-replicas]: KEDA deletes \
+             the HPA of a paused ScaledObject\n\
+             hint: remove autoscaling.keda.sh/paused-replicas and autoscaling.keda.sh/paused from the file to see \
+             what its HPA would decide\n",
         ),
         (
             "  cooldownPeriod: 120\n",

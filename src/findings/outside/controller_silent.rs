@@ -239,8 +239,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         return None;
     }
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
-    let set = case.last_replicas_write().and_then(|it| it.time);
-    if let Some(since) = set.filter(|since| is_unseen(input, written, *since) && now != then) {
+    if let Some(since) = input.replicas_unseen_since() {
         return Some(ControllerSilent::Replicas {
             written,
             since,
@@ -249,11 +248,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
         });
     }
     unwritten_usage(case, written)
-}
-
-/// Whether several passes since a change have not written a status.
-fn is_unseen(input: &Input, written: Timestamp, changed: Timestamp) -> bool {
-    changed.as_second() > written.as_second() && input.is_several_passes_ago(changed)
 }
 
 /// Looks for usage that each pass since some time would have written.
@@ -295,7 +289,7 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
         let newest = rows.map(|it| it.timestamp).max()?;
         let (metric, then, current) = (step.index, then.clone(), current.clone());
         let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
-        if newest > written && is_unseen(input, written, published) {
+        if newest > written && input.is_unseen(written, published) {
             let since = published;
             return Some(ControllerSilent::Usage {
                 written,
@@ -331,8 +325,9 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{
-        deployment, finding, settled, unknown_memory, with_pods, writes,
+        deployment, finding, input, settled, unknown_memory, with_pods, writes,
     };
+    use crate::memory::Remembered;
 
     use crate::findings::{Code, Facts};
 
@@ -520,6 +515,14 @@ mod tests {
                 kind
             });
             assert_eq!(got, want, "{}", items[1]);
+            // Nor has a pass recommended anything since then.
+            if want == Some("replicas") {
+                let remembered = Remembered::of(&input(&items).expect("an input"));
+                let set = "2026-11-21T05:40:00Z".parse().expect("a time");
+                assert!(remembered.likely.recommendations[0].time <= set);
+                let sure = remembered.possible.map(|it| it.highest.at_least);
+                assert_eq!(sure, Some(None));
+            }
         }
     }
 }

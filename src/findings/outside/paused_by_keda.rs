@@ -42,7 +42,6 @@ impl Kind for PausedByKeda {
         }
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
-            .filter(|_| whole.contains(&KEDA_PAUSED_REPLICAS))
             .and_then(|it| {
                 let replicas: i32 = it
                     .metadata
@@ -321,18 +320,23 @@ mod tests {
             });
             assert_eq!(got, want);
         }
-        // A pause of everything disables no direction: that is the ScaledObject's own policy.
-        let items = [unknown_memory(), owned(disabled), build::scale(4)];
-        let items = items.into_iter().chain(object(json!({whole: "true"})));
-        let text = said(Code::PausedByKeda, &with_pods(items, 4, "100m"));
-        let want = "ScaledObject/web is paused by autoscaling.keda.sh/paused";
-        assert_eq!(text.summary, want);
-        assert!(
-            !text
-                .evidence
-                .iter()
-                .any(|it| it.starts_with("Without the pause"))
-        );
+        // A pause of everything disables no direction: that is the ScaledObject's own policy, or another pause.
+        for (annotations, want, is_told) in [
+            (json!({whole: "true"}), "paused", false),
+            (
+                json!({whole: "true", out: "true"}),
+                "paused and autoscaling.keda.sh/paused-scale-out, so scaling out is disabled",
+                true,
+            ),
+        ] {
+            let items = [unknown_memory(), owned(disabled.clone()), build::scale(4)];
+            let items = items.into_iter().chain(object(annotations));
+            let text = said(Code::PausedByKeda, &with_pods(items, 4, "100m"));
+            let want = format!("ScaledObject/web is paused by autoscaling.keda.sh/{want}");
+            assert_eq!(text.summary, want);
+            let result = |it: &String| it.starts_with("Without the pause");
+            assert_eq!(text.evidence.iter().any(result), is_told);
+        }
     }
 
     /// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.

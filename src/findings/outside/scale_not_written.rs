@@ -146,10 +146,11 @@ impl Kind for ScaleNotWritten {
         let conflict = format!("{CONFLICT} on {resource} \"{}\"", target.name);
         let is_conflict = self.error.contains(&conflict);
         if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
-            let flags = format!("{flags} --as={}", shell_word(&user));
+            // `kubectl scale` needs other rights.
+            let flags = format!("--subresource=scale --as={}", shell_word(&user));
             return Remedy::Grant
                 .says("Grant the controller the right with a role and a binding.")
-                .with(about.kubectl_quoted("scale", &about.target(), &flags));
+                .with(about.kubectl_quoted("auth can-i update", &about.target(), &flags));
         }
         if is_conflict && self.times.is_none_or(|times| times < OFTEN) {
             return Remedy::Nothing
@@ -287,7 +288,7 @@ mod tests {
             - An event FailedRescale counts 80 failures since 05:00:00Z.
             - Once it can be written: 8 replicas.
             > Grant the controller the right with a role and a binding.
-            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server --as=hpa
+            $ kubectl auth can-i update deployment/web -n default --subresource=scale --as=hpa
             @ deployment/web hpa/web
         another writer, once: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified

@@ -659,6 +659,16 @@ mod tests {
         };
         let rollout = ("Rollout", "argoproj.io/v1alpha1");
         let of_deployment = state(("Deployment", "apps/v1"), json!(null));
+        let early = "2026-11-21T05:00:00Z";
+        let never = json!({"metadata": {"labels": {"rollouts-pod-template-hash": "b"}}, "status": {"startTime": early,
+            "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": early}]}});
+        let stuck = state(rollout, json!("onsuccess"));
+        let stuck = with_pod(&with_pod(&stuck, "web-2", &never), "web-3", &never);
+        let stuck = with(
+            &stuck,
+            "Rollout",
+            &json!({"status": {"currentPodHash": "b"}}),
+        );
         let in_lower_case =
             json!({"kind": "rollout", "apiVersion": "argoproj.io/v1alpha1", "name": "web"});
         let other = build::with(
@@ -672,6 +682,10 @@ mod tests {
             (
                 "of the Rollout, for now",
                 state(rollout, json!("onsuccess")),
+            ),
+            (
+                "of the Rollout, for now, whose new pods are never ready",
+                stuck,
             ),
             ("of the Deployment", of_deployment.clone()),
             (
@@ -703,6 +717,14 @@ mod tests {
             - spec.workloadRef.scaleDown of Rollout/web is onsuccess: Argo Rollouts scales that to 0 once the Rollout is healthy.
             > Wait for Rollout/web to scale down Deployment/web.
             $ kubectl get pods -n default -l app=web --show-labels
+            @ pod/web-0 pod/web-1
+        of the Rollout, for now, whose new pods are never ready: warning, aside, follows never-ready
+            2 pods of Deployment/web are counted for Rollout/web
+            - Of Deployment/web: web-0 and web-1.
+            - They use 180m of the 180m that cpu counts (100%).
+            - Both have one template: Rollout/web refers to Deployment/web (spec.workloadRef).
+            - spec.workloadRef.scaleDown of Rollout/web is onsuccess: Argo Rollouts scales that to 0 once the Rollout is healthy.
+            > Follow the advice of never-ready.
             @ pod/web-0 pod/web-1
         of the Deployment: warning, explains, without it 4 -> 4
             2 pods of Rollout/web are counted for Deployment/web

@@ -174,10 +174,18 @@ fn weigh(
     }
 }
 
-/// Returns the advice on pods without a node.
-fn add_nodes(about: &About<'_>) -> Advice {
+/// Returns the advice on pods without a node, by the scheduler's message about one of them.
+fn add_nodes(about: &About<'_>, message: &str) -> Advice {
+    /// The scheduler's words about nodes without access to a volume of the pod.
+    const ELSEWHERE: [&str; 2] = ["volume node affinity", "PersistentVolume's node affinity"];
+    let is_elsewhere = ELSEWHERE.iter().any(|words| message.contains(words));
+    let place = if is_elsewhere {
+        " where its volume is"
+    } else {
+        ""
+    };
     Remedy::AddNodes.says(format!(
-        "Add nodes, or lower {}.",
+        "Add nodes{place}, or lower {}.",
         about.field("maxReplicas")
     ))
 }

@@ -240,11 +240,12 @@ impl UncountedPods {
             Clause::InitializingNotReady | Clause::InitializingOldSample => {
                 Remedy::WaitForPods.waits("until the pods are ready and measured")
             }
-            Clause::Pending if pod.unschedulable.is_some() => add_nodes(about),
-            Clause::Pending if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
-            Clause::Pending => {
-                Remedy::FindUnready.says("Find out what keeps the pods from running.")
-            }
+            Clause::Pending if self.are_young => Remedy::WaitForPods.waits("until the pods run"),
+            Clause::Pending => match &pod.unschedulable {
+                Some(message) => add_nodes(about, message),
+                None if is_ordinary => Remedy::WaitForPods.waits("until the pods run"),
+                None => Remedy::FindUnready.says("Find out what keeps the pods from running."),
+            },
             Clause::NoMetric if is_ordinary => {
                 Remedy::WaitForPods.waits("until the pods have metrics")
             }
@@ -535,7 +536,11 @@ mod tests {
     /// Pods that do not run leave a metric without a value.
     #[test]
     fn pods_without_any_value() {
-        let states = without_values(&cpu());
+        let mut states = Vec::from(without_values(&cpu()));
+        let homeless = json!({"status": {"startTime": null, "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": ""}]}});
+        let creating = with_pods(&states[2].1, &["web-0"], &homeless);
+        states.push(("are being created, one without a node", creating));
         insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
         run: none
         run again: none
@@ -567,6 +572,13 @@ mod tests {
             - Pending, without a node: web-0.
             - Without metrics (app waits: CrashLoopBackOff, 7 restarts): web-1 and web-2.
             > Find out why app does not run in web-0: CrashLoopBackOff.
+            $ kubectl describe pod web-0 -n default
+            @ pod/web-0 pod/web-1 pod/web-2
+        are being created, one without a node: error, explains
+            none of the 3 pods counts (web-0 and 2 more)
+            - Pending, without a node: web-0.
+            - Pending (app waits: ContainerCreating, 0 restarts): web-1 and web-2.
+            > Wait until the pods run.
             $ kubectl describe pod web-0 -n default
             @ pod/web-0 pod/web-1 pod/web-2
         ");

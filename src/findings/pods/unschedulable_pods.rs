@@ -120,7 +120,7 @@ impl Kind for UnschedulablePods {
                 about.field("maxReplicas")
             ))
         } else {
-            add_nodes(about)
+            add_nodes(about, &self.message)
         };
         advice.with_all(self.pods.first().map(|name| about.describe(name)))
     }
@@ -234,9 +234,16 @@ mod tests {
             with_pods(&items, &["web-2"], &pod)
         };
         let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
+        let conflict = json!({"status": {"conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                "message": "0/3 nodes are available: 3 node(s) had volume node affinity conflict."}]}});
         let states = [
             ("run", items.clone()),
             ("wait", pending(early, "Unschedulable")),
+            (
+                "wait with a volume",
+                with_pods(&pending(early, "Unschedulable"), &["web-2"], &conflict),
+            ),
             ("have waited briefly", pending(late, "Unschedulable")),
             ("are gated", pending(early, "SchedulingGated")),
             (
@@ -252,6 +259,14 @@ mod tests {
             - The scheduler says: 0/3 nodes are available.
             - With it running, and as busy as the others on average: 5 replicas.
             > Add nodes, or lower maxReplicas.
+            $ kubectl describe pod web-2 -n default
+            @ pod/web-2
+        wait with a volume: warning, explains, without it 5 -> 5
+            web-2 has found no node for 15m: 3 replicas instead of ~5
+            - Pending for 15m: web-2.
+            - The scheduler says: 0/3 nodes are available: 3 node(s) had volume node affinity conflict.
+            - With it running, and as busy as the others on average: 5 replicas.
+            > Add nodes where its volume is, or lower maxReplicas.
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         have waited briefly: info, explains, without it 5 -> 5

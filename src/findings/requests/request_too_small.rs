@@ -12,7 +12,7 @@ use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags}
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
 ///
 /// Raise the request of the container to about what it uses at the target; `predict --request` shows the answer with
-/// it.
+/// it. Raise a target below 30% as well: for that, the pods would have to request several times what they use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -81,10 +81,12 @@ impl Kind for RequestTooSmall {
                 distance(self.since, about.now())
             ),
         ];
-        evidence.extend(about.result(&format!(
-            "With a {} request of {}",
-            self.resource, self.enough
-        )));
+        if self.low_target(about).is_none() {
+            evidence.extend(about.result(&format!(
+                "With a {} request of {}",
+                self.resource, self.enough
+            )));
+        }
         evidence
     }
 
@@ -96,6 +98,12 @@ impl Kind for RequestTooSmall {
             ..
         } = self;
         let request = milli(self.request, resource);
+        if let Some(target) = self.low_target(about) {
+            return Remedy::RaiseRequest.says(format!(
+                "Raise the {resource} request of {container} from {request} to about what it uses, and the target of \
+                 {target}% with it, unless more pods lower its usage."
+            ));
+        }
         if self.is_above_limit {
             return Remedy::RaiseRequest.says(format!(
                 "Raise the {resource} request of {container} from {request} to about {enough}, and its limit at \
@@ -114,6 +122,15 @@ impl Kind for RequestTooSmall {
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
         vec![about.template_target()]
+    }
+}
+
+impl RequestTooSmall {
+    /// Returns a target for which pods would have to request several times what they use.
+    fn low_target(&self, about: &About<'_>) -> Option<i32> {
+        const LOW: i32 = 30;
+        let target = about.target_of(self.metric).average_utilization;
+        target.filter(|target| *target < LOW)
     }
 }
 
@@ -247,6 +264,14 @@ mod tests {
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
             ),
             (
+                "beside a target that is low",
+                with(
+                    &hot,
+                    "HorizontalPodAutoscaler",
+                    &json!({"spec": {"metrics": [build::resource("cpu", &build::utilization(20))]}}),
+                ),
+            ),
+            (
                 "of an HPA that has never rescaled",
                 with(
                     &hot,
@@ -279,6 +304,12 @@ mod tests {
             - The HPA has not rescaled for 60m.
             - With a cpu request of 400m: 2 replicas.
             > Raise the cpu request of app from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
+            @ deployment/web
+        beside a target that is low: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            > Raise the cpu request of app from 100m to about what it uses, and the target of 20% with it, unless more pods lower its usage.
             @ deployment/web
         of an HPA that has never rescaled: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status

@@ -488,6 +488,7 @@ fn without_pods(
     let listed =
         objects.has_list(Documents::PodMetrics, &hpa.namespace) || !place.pod_metrics.is_empty();
     let takes_none = state.is_some()
+        && scale.is_ok()
         && requests.pod_metrics(&hpa).is_none()
         && metrics.contains(&MetricAnswer::PodMetrics)
         && !place.pods.is_empty();

@@ -561,7 +561,7 @@ fn a_pod_that_is_starting_becomes_ready() {
     assert_eq!(stays, expected);
 }
 
-/// Those that go first: what is not ready, then the youngest; of a StatefulSet of Kubernetes, the last.
+/// Those that go first: what is not ready, then the youngest; of a StatefulSet of Kubernetes or Kruise, the last.
 #[test]
 fn pods_go_as_their_controller_takes_them() {
     let names = |snapshot: &Snapshot| -> Vec<String> {
@@ -576,7 +576,8 @@ fn pods_go_as_their_controller_takes_them() {
     for (api_version, kind, left) in [
         ("apps/v1", "Deployment", ["web-0", "web-10"]),
         ("apps/v1", "StatefulSet", ["web-0", "web-1"]),
-        ("apps.kruise.io/v1beta1", "StatefulSet", ["web-0", "web-10"]),
+        ("apps.kruise.io/v1beta1", "StatefulSet", ["web-0", "web-1"]),
+        ("example.com/v1", "StatefulSet", ["web-0", "web-10"]),
     ] {
         let target = json!({"scaleTargetRef": {"apiVersion": api_version, "kind": kind}});
         let world = World::new(target, &[50; 11]);

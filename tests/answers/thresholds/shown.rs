@@ -1,6 +1,7 @@
 //! Thresholds and curves as the program prints them, for a terminal of 80 columns with and without
 //! Unicode, as a picture, as Markdown, and its message when there is nothing to draw.
 
+use crate::common::build;
 use crate::common::ran::{program, run};
 
 use insta::assert_snapshot;
@@ -34,6 +35,28 @@ fn the_lowest_proposal_is_a_lower_bound() {
     let page =
         run(program().args(["predict", "cart", "-f", "examples/shop", "--cpu", "90%"])).stdout;
     let expected = "any value   removes none: it proposes at least 3\n";
+    assert!(page.contains(expected), "{page}");
+}
+
+/// What a metric that could not be read asks for may be more than a value of another one.
+#[test]
+fn a_metric_that_is_not_read_may_keep_the_replicas() {
+    let metrics = json!([
+        build::resource("cpu", &build::utilization(50)),
+        build::external("queue", &build::average("10")),
+    ]);
+    let denied = json!({"api": "external", "metric": "queue", "message": "no", "denied": true});
+    let input = build::list([
+        build::state(&json!({"recommendations": [], "errors": [denied]})),
+        build::hpa(&json!({"metrics": metrics})),
+        build::scale(1),
+        build::pod("web-0"),
+        build::pod_metrics("web-0", "50m"),
+    ]);
+    let args = ["predict", "web", "-f", "-", "--replicas", "4"];
+    let page = run(program().args(args).write_stdin(input)).stdout;
+    let expected =
+        "proposes fewer, but may remove none: it depends on metrics that could not be read";
     assert!(page.contains(expected), "{page}");
 }
 

@@ -148,9 +148,10 @@ impl Strategy {
         }
     }
 
-    /// Whether a target is a StatefulSet.
+    /// Whether a target is a StatefulSet, or that of Kruise, which names and deletes its pods alike.
     pub fn is_stateful(target: &CrossVersionObjectReference) -> bool {
-        target.group() == "apps" && target.kind.eq_ignore_ascii_case("statefulset")
+        ["apps", "apps.kruise.io"].contains(&target.group())
+            && target.kind.eq_ignore_ascii_case("statefulset")
     }
 
     /// Returns how the target's pods are replaced; `None` if that is not known. `stated` is the strategy in the
@@ -165,8 +166,8 @@ impl Strategy {
         how: Replacement,
     ) -> Result<Option<Self>, Error> {
         let is_stateful = Self::is_stateful(target);
-        let is_known =
-            is_stateful || (target.group(), &*target.kind.to_lowercase()) == ("apps", "deployment");
+        let is_known = target.group() == "apps"
+            && (is_stateful || target.kind.eq_ignore_ascii_case("deployment"));
         let stated = match (how, stated) {
             (Replacement::ByKind, _) => return Ok(Some(Self::Created)),
             (_, Some(stated)) if is_known => stated,

@@ -4,6 +4,7 @@
 mod reasons;
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -163,22 +164,9 @@ pub(crate) enum DifferenceCode {
     Unexplained,
 }
 
-impl DifferenceCode {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::NoStatusYet => "no-status-yet",
-            Self::ControllerNotRunning => "controller-not-running",
-            Self::StaleStatus => "stale-status",
-            Self::SpecChanged => "spec-changed",
-            Self::RescaledSince => "rescaled-since",
-            Self::JustScaled => "just-scaled",
-            Self::FailsNow => "fails-now",
-            Self::FailedThen => "failed-then",
-            Self::MetricsMoved => "metrics-moved",
-            Self::PodsChanged => "pods-changed",
-            Self::Memory => "memory",
-            Self::Unexplained => "unexplained",
-        }
+impl fmt::Display for DifferenceCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

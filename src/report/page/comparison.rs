@@ -33,7 +33,7 @@ impl Words<'_> {
         let reasons = comparison
             .reasons
             .iter()
-            .map(|it| (it.code.as_str().to_owned(), it.message.clone()));
+            .map(|it| (it.code.to_string(), it.message.clone()));
         let body = [Part::Table(table), Part::Pairs(reasons.collect())];
         Some(Section::new(title(comparison), Detail::Wide, body))
     }

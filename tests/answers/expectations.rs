@@ -28,6 +28,7 @@ use kubectl_hpa::report::section::{Symbols, Tone};
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::past::Bounds;
 use kubectl_hpa::whatif::expect::{
     self, Expectation, ExpectationVerdict, Expression, Fact, Field, Gate, MetricField, PassFacts,
     RunFacts, Truth,
@@ -423,6 +424,7 @@ fn a_run_that_could_be_another_is_unknown() {
     let (truth, because, _) = of(&unmeasured, "run.mean > 0");
     assert_eq!(truth, Truth::Unknown, "{because}");
     // At 0 replicas the pass does not depend on anything unknown.
+    let any = Some(Bounds::UNKNOWN);
     let mut asleep = open();
     let (known, unknown) = (
         Doubts::default(),
@@ -431,14 +433,17 @@ fn a_run_that_could_be_another_is_unknown() {
             ..Doubts::default()
         },
     );
-    assert_eq!(Pass::run(asleep.clone()).doubts(2, None), unknown);
+    let pass = Pass::run(asleep.clone());
+    assert_eq!(pass.doubts(2, any), unknown);
+    // Without proposals, nothing is held back.
+    assert_eq!(pass.doubts(2, None), known);
     if let Ok(scale) = &mut asleep.snapshot.scale {
         scale.spec_replicas = 0;
     }
     let pass = Pass::run(asleep);
-    assert_eq!(pass.doubts(0, None), known);
+    assert_eq!(pass.doubts(0, any), known);
     // Someone else may wake the target, as a record tells.
-    assert_eq!(pass.doubts(2, None), unknown);
+    assert_eq!(pass.doubts(2, any), unknown);
 }
 
 /// If passes have no answer, the shortage is known within bounds, and the replicas only if there are few

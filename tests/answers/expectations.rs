@@ -444,6 +444,43 @@ fn a_run_that_could_be_another_is_unknown() {
     assert_eq!(pass.doubts(0, any), known);
     // Someone else may wake the target, as a record tells.
     assert_eq!(pass.doubts(2, any), unknown);
+    // What may be remembered counts if a proposal does not reach it, or may not.
+    let metrics = [
+        build::external("queue", &build::average("2")),
+        build::external("other", &build::average("2")),
+    ];
+    let (high, falls) = (
+        "time,queue\n0,20\n10m,20\n",
+        "time,queue\n0,20\n5m,2\n10m,2\n",
+    );
+    for (metrics, load, expected, why) in [
+        (&metrics[..1], high, Truth::True, "10 at"),
+        (&metrics[..1], falls, Truth::Unknown, "history"),
+        (&metrics, high, Truth::Unknown, "metrics that are not known"),
+    ] {
+        let spec = json!({"maxReplicas": 10, "metrics": metrics});
+        let denied = json!({"api": "external", "metric": "other", "message": "no", "denied": true});
+        let seen = json!({"metric": {"name": "queue"}, "current": {"averageValue": "2"}});
+        let status = json!({"currentReplicas": 4, "desiredReplicas": 4,
+            "currentMetrics": [{"type": "External", "external": seen}],
+            "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+                {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+                {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"}]});
+        let items = [
+            build::with(build::hpa(&spec), &json!({"status": status})),
+            build::scale(4),
+            build::state(&json!({"errors": [denied]})),
+            build::pod("web-0"),
+            build::queue(&["8"]),
+        ];
+        let mut input = common::read(&build::list(items)).expect("an input");
+        input.stated_memory = None;
+        let (_, expectations, _) = run_of(&input, Some(load), &expect(&["run.highest > 0"], &[]));
+        let (found, because) = (expectations[0].truth, expectations[0].because());
+        assert_eq!(found, expected, "{load}: {because}");
+        assert!(because.contains(why), "{load}: {because}");
+    }
 }
 
 /// If passes have no answer, the shortage is known within bounds, and the replicas only if there are few

@@ -641,7 +641,7 @@ fn a_history_without_effect_leaves_nothing_open() {
     let denied = json!({"errors": [{"api": "external", "metric": "queue", "message": "no", "denied": true}]});
     let pass = passed(blocked(3, "app=web", &[], &denied));
     let page = Page::new(&Explanation::new(&pass), false, Symbols::ASCII);
-    insta::assert_snapshot!(page.why.join("\n"), @"You may not read queue: the pass may end anywhere from 2 to 6.");
+    insta::assert_snapshot!(page.why.join("\n"), @"You are not allowed to read queue: the pass may end anywhere from 2 to 6.");
 }
 
 #[test]

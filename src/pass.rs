@@ -111,11 +111,15 @@ impl Pass {
         let mut own = metrics.iter().take(hpa.spec.metrics.len());
         let metrics = own.any(MetricAnswer::is_unread);
         let time = self.elsewhen.is_some();
-        // Other values, or another time, lead to other proposals.
-        let known = asked.filter(|_| !metrics && !time);
+        // Other values, or another time, lead to other proposals. Without any, nothing is held back.
+        let possible = if metrics || time {
+            Some(Bounds::UNKNOWN)
+        } else {
+            asked
+        };
         Doubts {
             metrics,
-            history: self.remembered.is_open_to(known.unwrap_or(Bounds::UNKNOWN)),
+            history: possible.is_some_and(|asked| self.remembered.is_open_to(asked)),
             time,
         }
     }

@@ -414,7 +414,7 @@ impl<'p> Case<'p> {
         let is_open = !stays(self.pass.outlook.range(self.decision())?);
         let earliest = upcoming.iter().find(|it| !stays(it.range))?.time;
         let likely = upcoming.iter().find(|it| it.replicas != after).copied();
-        let is_left = |it: &&Upcoming| !(it.range.min..=it.range.max).contains(&after);
+        let is_left = |it: &&Upcoming| !it.range.contains(after);
         let latest = upcoming.iter().find(is_left).map(|it| it.time);
         Some(NextChange {
             earliest: Some(earliest).filter(|_| !is_open),

@@ -63,10 +63,10 @@ impl Adjustment {
         })
     }
 
-    /// Returns the new request or target, with an article.
+    /// Returns the new request of memory, or target, with an article.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Request { request, .. } => format!("a request of {request}"),
+            Self::Request { request, .. } => format!("a memory request of {request}"),
             Self::Target(target) => format!("a target of {}", exact(target)),
         }
     }

@@ -119,6 +119,11 @@ pub struct Range {
 }
 
 impl Range {
+    /// Whether a count is possible.
+    pub(crate) fn contains(self, replicas: i32) -> bool {
+        (self.min..=self.max).contains(&replicas)
+    }
+
     /// Returns the range of both.
     #[must_use]
     pub fn hull(self, other: Self) -> Self {

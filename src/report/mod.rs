@@ -176,9 +176,8 @@ impl<'a> Explanation<'a> {
                 .and_then(|past| past.recorded)
                 .map(|recorded| {
                     let RecordedReplicas { replicas, time } = recorded;
-                    let in_range = range.map(|range| {
-                        outlook.refuted.is_none() && (range.min..=range.max).contains(&replicas)
-                    });
+                    let in_range =
+                        range.map(|range| outlook.refuted.is_none() && range.contains(replicas));
                     let decides = past.as_ref().is_some_and(|past| past.decided);
                     RecordView {
                         replicas,

@@ -28,6 +28,7 @@ use kubectl_hpa::report::section::{Symbols, Tone};
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::past::Bounds;
 use kubectl_hpa::whatif::expect::{
     self, Expectation, ExpectationVerdict, Expression, Fact, Field, Gate, MetricField, PassFacts,
     RunFacts, Truth,
@@ -423,6 +424,7 @@ fn a_run_that_could_be_another_is_unknown() {
     let (truth, because, _) = of(&unmeasured, "run.mean > 0");
     assert_eq!(truth, Truth::Unknown, "{because}");
     // At 0 replicas the pass does not depend on anything unknown.
+    let any = Some(Bounds::UNKNOWN);
     let mut asleep = open();
     let (known, unknown) = (
         Doubts::default(),
@@ -431,14 +433,54 @@ fn a_run_that_could_be_another_is_unknown() {
             ..Doubts::default()
         },
     );
-    assert_eq!(Pass::run(asleep.clone()).doubts(2, None), unknown);
+    let pass = Pass::run(asleep.clone());
+    assert_eq!(pass.doubts(2, any), unknown);
+    // Without proposals, nothing is held back.
+    assert_eq!(pass.doubts(2, None), known);
     if let Ok(scale) = &mut asleep.snapshot.scale {
         scale.spec_replicas = 0;
     }
     let pass = Pass::run(asleep);
-    assert_eq!(pass.doubts(0, None), known);
+    assert_eq!(pass.doubts(0, any), known);
     // Someone else may wake the target, as a record tells.
-    assert_eq!(pass.doubts(2, None), unknown);
+    assert_eq!(pass.doubts(2, any), unknown);
+    // What may be remembered counts if a proposal does not reach it, or may not.
+    let metrics = [
+        build::external("queue", &build::average("2")),
+        build::external("other", &build::average("2")),
+    ];
+    let (high, falls) = (
+        "time,queue\n0,20\n10m,20\n",
+        "time,queue\n0,20\n5m,2\n10m,2\n",
+    );
+    for (metrics, load, expected, why) in [
+        (&metrics[..1], high, Truth::True, "10 at"),
+        (&metrics[..1], falls, Truth::Unknown, "history"),
+        (&metrics, high, Truth::Unknown, "metrics that are not known"),
+    ] {
+        let spec = json!({"maxReplicas": 10, "metrics": metrics});
+        let denied = json!({"api": "external", "metric": "other", "message": "no", "denied": true});
+        let seen = json!({"metric": {"name": "queue"}, "current": {"averageValue": "2"}});
+        let status = json!({"currentReplicas": 4, "desiredReplicas": 4,
+            "currentMetrics": [{"type": "External", "external": seen}],
+            "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+                {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+                {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"}]});
+        let items = [
+            build::with(build::hpa(&spec), &json!({"status": status})),
+            build::scale(4),
+            build::state(&json!({"errors": [denied]})),
+            build::pod("web-0"),
+            build::queue(&["8"]),
+        ];
+        let mut input = common::read(&build::list(items)).expect("an input");
+        input.stated_memory = None;
+        let (_, expectations, _) = run_of(&input, Some(load), &expect(&["run.highest > 0"], &[]));
+        let (found, because) = (expectations[0].truth, expectations[0].because());
+        assert_eq!(found, expected, "{load}: {because}");
+        assert!(because.contains(why), "{load}: {because}");
+    }
 }
 
 /// If passes have no answer, the shortage is known within bounds, and the replicas only if there are few
@@ -599,7 +641,7 @@ fn a_history_without_effect_leaves_nothing_open() {
     let denied = json!({"errors": [{"api": "external", "metric": "queue", "message": "no", "denied": true}]});
     let pass = passed(blocked(3, "app=web", &[], &denied));
     let page = Page::new(&Explanation::new(&pass), false, Symbols::ASCII);
-    insta::assert_snapshot!(page.why.join("\n"), @"You may not read queue: the pass may end anywhere from 2 to 6.");
+    insta::assert_snapshot!(page.why.join("\n"), @"You are not allowed to read queue: the pass may end anywhere from 2 to 6.");
 }
 
 #[test]

@@ -182,7 +182,7 @@ mod tests {
                 (it.at, it.has_others, request)
             });
             let want = want.map(|(one, others, request)| {
-                (one, others, Some(format!("a request of {request}")))
+                (one, others, Some(format!("a memory request of {request}")))
             });
             assert_eq!((told, memory), (code, want), "{about}");
         }
@@ -209,7 +209,7 @@ mod tests {
             (
                 "a share",
                 of(share(), &none),
-                Some("a request of 130Mi"),
+                Some("a memory request of 130Mi"),
                 false,
             ),
             // A container cannot request more than its limit.
@@ -218,7 +218,7 @@ mod tests {
             (
                 "restarted",
                 restarted(&of(share(), &none)),
-                Some("a request of 130Mi"),
+                Some("a memory request of 130Mi"),
                 true,
             ),
             // 78 × 4 of 104 are 3.

@@ -248,20 +248,20 @@ mod tests {
         where a later pod uses as much: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
-            - With a request of 110Mi: 2 replicas.
+            - With a memory request of 110Mi: 2 replicas.
             > For 2 instead of 3, raise the memory request to 110Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=110Mi
         at the most replicas: warning, explains, without it 1 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - They were started 60m ago. All use about the same.
-            - With a request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
+            - With a memory request of 240Mi: a proposal of 1, and 2 replicas after stabilization and limits.
             > For 1 instead of 2, raise the memory request to 240Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=240Mi
         where all pods are as old: none
         where a pod of three is new: warning, explains, without it 2 -> 2
             pods use 95Mi to 96Mi each; 80% of the request is 80Mi
             - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
-            - With a request of 180Mi: 2 replicas.
+            - With a memory request of 180Mi: 2 replicas.
             > For 2 instead of 4, raise the memory request to 180Mi (predict --request), or scale on load.
             $ kubectl hpa predict web -n default --request app=memory=180Mi
         where a pod is new: none

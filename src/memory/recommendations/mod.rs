@@ -669,7 +669,9 @@ fn bounds(
         .into_iter()
         .flatten()
         .reduce(|one, other| side.less(one, other));
-    if known.may_have_restarted_since_last_pass() {
+    // A recommendation of the pass itself never holds back scaling up without a window.
+    let counts = side == Side::Down || !side.window(known).is_zero();
+    if counts && known.may_have_restarted_since_last_pass() {
         // Then the count is the only recommendation.
         (
             sure.map(|sure| side.less(sure, known.current)),

@@ -901,6 +901,15 @@ fn the_highest_and_the_lowest_are_bounded() {
         restarted(Some(narrow)),
         [(Some(3), Some(8)), (Some(8), Some(8))]
     );
+    // Without a window, not even that holds back scaling up.
+    let up_at_once = Pass {
+        acquired: 99,
+        ..Pass::new((0, 120))
+    };
+    assert_eq!(
+        up_at_once.extremes(),
+        [(Some(3), Some(9)), (Some(ANY), None)]
+    );
 }
 
 /// A status bounds the recommendations of its own window.

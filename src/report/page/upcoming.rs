@@ -34,13 +34,13 @@ impl UpcomingRow {
     /// Returns the row with the possible counts of an earlier one.
     fn after(self, before: Option<Self>) -> Self {
         match before {
-            Some(before) => Self {
+            Some(before) if !before.is_certain() => Self {
                 possible: before.possible.hull(self.possible),
                 since: before.since,
                 first: before.first,
                 ..self
             },
-            None => self,
+            _ => self,
         }
     }
 }
@@ -164,10 +164,12 @@ impl Words<'_> {
         };
         match surely {
             Some(surely) => {
-                let earliest = if since < at {
-                    format!("from {} at the earliest, ", time(now, since))
-                } else {
-                    String::new()
+                // Before it, other counts may have been possible.
+                let reaches = |it: &&Upcoming| since <= it.time && it.range.contains(row.replicas);
+                let mut reached = self.explanation.upcoming.iter().filter(reaches);
+                let earliest = match reached.next().filter(|it| it.time < at) {
+                    Some(it) => format!("from {} at the earliest, ", time(now, it.time)),
+                    None => String::new(),
                 };
                 format!("{likely}; {earliest}by {} at the latest", time(now, surely))
             }
@@ -244,6 +246,18 @@ mod tests {
             ]
         );
         assert_eq!(
+            told(&[
+                (15, 8, 8, 8),
+                (30, 8, 6, 8),
+                (45, 8, 4, 8),
+                (60, 4, 4, 8),
+                (75, 4, 4, 4)
+            ]),
+            [
+                "4 most likely at 06:01:00Z (in 60s); from 06:00:45Z at the earliest, by 06:01:15Z at the latest"
+            ]
+        );
+        assert_eq!(
             told(&[(60, 4, 4, 8), (75, 4, 4, 4)]),
             ["4 most likely at 06:01:00Z (in 60s); by 06:01:15Z at the latest"]
         );
@@ -266,6 +280,10 @@ mod tests {
         );
         assert_eq!(
             told(&[(60, 8, 6, 8), (75, 8, 5, 8), (90, 4, 4, 8)]),
+            ["4 most likely at 06:01:30Z (in 90s); 6 to 8 possible from 06:01:00Z, later 4 to 8"]
+        );
+        assert_eq!(
+            told(&[(15, 8, 8, 8), (60, 8, 6, 8), (75, 8, 5, 8), (90, 4, 4, 8)]),
             ["4 most likely at 06:01:30Z (in 90s); 6 to 8 possible from 06:01:00Z, later 4 to 8"]
         );
         let steps: Vec<_> = (1..=7)

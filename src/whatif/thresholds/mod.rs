@@ -16,6 +16,7 @@ use crate::engine::hold::Hold;
 use crate::error::Error;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
+use crate::snapshot::past::Bounds;
 use crate::snapshot::{Documents, Snapshot, UnreadCause};
 use search::ValueSearch;
 
@@ -465,7 +466,7 @@ fn changes(
         bands: search.bands()?,
         asks: search.asks(),
         curve,
-        doubts: pass.doubts(spec.max_replicas, None),
+        doubts: pass.doubts(spec.max_replicas, Some(Bounds::UNKNOWN)),
     })
 }
 

@@ -373,14 +373,22 @@ impl<'s> ValueSearch<'s> {
         } = Outlook::new(snapshot, self.remembered, &decision);
         let mut changes = upcoming.iter().filter(|step| step.replicas != replicas);
         end.changes_at = changes.next().map(|step| step.time);
-        // Whatever unread metrics ask for, something else may hold the replicas.
+        // Whatever unread metrics ask for, something else may hold the replicas now.
         if let (Some(least), None, true) = (
             extremes.first(),
             self.elsewhen,
             end.held_by.contains(&HeldBy::UnreadMetrics),
         ) && extremes.iter().all(|it| it.replicas >= replicas)
         {
-            end.held_by = held_by(&self.snapshot.hpa.spec, &least.steps);
+            let others = held_by(&self.snapshot.hpa.spec, &least.steps);
+            // What ends leaves the rest to them.
+            if others
+                .iter()
+                .all(|it| matches!(it, HeldBy::Disabled { .. }))
+            {
+                end.held_by.clear();
+            }
+            end.held_by.extend(others);
         }
         Ok(end)
     }

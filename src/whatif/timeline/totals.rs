@@ -231,9 +231,10 @@ impl Totals {
         } = pass;
         self.last = replicas;
         self.ends_answered = is_answered;
-        if let Some(proposal) = proposal {
-            let asked = self.asked.unwrap_or(Bounds::exactly(proposal));
-            self.asked = Some(asked.with(proposal));
+        // The controller remembers 0 where less is proposed.
+        if let Some(asked) = proposal.map(|it| it.max(0)) {
+            let so_far = self.asked.unwrap_or(Bounds::exactly(asked));
+            self.asked = Some(so_far.with(asked));
         }
         let place = self.next;
         if place == self.limit {

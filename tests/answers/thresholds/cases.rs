@@ -294,7 +294,7 @@ fn what_holds_the_answer_is_named() {
                 Some(0),
                 4,
                 None,
-                vec![HeldBy::Stabilization { replicas: 4 }],
+                vec![HeldBy::UnreadMetrics, HeldBy::Stabilization { replicas: 4 }],
             ),
             (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),

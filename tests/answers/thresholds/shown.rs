@@ -124,8 +124,18 @@ fn a_curve_is_drawn() {
 
 #[test]
 fn a_picture_stands_alone() {
-    let (code, picture, stderr) = predict("C", &["--curve", "cpu", "-o", "svg"]);
-    assert_eq!((code, &*stderr), (Some(0), ""));
+    let picture_of = |metric: &str| {
+        let (code, picture, stderr) = predict("C", &["--curve", metric, "-o", "svg"]);
+        assert_eq!((code, &*stderr), (Some(0), ""));
+        picture
+    };
+    let picture = picture_of("cpu");
+    // A container without a metric of its own has one, too.
+    let of_container = picture_of("nginx=cpu");
+    assert!(
+        of_container.contains(">REPLICAS OVER cpu in nginx</title>"),
+        "{of_container}"
+    );
     let document = roxmltree::Document::parse(&picture).expect("XML");
     assert_eq!(document.root_element().attribute("role"), Some("img"));
     let words = |name: &str| {

@@ -433,7 +433,7 @@ impl MissingRequest {
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
                 let set = format!(
                     "{}set a {resource} request for {} in {}.",
-                    self.after_limit(about, &first.source),
+                    self.after_limit(about, |it| it.source == first.source),
                     names(&self.names_from(&first.source)),
                     about.template_reference()
                 );
@@ -442,9 +442,9 @@ impl MissingRequest {
         }
     }
 
-    /// Returns what the user must do before containers of an origin can have a request, to begin the advice.
-    fn after_limit(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
-        let own = self.containers.iter().filter(|it| it.source == *source);
+    /// Returns what the user must do before some containers can have a request, to begin the advice.
+    fn after_limit(&self, about: &About<'_>, is_meant: impl Fn(&Unrequested) -> bool) -> String {
+        let own = self.containers.iter().filter(|it| is_meant(it));
         let closed = own.filter(|it| self.limit(about, it) == Some(0));
         let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
         if closed.is_empty() {
@@ -457,8 +457,13 @@ impl MissingRequest {
     /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
-        let after = self.after_limit(about, &ContainerOrigin::Injected);
-        match (annotation(container, resource), &self.instead) {
+        let annotation = annotation(container, resource);
+        // An annotation concerns only its own container.
+        let after = self.after_limit(about, |it| {
+            it.source == ContainerOrigin::Injected
+                && (annotation.is_none() || *it.container == *container)
+        });
+        match (annotation, &self.instead) {
             (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
                 "{after}annotate the pod template with {annotation}."
             ))),
@@ -747,6 +752,9 @@ mod tests {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
             owned(&with_container(&two, &container, "50m", "9m"), &app)
         };
+        let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
+            {"name": "foo", "resources": {"limits": {"cpu": "0"}}}]);
+        let two_injected = json!({"spec": {"containers": three}});
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -798,6 +806,10 @@ mod tests {
             (
                 "of an injected container that has a limit of 0",
                 closed("istio-proxy"),
+            ),
+            (
+                "of an injected container, beside one that has a limit of 0",
+                with(&closed("foo"), "Pod", &two_injected),
             ),
             (
                 "of an injected container that has a limit of 0, and is meant",
@@ -913,6 +925,14 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains

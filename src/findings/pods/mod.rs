@@ -138,19 +138,24 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// Whether the target has pods of which none can have a value of its own: they are pending, or their containers fail.
+/// Whether the target has pods of which none can have a value of its own now.
 pub(crate) fn none_runs(case: &Case<'_>) -> bool {
-    let mut alive = case.pods().filter(|pod| is_alive(pod)).peekable();
-    alive.peek().is_some() && !alive.any(may_have_value)
+    let runs = |pod: &Pod| pod.phase != Phase::Pending && may_have_value(pod);
+    case.pods().len() > 0 && !case.pods().any(runs)
 }
 
-/// Whether a container of a pod does not wait in an error.
-fn may_have_value(pod: &Pod) -> bool {
+/// Whether a pod has a value of its own if it is measured, now or once it has been created: it is alive, has a node, and a
+/// container does not wait in an error.
+pub(crate) fn may_have_value(pod: &Pod) -> bool {
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();
         !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
-    pod.phase != Phase::Pending && pod.running(false).any(runs)
+    let is_up = match pod.phase {
+        Phase::Pending => pod.unschedulable.is_none() && failing(pod).is_none(),
+        _ => pod.running(false).any(runs),
+    };
+    is_alive(pod) && is_up
 }
 
 /// Whether a metric has no value because no pod runs.

@@ -2,6 +2,7 @@
 
 use super::{is_alive, is_ready};
 use crate::apimachinery::metadata::Condition;
+use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -71,7 +72,14 @@ impl Kind for ReplicasWithoutPods {
         let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
         let fails = |step: &MetricStep| step.is_failed() && looks(step.index);
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
-        let is_held_up = failure.is_some() || (is_late && !is_replacing);
+        let ends = lacks_all && case.answer().proposal.is_none();
+        let status = &case.snapshot().hpa.status;
+        let was_other = written.is_none()
+            && LastPass::of(status, replicas).is_some_and(|it| it.left() != replicas);
+        let was_active = status.condition("ScalingActive");
+        // What the last pass has not seen has only just begun.
+        let is_new = was_other || ends && was_active.is_some_and(|it| it.status == "True");
+        let is_held_up = failure.is_some() || (is_late && !is_replacing && !is_new);
         if !is_held_up && !lacks_all {
             return None;
         }
@@ -106,7 +114,7 @@ impl Kind for ReplicasWithoutPods {
             waits_for,
             owned,
         };
-        Some(if lacks_all && case.answer().proposal.is_none() {
+        Some(if ends {
             Finding::explaining(Severity::Error, facts)
         } else {
             case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
@@ -205,6 +213,7 @@ const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
@@ -215,13 +224,12 @@ mod tests {
     fn replicas_without_pods() {
         let three = state(&[cpu()], &["80m", "80m", "80m"]);
         let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
-        let scaled = |at: &str| {
-            with(
-                &lacks,
-                "HorizontalPodAutoscaler",
-                &json!({"status": {"lastScaleTime": at}}),
-            )
+        let left = |items: &[Value], replicas: i32, at: &str| {
+            let status = json!({"status": {"lastScaleTime": at, "currentReplicas": replicas,
+                "desiredReplicas": replicas}});
+            with(items, "HorizontalPodAutoscaler", &status)
         };
+        let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -234,11 +242,10 @@ mod tests {
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
-        let gone = with(
-            &none,
-            "HorizontalPodAutoscaler",
-            &json!({"status": {"lastScaleTime": long_ago}}),
-        );
+        let gone = left(&none, 6, long_ago);
+        let active = json!({"status": {"conditions": [
+            {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"}]}});
+        let lost = with(&gone, "HorizontalPodAutoscaler", &active);
         let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
@@ -262,6 +269,11 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
         let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
         let set = with_pods(&set, &["web-2"], &flaps);
+        let was_off = left(&none, 0, long_ago);
+        let write = json!({"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Update",
+            "time": long_ago, "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
+        let target = build::with(deployment("False"), &write);
+        let set_long_ago = [was_off.clone(), vec![target]].concat();
         let states = [
             ("are all there", three.clone()),
             ("since an unknown time", lacks.clone()),
@@ -275,6 +287,12 @@ mod tests {
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
+            ("are all missing, and were there", lost),
+            ("are all missing, of a target that was off", was_off),
+            (
+                "are all missing, long after the replicas were set",
+                set_long_ago,
+            ),
             ("are those of a new revision", revised),
             ("are those of an owner of another kind", of_other),
             ("no longer fail", fails("False")),
@@ -318,6 +336,9 @@ mod tests {
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
+        are all missing, and were there: as are all missing
+        are all missing, of a target that was off: as are all missing
+        are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are those of a new revision: none
         are those of an owner of another kind: as for minutes
         no longer fail: none

@@ -76,6 +76,8 @@ pub struct Pod {
     pub resizes: Vec<Condition>,
     /// Whether it is only assumed that the pod is not ready.
     pub is_assumed_unready: bool,
+    /// Whether it is only assumed that the pod has no values.
+    pub is_assumed_missing: bool,
 }
 
 /// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
@@ -467,6 +469,7 @@ impl<'de> Deserialize<'de> for Pod {
             statuses,
             resizes: status.conditions.resizes,
             is_assumed_unready: false,
+            is_assumed_missing: false,
             containers: containers.into(),
             init_containers: init_containers.into(),
             manager: spec.containers.manager,

@@ -11,7 +11,8 @@ use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
-use kubectl_hpa::findings::{Code, Severity, find};
+use kubectl_hpa::findings::remedy::Remedy;
+use kubectl_hpa::findings::{Code, FindingView, Severity};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
@@ -23,7 +24,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
 use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::{Note, Subject};
-use kubectl_hpa::snapshot::pod::Phase;
+use kubectl_hpa::snapshot::pod::{Phase, Pod};
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
@@ -650,30 +651,72 @@ fn half_of_many_pods_are_put_in_a_state_at_once() {
     assert_eq!((pending, snapshot.pod_metrics.len()), (10_000, 30_000));
 }
 
-/// The pods of the state are ready, so nobody should look for the reason why they are not.
+/// Whoever assumes that pods are down knows why, so nothing is said about them that asks for an action.
 #[test]
-fn pods_that_are_assumed_to_be_unready_are_no_problem() {
-    let input = web();
+fn pods_that_are_assumed_to_be_down_are_no_problem() {
+    const CODES: [Code; 3] = [Code::NeverReady, Code::UncountedPods, Code::MetricEmpty];
+    let advice = |pass: &Pass| -> String {
+        let findings = Explanation::new(pass).findings;
+        let found = findings.iter().filter(|it| CODES.contains(&it.code));
+        let warns =
+            |it: &FindingView| it.severity < Severity::Info && pass.decision.proposal.is_some();
+        let said = found.map(|it| it.advice() + if warns(it) { "!" } else { "" });
+        said.collect()
+    };
+    let assumed = |input: &Input, flags: &str| {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let assumptions = common::assumed(&flags).expect("assumptions");
+        Pass::run(assumptions.apply(input.clone(), &decide(input)).unwrap().0)
+    };
+    let mut input = web();
     for flags in [
         "--unready=2",
         "--pending=2",
         "--pending=2 --cpu=95%",
+        "--pending=4",
+        "--missing=2 --cpu=95%",
+        "--missing=4",
         "--replicas=6 --unready=web-1 --pending=web-2",
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = common::assumed(&flags).expect("assumptions");
-        let (assumed, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
-        let mut pass = Pass::run(assumed);
-        let warns = |pass: &Pass| {
-            let found = find(pass).into_iter();
-            let mut severe = found.filter(|it| it.severity <= Severity::Warning);
-            severe.any(|it| [Code::NeverReady, Code::UncountedPods].contains(&it.code()))
-        };
-        assert!(!warns(&pass), "{flags:?}");
+        let mut pass = assumed(&input, flags);
+        assert_eq!(advice(&pass), "", "{flags}");
         for pod in &mut pass.input.snapshot.pods {
             pod.is_assumed_unready = false;
+            pod.is_assumed_missing = false;
         }
-        assert!(warns(&pass), "{flags:?}: the pods are old");
+        assert_ne!(advice(&pass), "", "{flags}: the pods are old");
+    }
+    // Nor does a StatefulSet wait for such a pod.
+    let mut set = input.clone();
+    let hpa = &mut set.snapshot.hpa;
+    hpa.spec.scale_target_ref.kind = "StatefulSet".to_owned();
+    hpa.status.last_scale_time = "2026-11-21T05:00:00Z".parse().ok();
+    (hpa.status.current_replicas, hpa.status.desired_replicas) = (6, 6);
+    set.snapshot.scale.as_mut().expect("a scale").spec_replicas = 6;
+    let pass = assumed(&set, "--cpu=95% --unready=web-4");
+    let findings = Explanation::new(&pass).findings;
+    let lacks = findings
+        .iter()
+        .find(|it| it.code == Code::ReplicasWithoutPods);
+    let advice_on_lack = lacks.map(FindingView::remedy);
+    assert_eq!(advice_on_lack, Some(Remedy::FindQuota));
+    // What keeps a pod from running is told even if it is also assumed to be unready.
+    let start = "2026-11-21T05:00:00Z";
+    let crashing = json!({"status": {
+        "startTime": start,
+        "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:45:00Z"}],
+        "containerStatuses": [{"name": "app", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}});
+    let crashing: Pod =
+        serde_json::from_value(build::with(build::pod("web-4"), &crashing)).unwrap();
+    input.snapshot.pods[3] = crashing.into();
+    input.snapshot.pod_metrics.pop();
+    for flags in [
+        "--cpu=95%",
+        "--cpu=95% --unready=web-4",
+        "--cpu=95% --unready=web-1 --unready=web-4",
+    ] {
+        let told = "Find out why app does not run in web-4: CrashLoopBackOff.!";
+        assert_eq!(advice(&assumed(&input, flags)), told, "{flags}");
     }
 }
 

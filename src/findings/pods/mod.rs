@@ -155,7 +155,12 @@ pub(crate) fn may_have_value(pod: &Pod) -> bool {
         Phase::Pending => pod.unschedulable.is_none() && failing(pod).is_none(),
         _ => pod.running(false).any(runs),
     };
-    is_alive(pod) && is_up
+    is_alive(pod) && !pod.is_assumed_missing && is_up
+}
+
+/// Whether a pod only lacks what somebody assumes that it lacks, who knows why.
+pub(crate) fn is_only_assumed(pod: &Pod) -> bool {
+    (pod.is_assumed_unready || pod.is_assumed_missing) && failing(pod).is_none()
 }
 
 /// Whether a metric has no value because no pod runs.

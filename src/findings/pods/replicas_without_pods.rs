@@ -1,6 +1,6 @@
 //! The finding `replicas-without-pods`.
 
-use super::{is_alive, is_ready};
+use super::{is_alive, is_only_assumed, is_ready};
 use crate::apimachinery::metadata::Condition;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
@@ -96,6 +96,7 @@ impl Kind for ReplicasWithoutPods {
             // A pod without a node has no condition Ready.
             .find(|pod| {
                 is_alive(pod)
+                    && !is_only_assumed(pod)
                     && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             })
             .map(|pod| pod.name.clone());

@@ -225,7 +225,7 @@ impl PodChanges {
                 choose(count, *state, snapshot, &uncounted, &mut chosen)?;
             }
         }
-        put(snapshot, &chosen);
+        put(snapshot, &chosen, &uncounted);
         for state in [State::Unready, State::Missing, State::Pending] {
             let word = state.flag().trim_start_matches('-');
             let names: Vec<Box<str>> = chosen
@@ -327,7 +327,7 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 }
 
 /// Puts pods in their states, as they would be with every metric.
-fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
+fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)], uncounted: &Names<Box<str>>) {
     let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
     let Snapshot {
         pods,
@@ -347,7 +347,8 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
             }
-            Some(State::Missing) | None => {}
+            Some(State::Missing) => pod.is_assumed_missing = !uncounted.contains(&pod.name),
+            None => {}
         }
     }
     let is_gone = |state: &State| *state != State::Unready;

@@ -686,6 +686,13 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         }
         assert_ne!(advice(&pass), "", "{flags}: the pods are old");
     }
+    // Nor does a target that is off lack the pods of the replicas that are assumed.
+    let mut off = input.clone();
+    off.snapshot.pods.clear();
+    let scale = off.snapshot.scale.as_mut().expect("a scale");
+    (scale.spec_replicas, scale.status_replicas) = (0, 0);
+    let pass = assumed(&off, "--replicas=3");
+    assert_eq!(Explanation::new(&pass).findings.len(), 0);
     // Nor does a StatefulSet wait for such a pod.
     let mut set = input.clone();
     let hpa = &mut set.snapshot.hpa;
@@ -700,15 +707,22 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         .find(|it| it.code == Code::ReplicasWithoutPods);
     let advice_on_lack = lacks.map(FindingView::remedy);
     assert_eq!(advice_on_lack, Some(Remedy::FindQuota));
+    let last_in = |status: &Value| -> Pod {
+        let pod = build::with(build::pod("web-4"), &json!({ "status": status }));
+        serde_json::from_value(pod).unwrap()
+    };
+    // A pod that starts is not pending in fact.
+    let unready =
+        |at: &str| json!([{"type": "Ready", "status": "False", "lastTransitionTime": at}]);
+    let start = "2026-11-21T05:50:00Z";
+    input.snapshot.pods[3] =
+        last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
+    assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");
     // What keeps a pod from running is told even if it is also assumed to be unready.
-    let start = "2026-11-21T05:00:00Z";
-    let crashing = json!({"status": {
-        "startTime": start,
-        "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:45:00Z"}],
-        "containerStatuses": [{"name": "app", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}});
-    let crashing: Pod =
-        serde_json::from_value(build::with(build::pod("web-4"), &crashing)).unwrap();
-    input.snapshot.pods[3] = crashing.into();
+    let waits = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+    let crashes = json!({"startTime": "2026-11-21T05:00:00Z", "conditions": unready(start),
+        "containerStatuses": [{"name": "app", "state": waits}]});
+    input.snapshot.pods[3] = last_in(&crashes).into();
     input.snapshot.pod_metrics.pop();
     for flags in [
         "--cpu=95%",

@@ -345,6 +345,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)], uncounted: &Names<
                     .filter(|since| *since != Timestamp::UNIX_EPOCH);
                 be_unready(pod, *now, delay);
                 pod.start_time = started;
+                pod.is_assumed_missing = is_running(pod);
                 pod.phase = Phase::Pending;
             }
             Some(State::Missing) => pod.is_assumed_missing = !uncounted.contains(&pod.name),

@@ -69,16 +69,10 @@ impl Kind for ReplicasWithoutPods {
         // A workload that replaces all of its pods at once waits until the old ones are gone.
         let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
         // Without any pod, nothing can be computed, even if only for a moment.
-        let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
-        let fails = |step: &MetricStep| step.is_failed() && looks(step.index);
+        let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let ends = lacks_all && case.answer().proposal.is_none();
-        let status = &case.snapshot().hpa.status;
-        let was_other = written.is_none()
-            && LastPass::of(status, replicas).is_some_and(|it| it.left() != replicas);
-        let was_active = status.condition("ScalingActive");
-        // What the last pass has not seen has only just begun.
-        let is_new = was_other || ends && was_active.is_some_and(|it| it.status == "True");
+        let is_new = was_otherwise(case, replicas, ends);
         let is_held_up = failure.is_some() || (is_late && !is_replacing && !is_new);
         if !is_held_up && !lacks_all {
             return None;
@@ -92,13 +86,9 @@ impl Kind for ReplicasWithoutPods {
         let is_stateful_set = case.is_kind("StatefulSet");
         let waits_for = case
             .pods()
-            .filter(|_| is_stateful_set)
+            .filter(|pod| is_stateful_set && is_alive(pod) && !is_only_assumed(pod))
             // A pod without a node has no condition Ready.
-            .find(|pod| {
-                is_alive(pod)
-                    && !is_only_assumed(pod)
-                    && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
-            })
+            .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             .map(|pod| pod.name.clone());
         let owned = made
             .iter()
@@ -207,6 +197,16 @@ impl Kind for ReplicasWithoutPods {
             about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
     }
+}
+
+/// Whether the last pass found the target otherwise: with other replicas, unless it is known when they were set, or with
+/// a value where this one has none.
+fn was_otherwise(case: &Case<'_>, replicas: i32, ends: bool) -> bool {
+    let status = &case.snapshot().hpa.status;
+    let written = case.last_replicas_write().and_then(|it| it.time);
+    let had_others = LastPass::of(status, replicas).is_some_and(|it| it.left() != replicas);
+    let active = status.condition("ScalingActive");
+    written.is_none() && had_others || ends && active.is_some_and(|it| it.status == "True")
 }
 
 /// The time that a workload may take to create its pods, if nothing prevents it.

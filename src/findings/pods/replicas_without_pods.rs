@@ -2,7 +2,6 @@
 
 use super::{is_alive, is_only_assumed, is_ready};
 use crate::apimachinery::metadata::Condition;
-use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -47,9 +46,6 @@ impl Kind for ReplicasWithoutPods {
             .and_then(|it| it.condition("ReplicaFailure"))
             .filter(|condition| condition.status == "True")
             .cloned();
-        let written = case.last_replicas_write().and_then(|it| it.time);
-        let created = case.pods().filter_map(|pod| pod.created).max();
-        let scaled = case.snapshot().hpa.status.last_scale_time;
         let target = case.target();
         let workloads = &case.surroundings().workloads;
         let mut made = Vec::from_iter(workloads.controlled_by(&target.name));
@@ -57,23 +53,18 @@ impl Kind for ReplicasWithoutPods {
             let owner = it.metadata.controller();
             owner.is_some_and(|it| target.is_kind(&it.kind))
         });
-        let creations = made.iter().map(|it| it.metadata.creation_timestamp);
-        let revised = creations.max().flatten();
-        let since = [written, created, scaled, revised]
-            .into_iter()
-            .max()
-            .flatten();
+        // Without any pod, nothing can be computed, even if only for a moment.
+        let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
+        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
+        let ends = lacks_all && case.answer().proposal.is_none();
+        let revised = made.iter().map(|it| it.metadata.creation_timestamp);
+        let since = revised.chain(changes(case, ends)).max().flatten();
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
         // A workload that replaces all of its pods at once waits until the old ones are gone.
         let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
-        // Without any pod, nothing can be computed, even if only for a moment.
-        let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
-        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
-        let ends = lacks_all && case.answer().proposal.is_none();
-        let is_new = was_otherwise(case, replicas, ends);
-        let is_held_up = failure.is_some() || (is_late && !is_replacing && !is_new);
+        let is_held_up = failure.is_some() || (is_late && !is_replacing);
         if !is_held_up && !lacks_all {
             return None;
         }
@@ -199,14 +190,21 @@ impl Kind for ReplicasWithoutPods {
     }
 }
 
-/// Whether the last pass found the target otherwise: with other replicas, unless it is known when they were set, or with
-/// a value where this one has none.
-fn was_otherwise(case: &Case<'_>, replicas: i32, ends: bool) -> bool {
+/// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;
+/// `ends` is whether it has no pods, so that the metrics have no value.
+fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
     let status = &case.snapshot().hpa.status;
-    let written = case.last_replicas_write().and_then(|it| it.time);
-    let had_others = LastPass::of(status, replicas).is_some_and(|it| it.left() != replicas);
     let active = status.condition("ScalingActive");
-    written.is_none() && had_others || ends && active.is_some_and(|it| it.status == "True")
+    // Until then, there were values of pods.
+    let lost = active.filter(|it| ends && it.status == "False");
+    let followed = case.pass.input.evidence.scaled.iter();
+    [
+        case.last_replicas_write().and_then(|it| it.time),
+        case.pods().filter_map(|pod| pod.created).max(),
+        status.last_scale_time,
+        lost.and_then(|it| it.last_transition_time),
+        followed.filter_map(|event| event.last).max(),
+    ]
 }
 
 /// The time that a workload may take to create its pods, if nothing prevents it.
@@ -214,7 +212,6 @@ const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
 
     use super::*;
     use crate::build;
@@ -225,12 +222,13 @@ mod tests {
     fn replicas_without_pods() {
         let three = state(&[cpu()], &["80m", "80m", "80m"]);
         let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
-        let left = |items: &[Value], replicas: i32, at: &str| {
-            let status = json!({"status": {"lastScaleTime": at, "currentReplicas": replicas,
-                "desiredReplicas": replicas}});
-            with(items, "HorizontalPodAutoscaler", &status)
+        let scaled = |at: &str| {
+            with(
+                &lacks,
+                "HorizontalPodAutoscaler",
+                &json!({"status": {"lastScaleTime": at}}),
+            )
         };
-        let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -243,10 +241,19 @@ mod tests {
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
-        let gone = left(&none, 6, long_ago);
-        let active = json!({"status": {"conditions": [
-            {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"}]}});
-        let lost = with(&gone, "HorizontalPodAutoscaler", &active);
+        let gone = with(
+            &none,
+            "HorizontalPodAutoscaler",
+            &json!({"status": {"lastScaleTime": long_ago}}),
+        );
+        let inactive = json!({"status": {"conditions": [{"type": "ScalingActive", "status": "False",
+            "lastTransitionTime": "2026-11-21T05:59:50Z"}]}});
+        let lost = with(&gone, "HorizontalPodAutoscaler", &inactive);
+        let scaled_up = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
+            "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
+            "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 0 to 6",
+            "lastTimestamp": "2026-11-21T05:59:58Z"});
+        let woken = [gone.clone(), vec![scaled_up]].concat();
         let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
@@ -270,11 +277,6 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
         let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
         let set = with_pods(&set, &["web-2"], &flaps);
-        let was_off = left(&none, 0, long_ago);
-        let write = json!({"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Update",
-            "time": long_ago, "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
-        let target = build::with(deployment("False"), &write);
-        let set_long_ago = [was_off.clone(), vec![target]].concat();
         let states = [
             ("are all there", three.clone()),
             ("since an unknown time", lacks.clone()),
@@ -288,12 +290,8 @@ mod tests {
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
-            ("are all missing, and were there", lost),
-            ("are all missing, of a target that was off", was_off),
-            (
-                "are all missing, long after the replicas were set",
-                set_long_ago,
-            ),
+            ("are all missing, and were there a moment ago", lost),
+            ("are all missing, and are being added", woken),
             ("are those of a new revision", revised),
             ("are those of an owner of another kind", of_other),
             ("no longer fail", fails("False")),
@@ -337,9 +335,8 @@ mod tests {
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
-        are all missing, and were there: as are all missing
-        are all missing, of a target that was off: as are all missing
-        are all missing, long after the replicas were set: as are all missing, long after the last rescale
+        are all missing, and were there a moment ago: as are all missing
+        are all missing, and are being added: as are all missing
         are those of a new revision: none
         are those of an owner of another kind: as for minutes
         no longer fail: none

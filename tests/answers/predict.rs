@@ -700,13 +700,14 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     hpa.status.last_scale_time = "2026-11-21T05:00:00Z".parse().ok();
     (hpa.status.current_replicas, hpa.status.desired_replicas) = (6, 6);
     set.snapshot.scale.as_mut().expect("a scale").spec_replicas = 6;
-    let pass = assumed(&set, "--cpu=95% --unready=web-4");
-    let findings = Explanation::new(&pass).findings;
-    let lacks = findings
-        .iter()
-        .find(|it| it.code == Code::ReplicasWithoutPods);
-    let advice_on_lack = lacks.map(FindingView::remedy);
-    assert_eq!(advice_on_lack, Some(Remedy::FindQuota));
+    let advice_on_lack = |input: &Input, flags: &str| {
+        let findings = Explanation::new(&assumed(input, flags)).findings;
+        let mut findings = findings.iter();
+        let lacks = findings.find(|it| it.code == Code::ReplicasWithoutPods);
+        lacks.map(FindingView::remedy)
+    };
+    let told = advice_on_lack(&set, "--cpu=95% --unready=web-4");
+    assert_eq!(told, Some(Remedy::FindQuota));
     let last_in = |status: &Value| -> Pod {
         let pod = build::with(build::pod("web-4"), &json!({ "status": status }));
         serde_json::from_value(pod).unwrap()
@@ -715,6 +716,26 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     let unready =
         |at: &str| json!([{"type": "Ready", "status": "False", "lastTransitionTime": at}]);
     let start = "2026-11-21T05:50:00Z";
+    // But it does wait for one that is unready in fact, as nobody assumes.
+    let old = "2026-11-21T05:00:00Z";
+    let flaps = last_in(&json!({"startTime": old, "conditions": unready(start)}));
+    set.snapshot.pods[3] = flaps.clone().into();
+    for flags in ["", "--unready=web-4", "--pending=web-4", "--missing=web-4"] {
+        let told = advice_on_lack(&set, &format!("--cpu=95% {flags}"));
+        assert_eq!(told, Some(Remedy::FindUnready), "{flags}");
+    }
+    // Such a pod counts, so that only the assumption takes its values away; one that lacks them in fact is told.
+    let mut counted = input.clone();
+    counted.snapshot.pods[3] = flaps.into();
+    let pass = assumed(&counted, "--cpu=95% --missing=web-4");
+    assert_eq!(advice(&pass), "");
+    let mut unmeasured = input.clone();
+    unmeasured.snapshot.pod_metrics.pop();
+    for flags in ["", "--unready=web-4", "--missing=web-4"] {
+        let told = "Find out why the metrics API has no values for some pods.!";
+        let pass = assumed(&unmeasured, &format!("--cpu=95% {flags}"));
+        assert_eq!(advice(&pass), told, "{flags}");
+    }
     input.snapshot.pods[3] =
         last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
     assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");

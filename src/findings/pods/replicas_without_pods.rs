@@ -1,6 +1,6 @@
 //! The finding `replicas-without-pods`.
 
-use super::{is_alive, is_only_assumed, is_ready};
+use super::{is_alive, is_ready};
 use crate::apimachinery::metadata::Condition;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
@@ -77,7 +77,7 @@ impl Kind for ReplicasWithoutPods {
         let is_stateful_set = case.is_kind("StatefulSet");
         let waits_for = case
             .pods()
-            .filter(|pod| is_stateful_set && is_alive(pod) && !is_only_assumed(pod))
+            .filter(|pod| is_stateful_set && is_alive(pod) && !pod.was_ready)
             // A pod without a node has no condition Ready.
             .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             .map(|pod| pod.name.clone());

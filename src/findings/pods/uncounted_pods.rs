@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, failing, filled, is_alive, is_finished, is_only_assumed, is_ready, is_starting,
-    is_stuck, is_young, leave_no_value, waiting, weigh,
+    add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
+    leave_no_value, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
@@ -111,7 +111,7 @@ impl Kind for UncountedPods {
             return Advice::default();
         };
         let pod = about.pod(first);
-        if is_only_assumed(pod) {
+        if is_only_assumed(pod, first.row.clause) {
             return Advice::default();
         }
         let advice = match failing(pod) {
@@ -408,11 +408,17 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     }
 }
 
+/// Whether a pod is left out only because of what somebody assumes, who knows why.
+fn is_only_assumed(pod: &Pod, clause: Clause) -> bool {
+    let is_assumed = pod.is_assumed_missing || pod.is_assumed_unready && clause != Clause::NoMetric;
+    is_assumed && failing(pod).is_none()
+}
+
 /// Whether a pod has only just started, lacks only what is assumed, or has another finding.
 fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let pod = case.pod_of(&uncounted.row);
     is_young(case, pod)
-        || is_only_assumed(pod)
+        || is_only_assumed(pod, uncounted.row.clause)
         || is_stuck(case, pod)
         || (uncounted.row.group == Group::Missing && is_starting(case, pod))
         || pod.unschedulable.is_some()

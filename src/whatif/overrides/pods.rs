@@ -225,7 +225,7 @@ impl PodChanges {
                 choose(count, *state, snapshot, &uncounted, &mut chosen)?;
             }
         }
-        put(snapshot, &chosen, &uncounted);
+        put(snapshot, &chosen);
         for state in [State::Unready, State::Missing, State::Pending] {
             let word = state.flag().trim_start_matches('-');
             let names: Vec<Box<str>> = chosen
@@ -327,7 +327,7 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 }
 
 /// Puts pods in their states, as they would be with every metric.
-fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)], uncounted: &Names<Box<str>>) {
+fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
     let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
     let Snapshot {
         pods,
@@ -348,8 +348,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)], uncounted: &Names<
                 pod.is_assumed_missing = is_running(pod);
                 pod.phase = Phase::Pending;
             }
-            Some(State::Missing) => pod.is_assumed_missing = !uncounted.contains(&pod.name),
-            None => {}
+            Some(State::Missing) | None => {}
         }
     }
     let is_gone = |state: &State| *state != State::Unready;
@@ -455,6 +454,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp, delay: SignedDuration) {
     let has_been_ready = |(ready, start): (ReadyCondition, Timestamp)| {
         ready.last_transition_time.duration_since(start) > delay
     };
+    pod.was_ready |= is_ready(pod);
     pod.is_assumed_unready |=
         is_ready(pod) || pod.ready.zip(pod.start_time).is_some_and(has_been_ready);
     pod.start_time = Some(since);
@@ -474,14 +474,19 @@ pub(super) fn be_ready(pod: &mut Pod) {
     });
 }
 
-/// Takes the values of some pods away.
+/// Takes the values of some pods away, and marks those that had some.
 fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    snapshot.pod_metrics.retain(|item| !gone(&item.name));
+    let mut lost: HashSet<Box<str>> = HashSet::new();
+    let mut stays = |pod: &str| !gone(pod) || (lost.insert(pod.into()), false).1;
+    snapshot.pod_metrics.retain(|item| stays(&item.name));
     for answer in &mut snapshot.metrics {
         if let MetricAnswer::Pods(values) = answer {
-            values.retain(|value| !gone(&value.pod));
+            values.retain(|value| stays(&value.pod));
         }
     }
+    let pods = snapshot.pods.iter_mut();
+    pods.filter(|pod| lost.contains(&pod.name))
+        .for_each(|pod| pod.is_assumed_missing = true);
 }
 
 /// Scales the target to this many replicas.

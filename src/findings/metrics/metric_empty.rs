@@ -6,11 +6,10 @@ use std::collections::BTreeSet;
 use super::miss::Miss;
 use super::{api, failed, short};
 use crate::findings::Aspect;
-use crate::findings::pods::{is_alive, may_have_value, none_runs};
+use crate::findings::pods::{failing, is_alive, may_have_value};
 use crate::findings::prelude::*;
 use crate::keda;
 use crate::pass::Pass;
-use crate::snapshot::pod::Phase;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
 /// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
@@ -32,7 +31,7 @@ pub struct MetricEmpty {
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
-    /// Whether each pod would have a value, and there are pods of which none can have one.
+    /// Whether each pod would have a value, and there are pods of which none can have one yet.
     pub none_runs: bool,
 }
 
@@ -165,16 +164,21 @@ fn living(pass: &Pass, finding: &Finding) -> usize {
     pods.len()
 }
 
-/// Returns the age of the oldest pod that runs or, if none does and all are being created, the oldest of these, if even
-/// that has started so lately that metrics-server may not have two samples of it.
+/// Until this age, metrics-server may not have two samples of a pod.
+const MEASURED: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
+/// measured. Pods of which one fails are not just young.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
-    const MEASURED: SignedDuration = SignedDuration::from_mins(1);
-    let mut living = case.pods().filter(|pod| is_alive(pod));
-    let is_hopeful = living.all(may_have_value);
-    let counts = |pod: &&Pod| may_have_value(pod) && (is_hopeful || pod.phase != Phase::Pending);
-    let measurable = case.pods().filter(counts);
-    let oldest = measurable.max_by_key(|pod| (pod.phase != Phase::Pending, case.age(pod)))?;
-    case.age(oldest).filter(|age| *age < MEASURED)
+    let mut living: Vec<&Pod> = case.pods().filter(|pod| is_alive(pod)).collect();
+    if living.iter().any(|pod| failing(pod).is_some()) {
+        return None;
+    }
+    if living.iter().any(|pod| may_have_value(pod)) {
+        living.retain(|pod| may_have_value(pod));
+    }
+    let ages: Option<Vec<SignedDuration>> = living.iter().map(|pod| case.age(pod)).collect();
+    ages?.into_iter().max().filter(|age| *age < MEASURED)
 }
 
 impl MetricEmpty {
@@ -185,6 +189,9 @@ impl MetricEmpty {
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
         let is_of_pods = !spec.is_total();
         let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
+        let is_young = |pod: &Pod| case.age(pod).is_some_and(|age| age < MEASURED);
+        let counts = |pod: &Pod| may_have_value(pod) && !(spec.is_resource() && is_young(pod));
+        let none_runs = case.pods().len() > 0 && !case.pods().any(counts);
         Self {
             metric: step.index,
             selector: spec.selector(),
@@ -192,7 +199,7 @@ impl MetricEmpty {
             age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
-            none_runs: is_of_pods && age.is_none() && none_runs(case),
+            none_runs: is_of_pods && age.is_none() && none_runs,
         }
     }
 
@@ -252,18 +259,32 @@ mod tests {
     #[test]
     fn a_metric_of_pods_that_do_not_run() {
         let all = without_values(&cpu());
-        let [_, _, (_, creating), _, (_, never), _, (_, homeless), _] = &all;
+        let [
+            _,
+            _,
+            (_, creating),
+            _,
+            (_, never),
+            (_, once),
+            (_, homeless),
+            _,
+        ] = &all;
         let finished = json!({"status": {"phase": "Failed"}});
         let since =
             |at: &str| json!({"metadata": {"creationTimestamp": at}, "status": {"startTime": at}});
         let young = since("2026-11-21T05:59:50Z");
         let runs = json!({"status": {"containerStatuses": []}});
         let pending = json!({"status": {"phase": "Pending"}});
-        let but_one = |changes: &[&Value]| {
+        let but_one = |items: &[Value], changes: &[&Value]| {
             let first = ["web-0"];
             let changes = changes.iter();
-            changes.fold(never.clone(), |items, it| with_pods(&items, &first, it))
+            changes.fold(items.to_vec(), |items, it| with_pods(&items, &first, it))
         };
+        let created = |at: &str| json!({"metadata": {"creationTimestamp": at}});
+        let of_unknown_age =
+            json!({"metadata": {"creationTimestamp": null}, "status": {"startTime": null}});
+        let unscheduled = json!({"status": {"startTime": null, "conditions": [{"type": "PodScheduled",
+            "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
         let lately = with(creating, "Pod", &young);
         let rest = ["web-1", "web-2"];
         let beside = [
@@ -274,23 +295,35 @@ mod tests {
             ("are all finished", with(never, "Pod", &finished)),
             (
                 "were never ready, beside a young one that runs",
-                but_one(&[&young, &runs]),
+                but_one(never, &[&young, &runs]),
             ),
             (
                 "were never ready, beside one that is being created",
-                but_one(&[&young, &pending, &waiting("ContainerCreating", 0)]),
+                but_one(never, &[&young, &pending, &waiting("ContainerCreating", 0)]),
             ),
             (
                 "have no node yet",
-                with(
-                    homeless,
-                    "Pod",
-                    &json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:50Z"}}),
-                ),
+                with(homeless, "Pod", &created("2026-11-21T05:59:50Z")),
             ),
             (
                 "have no image yet",
                 with(&lately, "Pod", &waiting("ImagePullBackOff", 0)),
+            ),
+            (
+                "are young, but one of unknown age",
+                but_one(&lately, &[&of_unknown_age]),
+            ),
+            (
+                "are young, but an old one without a node",
+                but_one(&lately, &[&unscheduled, &created("2026-11-21T05:00:00Z")]),
+            ),
+            (
+                "are young, and one has no node yet",
+                but_one(&lately, &[&unscheduled]),
+            ),
+            (
+                "were ready once, beside a young one that runs",
+                but_one(once, &[&young, &runs]),
             ),
             ("are young", lately),
         ];
@@ -323,16 +356,20 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Wait until the target has pods that run.
             $ kubectl top pods -n default -l app=web
-        were never ready, beside a young one that runs: info, explains
+        were never ready, beside a young one that runs: as are being created
+        were never ready, beside one that is being created: as are being created
+        have no node yet: info, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             - The oldest pod that could have a value started 10s ago.
             > Wait for the first sample of a pod, which takes up to a minute.
             $ kubectl top pods -n default -l app=web
-        were never ready, beside one that is being created: as are being created
-        have no node yet: as have no node
         have no image yet: as are being created
-        are young: as were never ready, beside a young one that runs
+        are young, but one of unknown age: as are being created
+        are young, but an old one without a node: as are being created
+        are young, and one has no node yet: as have no node yet
+        were ready once, beside a young one that runs: as are being created
+        are young: as have no node yet
         ");
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
         run: error, explains

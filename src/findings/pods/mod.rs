@@ -138,29 +138,16 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// Whether the target has pods of which none can have a value of its own now.
-pub(crate) fn none_runs(case: &Case<'_>) -> bool {
-    let runs = |pod: &Pod| pod.phase != Phase::Pending && may_have_value(pod);
-    case.pods().len() > 0 && !case.pods().any(runs)
-}
-
-/// Whether a pod has a value of its own if it is measured, now or once it has been created: it is alive, has a node, and a
-/// container does not wait in an error.
+/// Whether a pod has a value of its own if it is measured: it is alive, runs, and a container does not wait in an error.
 pub(crate) fn may_have_value(pod: &Pod) -> bool {
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();
         !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
-    let is_up = match pod.phase {
-        Phase::Pending => pod.unschedulable.is_none() && failing(pod).is_none(),
-        _ => pod.running(false).any(runs),
-    };
-    is_alive(pod) && !pod.is_assumed_missing && is_up
-}
-
-/// Whether a pod only lacks what somebody assumes that it lacks, who knows why.
-pub(crate) fn is_only_assumed(pod: &Pod) -> bool {
-    (pod.is_assumed_unready || pod.is_assumed_missing) && failing(pod).is_none()
+    is_alive(pod)
+        && pod.phase != Phase::Pending
+        && !pod.is_assumed_missing
+        && pod.running(false).any(runs)
 }
 
 /// Whether a metric has no value because no pod runs.

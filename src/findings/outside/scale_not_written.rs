@@ -1,8 +1,10 @@
 //! The finding `scale-not-written`.
 
+use crate::apimachinery::names;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
+use crate::saved::assemble::is_built_in;
 use crate::snapshot::Snapshot;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -28,6 +30,9 @@ const CONFLICT: &str = "Operation cannot be fulfilled";
 
 /// This many times count as often.
 const OFTEN: i32 = 3;
+
+/// Failures that began longer ago are of another time.
+const RECENT: SignedDuration = SignedDuration::from_mins(5);
 
 impl Kind for ScaleNotWritten {
     fn find(case: &Case<'_>) -> Option<Finding> {
@@ -153,7 +158,7 @@ impl Kind for ScaleNotWritten {
                 .says("Grant the controller the right with a role and a binding.")
                 .with(about.kubectl_quoted("scale", &about.target(), &flags));
         }
-        if is_conflict && self.failures.is_none_or(|it| it.times < OFTEN) {
+        if is_conflict && !self.failures.is_some_and(|it| it.are_often(about.now())) {
             return Remedy::Nothing
                 .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
         }
@@ -179,15 +184,17 @@ impl Kind for ScaleNotWritten {
     }
 }
 
-/// Whether an error is a conflict about this object. The API server names the resource, which the kind does not reveal,
-/// with its group.
+/// Whether an error is a conflict about this object. The API server names the resource, with its group; the
+/// kind reveals it only if it is built in.
 fn is_conflict_about(target: &CrossVersionObjectReference, error: &str) -> bool {
     let about = error.split_once(&format!("{CONFLICT} on "));
     let Some((resource, rest)) = about.and_then(|(_, about)| about.split_once(' ')) else {
         return false;
     };
-    let group = resource.split_once('.').map_or("", |(_, group)| group);
-    group == target.group() && rest.starts_with(&format!("\"{}\"", target.name))
+    let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+    let is_its_kind = !is_built_in(group, &target.kind)
+        || plural.split('/').next() == Some(&*names::plural(&target.kind));
+    group == target.group() && is_its_kind && rest.starts_with(&format!("\"{}\"", target.name))
 }
 
 /// Returns when the failures of an event began. The server combines events of many texts into one.
@@ -211,8 +218,6 @@ impl Failures {
     /// Returns the failures so far: with this error, or of late with any, as the text may name another address each
     /// time; that of a conflict does not, and only late ones show that something goes on.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
-        /// Failures that began longer ago are of another time.
-        const RECENT: SignedDuration = SignedDuration::from_mins(5);
         let Snapshot { hpa, now, .. } = case.snapshot();
         let is_recent =
             |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
@@ -226,6 +231,12 @@ impl Failures {
         let same = Self::of(failed.clone().filter(is_same));
         let any = Self::of(failed.filter(is_any)).into_iter();
         any.chain(same).max_by_key(|it| it.times)
+    }
+
+    /// Whether there are many, in a short time for so many.
+    fn are_often(self, now: Timestamp) -> bool {
+        let is_dense = |first| now.duration_since(first) < RECENT * self.times;
+        self.times >= OFTEN && self.first.is_none_or(is_dense)
     }
 
     /// Adds up events, if there are any.
@@ -257,14 +268,16 @@ mod tests {
     /// What refuses it is in the error.
     #[test]
     fn who_can_let_the_scale_be_written() {
-        let stated = |error: &str, count: i32| {
+        let since = |error: &str, count: i32, first: &str| {
             let state =
                 build::state(&json!({"errors": [{"api": "scaleUpdate", "message": error}]}));
-            let failing = json!({"reason": "FailedRescale", "lastTimestamp": "2026-11-21T05:59:50Z",
-                "message": format!("New size: 8; reason: x; error: {error}"), "count": count});
+            let failing = json!({"reason": "FailedRescale", "firstTimestamp": first, "count": count,
+                "lastTimestamp": "2026-11-21T05:59:50Z",
+                "message": format!("New size: 8; reason: x; error: {error}")});
             let event = build::with(rescale(8, 80), &failing);
             with_pods([state, settled(4), build::scale(4), event], 4, "90m")
         };
+        let stated = |error: &str, count: i32| since(error, count, "2026-11-21T05:45:00Z");
         let right = "deployments.apps \"web\" is forbidden: User \"hpa\" cannot update resource \"deployments/scale\" in API \
                      group \"apps\" in the namespace \"default\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
@@ -309,14 +322,22 @@ mod tests {
                 "another writer, also long ago",
                 again("2026-11-21T05:02:00Z", "2026-11-21T05:10:00Z"),
             ),
+            (
+                "another writer, slowly",
+                since(conflict, 3, "2026-11-21T01:00:00Z"),
+            ),
             ("another writer of a custom kind", of_custom_kind),
+            (
+                "another writer of another kind",
+                stated(&conflict.replace("deployments", "replicasets"), 1),
+            ),
             ("another writer of another object", stated(quota, 1)),
         ];
         insta::assert_snapshot!(table(Code::ScaleNotWritten, states), @r#"
         a webhook: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: admission webhook "limits" denied the request
             - The error is: admission webhook "limits" denied the request.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Change what refuses it: a webhook, a quota, or a missing right.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
@@ -325,7 +346,7 @@ mod tests {
         a missing right: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … "deployments/scale" in API group "apps" in the namespace "default"
             - The error is: deployments.apps "web" is forbidden: User "hpa" cannot update resource "deployments/scale" in API group "apps" in the namespace "default".
-            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - An event FailedRescale counts 80 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Grant the controller the right with a role and a binding.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server --as=hpa
@@ -333,14 +354,14 @@ mod tests {
         another writer, once: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
         another writer, often: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - An event FailedRescale counts 80 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
@@ -349,23 +370,39 @@ mod tests {
         another writer, in several events: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - Events FailedRescale count 4 failures since 05:00:00Z.
+            - Events FailedRescale count 4 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
             @ deployment/web hpa/web
         another writer, also long ago: as another writer, once
+        another writer, slowly: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 3 failures since 01:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
         another writer of a custom kind: error, explains, without it 8 -> 8
             KafkaKey/web cannot be scaled and stays at 4: … be fulfilled on kafkakeys.acme.io "web": the object has been modified
             - The error is: Operation cannot be fulfilled on kafkakeys.acme.io "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ kafkakey.acme.io/web hpa/web
+        another writer of another kind: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on replicasets.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on replicasets.apps "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
+            - Once it can be written: 8 replicas.
+            > Change what refuses it: a webhook, a quota, or a missing right.
+            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
+            $ kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations
+            @ deployment/web hpa/web
         another writer of another object: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on resourcequotas "web": the object has been modified
             - The error is: Operation cannot be fulfilled on resourcequotas "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Change what refuses it: a webhook, a quota, or a missing right.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server

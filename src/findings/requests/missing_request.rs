@@ -433,7 +433,7 @@ impl MissingRequest {
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
                 let set = format!(
                     "{}set a {resource} request for {} in {}.",
-                    self.after_limit(about, |it| it.source == first.source),
+                    self.after_limit(about, &first.source),
                     names(&self.names_from(&first.source)),
                     about.template_reference()
                 );
@@ -442,9 +442,9 @@ impl MissingRequest {
         }
     }
 
-    /// Returns what the user must do before some containers can have a request, to begin the advice.
-    fn after_limit(&self, about: &About<'_>, is_meant: impl Fn(&Unrequested) -> bool) -> String {
-        let own = self.containers.iter().filter(|it| is_meant(it));
+    /// Returns what the user must do before containers of an origin can have a request, to begin the advice.
+    fn after_limit(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
+        let own = self.containers.iter().filter(|it| it.source == *source);
         let closed = own.filter(|it| self.limit(about, it) == Some(0));
         let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
         if closed.is_empty() {
@@ -457,13 +457,8 @@ impl MissingRequest {
     /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
-        let annotation = annotation(container, resource);
-        // An annotation concerns only its own container.
-        let after = self.after_limit(about, |it| {
-            it.source == ContainerOrigin::Injected
-                && (annotation.is_none() || *it.container == *container)
-        });
-        match (annotation, &self.instead) {
+        let after = self.after_limit(about, &ContainerOrigin::Injected);
+        match (self.annotation(container), &self.instead) {
             (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
                 "{after}annotate the pod template with {annotation}."
             ))),
@@ -476,6 +471,16 @@ impl MissingRequest {
                 names(&self.names_from(&ContainerOrigin::Injected))
             )),
         }
+    }
+
+    /// Returns the annotation that gives an injected container a request, unless another one lacks it that has none.
+    fn annotation(&self, container: &str) -> Option<&'static str> {
+        let mut containers = self.containers.iter();
+        let resource = &self.resource;
+        let is_left = |it: &Unrequested| {
+            it.source == ContainerOrigin::Injected && annotation(&it.container, resource).is_none()
+        };
+        annotation(container, resource).filter(|_| !containers.any(is_left))
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
@@ -533,7 +538,7 @@ impl MissingRequest {
                 Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
-                let annotation = annotation(&lacking.container, resource)?;
+                let annotation = self.annotation(&lacking.container)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
@@ -932,7 +937,7 @@ mod tests {
             - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
-            > Annotate the pod template with sidecar.istio.io/proxyCPU.
+            > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains

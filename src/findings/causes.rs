@@ -1,6 +1,8 @@
 //! The order of causes: first faults, then wrong configuration, then the ordinary rule of the controller that
 //! applies. A finding that follows from another one leaves the remedy to it.
 
+use std::iter::successors;
+
 use super::scope::{Aspect, Rank};
 use super::{About, Code, Facts, Finding, Remedy, Severity};
 use crate::engine::decision::Block;
@@ -164,8 +166,8 @@ impl Others<'_> {
     }
 }
 
-/// Links each finding that follows from another one to it, and moves it behind that one. The findings are in
-/// the order of causes.
+/// Links each finding that follows from another one to it, and moves it behind that one. What follows from a finding
+/// that follows itself is linked to the one that has the remedy. The findings are in the order of causes.
 pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
     let others = found.iter().map(|finding| Others {
         pass,
@@ -173,8 +175,10 @@ pub(super) fn link(pass: &Pass, found: &mut [Finding]) {
         found,
     });
     let causes: Vec<Option<Code>> = others.map(|others| others.cause()).collect();
-    for (finding, cause) in found.iter_mut().zip(causes) {
-        finding.follows = cause;
+    let codes: Vec<Code> = found.iter().map(Finding::code).collect();
+    let cause_of = |code: &Code| causes[codes.iter().position(|it| it == code)?];
+    for (finding, cause) in found.iter_mut().zip(&causes) {
+        finding.follows = successors(*cause, cause_of).take(codes.len()).last();
         // The remedy is the other finding's, so this one needs no action.
         if cause.is_some() && finding.code() == Code::AtMax {
             finding.severity = Severity::Info;

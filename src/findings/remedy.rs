@@ -153,7 +153,7 @@ remedies! {
     AddNodes,
     /// The target creates no more pods.
     FindQuota,
-    /// Pods are only starting.
+    /// Pods are only starting, or none runs.
     WaitForPods,
     /// Ready pods that are being deleted count.
     EndSooner,

@@ -67,7 +67,16 @@ impl FindingView {
 
 /// Creates the published form of the findings about a pass.
 pub(crate) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
-    findings.iter().map(|it| view(pass, it)).collect()
+    let mut views: Vec<FindingView> = findings.iter().map(|it| view(pass, it)).collect();
+    // Where an assumption is the cause, there is no advice to follow.
+    let all = views.iter().filter(|it| it.advice().is_empty());
+    let silent: Vec<Code> = all.map(|it| it.code).collect();
+    for view in &mut views {
+        if view.follows.is_some_and(|it| silent.contains(&it)) {
+            view.advice = Advice::default();
+        }
+    }
+    views
 }
 
 fn view(pass: &Pass, finding: &Finding) -> FindingView {

@@ -11,7 +11,8 @@ use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
-use kubectl_hpa::findings::{Code, Severity, find};
+use kubectl_hpa::findings::remedy::Remedy;
+use kubectl_hpa::findings::{Code, FindingView, Severity};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
@@ -23,7 +24,7 @@ use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
 use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::{Note, Subject};
-use kubectl_hpa::snapshot::pod::Phase;
+use kubectl_hpa::snapshot::pod::{Phase, Pod};
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
@@ -650,30 +651,107 @@ fn half_of_many_pods_are_put_in_a_state_at_once() {
     assert_eq!((pending, snapshot.pod_metrics.len()), (10_000, 30_000));
 }
 
-/// The pods of the state are ready, so nobody should look for the reason why they are not.
+/// Whoever assumes that pods are down knows why, so nothing is said about them that asks for an action.
 #[test]
-fn pods_that_are_assumed_to_be_unready_are_no_problem() {
-    let input = web();
+fn pods_that_are_assumed_to_be_down_are_no_problem() {
+    const CODES: [Code; 3] = [Code::NeverReady, Code::UncountedPods, Code::MetricEmpty];
+    let advice = |pass: &Pass| -> String {
+        let findings = Explanation::new(pass).findings;
+        let found = findings.iter().filter(|it| CODES.contains(&it.code));
+        let warns =
+            |it: &FindingView| it.severity < Severity::Info && pass.decision.proposal.is_some();
+        let said = found.map(|it| it.advice() + if warns(it) { "!" } else { "" });
+        said.collect()
+    };
+    let assumed = |input: &Input, flags: &str| {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let assumptions = common::assumed(&flags).expect("assumptions");
+        Pass::run(assumptions.apply(input.clone(), &decide(input)).unwrap().0)
+    };
+    let mut input = web();
     for flags in [
         "--unready=2",
         "--pending=2",
         "--pending=2 --cpu=95%",
+        "--pending=4",
+        "--missing=2 --cpu=95%",
+        "--missing=4",
         "--replicas=6 --unready=web-1 --pending=web-2",
     ] {
-        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-        let assumptions = common::assumed(&flags).expect("assumptions");
-        let (assumed, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
-        let mut pass = Pass::run(assumed);
-        let warns = |pass: &Pass| {
-            let found = find(pass).into_iter();
-            let mut severe = found.filter(|it| it.severity <= Severity::Warning);
-            severe.any(|it| [Code::NeverReady, Code::UncountedPods].contains(&it.code()))
-        };
-        assert!(!warns(&pass), "{flags:?}");
+        let mut pass = assumed(&input, flags);
+        assert_eq!(advice(&pass), "", "{flags}");
         for pod in &mut pass.input.snapshot.pods {
             pod.is_assumed_unready = false;
+            pod.is_assumed_missing = false;
         }
-        assert!(warns(&pass), "{flags:?}: the pods are old");
+        assert_ne!(advice(&pass), "", "{flags}: the pods are old");
+    }
+    // Nor does a target that is off lack the pods of the replicas that are assumed.
+    let mut off = input.clone();
+    off.snapshot.pods.clear();
+    let scale = off.snapshot.scale.as_mut().expect("a scale");
+    (scale.spec_replicas, scale.status_replicas) = (0, 0);
+    let pass = assumed(&off, "--replicas=3");
+    assert_eq!(Explanation::new(&pass).findings.len(), 0);
+    // Nor does a StatefulSet wait for such a pod.
+    let mut set = input.clone();
+    let hpa = &mut set.snapshot.hpa;
+    hpa.spec.scale_target_ref.kind = "StatefulSet".to_owned();
+    hpa.status.last_scale_time = "2026-11-21T05:00:00Z".parse().ok();
+    (hpa.status.current_replicas, hpa.status.desired_replicas) = (6, 6);
+    set.snapshot.scale.as_mut().expect("a scale").spec_replicas = 6;
+    let advice_on_lack = |input: &Input, flags: &str| {
+        let findings = Explanation::new(&assumed(input, flags)).findings;
+        let mut findings = findings.iter();
+        let lacks = findings.find(|it| it.code == Code::ReplicasWithoutPods);
+        lacks.map(FindingView::remedy)
+    };
+    let told = advice_on_lack(&set, "--cpu=95% --unready=web-4");
+    assert_eq!(told, Some(Remedy::FindQuota));
+    let last_in = |status: &Value| -> Pod {
+        let pod = build::with(build::pod("web-4"), &json!({ "status": status }));
+        serde_json::from_value(pod).unwrap()
+    };
+    // A pod that starts is not pending in fact.
+    let unready =
+        |at: &str| json!([{"type": "Ready", "status": "False", "lastTransitionTime": at}]);
+    let start = "2026-11-21T05:50:00Z";
+    // But it does wait for one that is unready in fact, as nobody assumes.
+    let old = "2026-11-21T05:00:00Z";
+    let flaps = last_in(&json!({"startTime": old, "conditions": unready(start)}));
+    set.snapshot.pods[3] = flaps.clone().into();
+    for flags in ["", "--unready=web-4", "--pending=web-4", "--missing=web-4"] {
+        let told = advice_on_lack(&set, &format!("--cpu=95% {flags}"));
+        assert_eq!(told, Some(Remedy::FindUnready), "{flags}");
+    }
+    // Such a pod counts, so that only the assumption takes its values away; one that lacks them in fact is told.
+    let mut counted = input.clone();
+    counted.snapshot.pods[3] = flaps.into();
+    let pass = assumed(&counted, "--cpu=95% --missing=web-4");
+    assert_eq!(advice(&pass), "");
+    let mut unmeasured = input.clone();
+    unmeasured.snapshot.pod_metrics.pop();
+    for flags in ["", "--unready=web-4", "--missing=web-4"] {
+        let told = "Find out why the metrics API has no values for some pods.!";
+        let pass = assumed(&unmeasured, &format!("--cpu=95% {flags}"));
+        assert_eq!(advice(&pass), told, "{flags}");
+    }
+    input.snapshot.pods[3] =
+        last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
+    assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");
+    // What keeps a pod from running is told even if it is also assumed to be unready.
+    let waits = json!({"waiting": {"reason": "CrashLoopBackOff"}});
+    let crashes = json!({"startTime": "2026-11-21T05:00:00Z", "conditions": unready(start),
+        "containerStatuses": [{"name": "app", "state": waits}]});
+    input.snapshot.pods[3] = last_in(&crashes).into();
+    input.snapshot.pod_metrics.pop();
+    for flags in [
+        "--cpu=95%",
+        "--cpu=95% --unready=web-4",
+        "--cpu=95% --unready=web-1 --unready=web-4",
+    ] {
+        let told = "Find out why app does not run in web-4: CrashLoopBackOff.!";
+        assert_eq!(advice(&assumed(&input, flags)), told, "{flags}");
     }
 }
 

@@ -501,6 +501,25 @@ fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
     assert_eq!(page.verdict, "CANNOT DECIDE, STAYS AT 0: METRIC EMPTY");
 }
 
+/// The headline names the finding that has the remedy, even if that is only information.
+#[test]
+fn a_pod_that_has_no_node_yet_keeps_the_metric_from_a_value() {
+    let cpu = build::resource("cpu", &build::utilization(50));
+    let homeless = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}, "status": {
+        "phase": "Pending", "startTime": null, "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable"}]}});
+    let page = words(&build::list([
+        build::hpa(&json!({"maxReplicas": 5, "metrics": [cpu]})),
+        build::scale(1),
+        build::with(build::pod("web-0"), &homeless),
+        build::state(&json!({})),
+    ]));
+    assert_eq!(
+        page.verdict,
+        "CANNOT DECIDE, STAYS AT 1: UNSCHEDULABLE PODS"
+    );
+}
+
 /// The list of the HPAs in `examples/shop`.
 fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
     let files = [format!("{}/examples/shop", env!("CARGO_MANIFEST_DIR"))];

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use super::miss::Miss;
 use super::{api, failed, short};
 use crate::findings::Aspect;
-use crate::findings::pods::none_runs;
+use crate::findings::pods::{failing, is_alive, may_have_value};
 use crate::findings::prelude::*;
 use crate::keda;
+use crate::pass::Pass;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
 /// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
@@ -23,14 +24,14 @@ pub struct MetricEmpty {
     pub selector: String,
     /// The selector of the pods, if the metric is per pod.
     pub pods: Option<String>,
-    /// The age of the oldest pod, if none can be expected to have been measured yet.
+    /// The age of the oldest pod that could have a value, if none can be expected to have been measured yet.
     pub age: Option<SignedDuration>,
     /// The message that the API returns instead of an empty list, as adapters do whose query for the metric has
     /// no result.
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
-    /// Whether each pod would have a value, and none runs.
+    /// Whether each pod would have a value, and there are pods of which none can have one yet.
     pub none_runs: bool,
 }
 
@@ -49,13 +50,20 @@ impl Kind for MetricEmpty {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let is_about_pods = |it: &&Finding| it.code().is(Aspect::NoValues) && !it.pods().is_empty();
-        let found = others.found.iter().filter(|_| self.none_runs);
+        if !self.none_runs {
+            return None;
+        }
+        let of_pods = others
+            .found
+            .iter()
+            .filter(|it| it.code().is(Aspect::NoValues));
+        let of_living = of_pods.map(|it| (it.code(), living(others.pass, it)));
         // The first of those about most of the pods.
-        let most = found
-            .filter(is_about_pods)
-            .min_by_key(|it| Reverse(it.pods().len()));
-        most.map(Finding::code)
+        let most = of_living
+            .filter(|(_, pods)| *pods > 0)
+            .min_by_key(|(_, pods)| Reverse(*pods));
+        most.map(|(code, _)| code)
+            .or_else(|| others.any(Code::ReplicasWithoutPods))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -104,7 +112,9 @@ impl Kind for MetricEmpty {
         }
         if let Some(age) = self.age.filter(|_| !is_of_candidate) {
             let age = duration(age);
-            evidence.push(format!("The oldest of the pods started {age} ago."));
+            evidence.push(format!(
+                "The oldest pod that could have a value started {age} ago."
+            ));
         }
         evidence
     }
@@ -126,6 +136,9 @@ impl Kind for MetricEmpty {
                     "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
                 )
             }
+            _ if self.none_runs => {
+                Remedy::WaitForPods.waits("until the target has pods that run")
+            }
             _ if self.age.is_some() => Remedy::WaitForPods
                 .waits("for the first sample of a pod, which takes up to a minute"),
             _ if spec.is_resource() => Remedy::FindSamples
@@ -143,11 +156,28 @@ impl Kind for MetricEmpty {
     }
 }
 
-/// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
-/// samples of any.
+/// Returns the number of pods that a finding is about, without those that need no value.
+fn living(pass: &Pass, finding: &Finding) -> usize {
+    let names = finding.pods();
+    let mut pods = Vec::from_iter(&pass.input.snapshot.pods);
+    pods.retain(|pod| is_alive(pod) && names.contains(&*pod.name));
+    pods.len()
+}
+
+/// Until this age, metrics-server may not have two samples of a pod.
+const MEASURED: SignedDuration = SignedDuration::from_mins(1);
+
+/// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
+/// measured. Pods of which one fails are not just young.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
-    const MEASURED: SignedDuration = SignedDuration::from_mins(1);
-    let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
+    let mut living: Vec<&Pod> = case.pods().filter(|pod| is_alive(pod)).collect();
+    if living.iter().any(|pod| failing(pod).is_some()) {
+        return None;
+    }
+    if living.iter().any(|pod| may_have_value(pod)) {
+        living.retain(|pod| may_have_value(pod));
+    }
+    let ages: Option<Vec<SignedDuration>> = living.iter().map(|pod| case.age(pod)).collect();
     ages?.into_iter().max().filter(|age| *age < MEASURED)
 }
 
@@ -159,6 +189,9 @@ impl MetricEmpty {
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
         let is_of_pods = !spec.is_total();
         let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
+        let is_young = |pod: &Pod| case.age(pod).is_some_and(|age| age < MEASURED);
+        let counts = |pod: &Pod| may_have_value(pod) && !(spec.is_resource() && is_young(pod));
+        let none_runs = case.pods().len() > 0 && !case.pods().any(counts);
         Self {
             metric: step.index,
             selector: spec.selector(),
@@ -166,7 +199,7 @@ impl MetricEmpty {
             age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
-            none_runs: is_of_pods && age.is_none() && none_runs(case),
+            none_runs: is_of_pods && age.is_none() && none_runs,
         }
     }
 
@@ -206,7 +239,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{rps, without_values};
+    use crate::findings::pods::testing::{rps, waiting, with_pods, without_values};
     use crate::findings::testing::{cpu, of_keda, said, state, table, with};
 
     #[test]
@@ -225,7 +258,77 @@ mod tests {
     /// Where no pod runs, the pods are the cause.
     #[test]
     fn a_metric_of_pods_that_do_not_run() {
-        insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&cpu())), @r"
+        let all = without_values(&cpu());
+        let [
+            _,
+            _,
+            (_, creating),
+            _,
+            (_, never),
+            (_, once),
+            (_, homeless),
+            _,
+        ] = &all;
+        let finished = json!({"status": {"phase": "Failed"}});
+        let since =
+            |at: &str| json!({"metadata": {"creationTimestamp": at}, "status": {"startTime": at}});
+        let young = since("2026-11-21T05:59:50Z");
+        let runs = json!({"status": {"containerStatuses": []}});
+        let pending = json!({"status": {"phase": "Pending"}});
+        let but_one = |items: &[Value], changes: &[&Value]| {
+            let first = ["web-0"];
+            let changes = changes.iter();
+            changes.fold(items.to_vec(), |items, it| with_pods(&items, &first, it))
+        };
+        let created = |at: &str| json!({"metadata": {"creationTimestamp": at}});
+        let of_unknown_age =
+            json!({"metadata": {"creationTimestamp": null}, "status": {"startTime": null}});
+        let unscheduled = json!({"status": {"startTime": null, "conditions": [{"type": "PodScheduled",
+            "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]}});
+        let lately = with(creating, "Pod", &young);
+        let rest = ["web-1", "web-2"];
+        let beside = [
+            (
+                "were never ready, beside finished ones",
+                with_pods(never, &rest, &finished),
+            ),
+            ("are all finished", with(never, "Pod", &finished)),
+            (
+                "were never ready, beside a young one that runs",
+                but_one(never, &[&young, &runs]),
+            ),
+            (
+                "were never ready, beside one that is being created",
+                but_one(never, &[&young, &pending, &waiting("ContainerCreating", 0)]),
+            ),
+            (
+                "have no node yet",
+                with(homeless, "Pod", &created("2026-11-21T05:59:50Z")),
+            ),
+            (
+                "have no image yet",
+                with(&lately, "Pod", &waiting("ImagePullBackOff", 0)),
+            ),
+            (
+                "are young, but one of unknown age",
+                but_one(&lately, &[&of_unknown_age]),
+            ),
+            (
+                "are young, but an old one without a node",
+                but_one(&lately, &[&unscheduled, &created("2026-11-21T05:00:00Z")]),
+            ),
+            (
+                "are young, and one has no node yet",
+                but_one(&lately, &[&unscheduled]),
+            ),
+            (
+                "were ready once, beside a young one that runs",
+                but_one(once, &[&young, &runs]),
+            ),
+            ("are young", lately),
+        ];
+        let states = all.iter().cloned().chain(beside);
+        insta::assert_snapshot!(table(Code::MetricEmpty, states), @r"
         run: error, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
@@ -247,6 +350,26 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Follow the advice of unschedulable-pods.
         are of both kinds: as are being created
+        were never ready, beside finished ones: as were never ready
+        are all finished: error, explains
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            > Wait until the target has pods that run.
+            $ kubectl top pods -n default -l app=web
+        were never ready, beside a young one that runs: as are being created
+        were never ready, beside one that is being created: as are being created
+        have no node yet: info, explains
+            there is no value for cpu from the resource metrics API, so nothing is scaled
+            - The selector that is sent for the pods: app=web.
+            - The oldest pod that could have a value started 10s ago.
+            > Wait for the first sample of a pod, which takes up to a minute.
+            $ kubectl top pods -n default -l app=web
+        have no image yet: as are being created
+        are young, but one of unknown age: as are being created
+        are young, but an old one without a node: as are being created
+        are young, and one has no node yet: as have no node yet
+        were ready once, beside a young one that runs: as are being created
+        are young: as have no node yet
         ");
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
         run: error, explains

@@ -233,10 +233,10 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
             && rest.is_some_and(|rest| rest.starts_with('-'))
             && is_alive(pod)
     });
-    // One running pod is enough.
-    let mut down = servers.clone().filter(|pod| !is_ready(pod));
+    // One running pod is enough; of several that do not, one that states why is named.
+    let down = servers.clone().filter(|pod| !is_ready(pod));
     let pod = down
-        .next()
+        .min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))
         .filter(|_| !servers.clone().any(|pod| is_ready(pod)))?;
     let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
     Some(Server {
@@ -273,12 +273,14 @@ impl Server {
             namespace,
             name,
             why,
-            ..
+            has_no_node,
         } = self;
-        let reason = why
-            .as_ref()
-            .map_or_else(String::new, |(_, reason)| format!(": {reason}"));
-        let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
+        let state = match why {
+            Some((_, reason)) => format!("does not run: {reason}"),
+            None if *has_no_node => "does not run".to_owned(),
+            None => "is not ready".to_owned(),
+        };
+        let advice = Remedy::LookAtApi.says(format!("Find out why {name} {state}."));
         let (name, namespace) = (shell_word(name), shell_word(namespace));
         advice.with(format!("kubectl describe pod {name} -n {namespace}"))
     }
@@ -571,8 +573,15 @@ mod tests {
             {"name": "metrics-server", "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
         let down = server("metrics-server-5f9-x2x", &crashing);
         let up = server("metrics-server-5f9-y3y", &json!({}));
+        let unready = json!({"conditions": [{"type": "Ready", "status": "False"}]});
+        let unready = server("metrics-server-5f9-a1a", &unready);
         let states = [
             ("does not run", beside(&items, [down.clone()])),
+            ("is not ready", beside(&items, [unready.clone()])),
+            (
+                "neither runs nor is ready",
+                beside(&items, [unready, down.clone()]),
+            ),
             ("runs in another pod", beside(&items, [down.clone(), up])),
             (
                 "is another",
@@ -590,6 +599,17 @@ mod tests {
             > Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff.
             $ kubectl describe pod metrics-server-5f9-x2x -n kube-system
             @ apiservice/v1beta1.metrics.k8s.io
+        is not ready: error, explains
+            the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
+            - The group of the API is metrics.k8s.io.
+            - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            - Pod kube-system/metrics-server-5f9-a1a is not ready.
+            - It points at the Service kube-system/metrics-server, whose pods log why.
+            > Find out why metrics-server-5f9-a1a is not ready.
+            $ kubectl describe pod metrics-server-5f9-a1a -n kube-system
+            @ apiservice/v1beta1.metrics.k8s.io
+        neither runs nor is ready: as does not run
         runs in another pod: error, explains
             the resource metrics API does not answer (FailedDiscoveryCheck): cpu cannot be read, so nothing is scaled
             - The group of the API is metrics.k8s.io.

@@ -186,7 +186,7 @@ fn a_metric_that_has_no_value() {
     has pods that have just started: info, explains
         there is no value for cpu from the resource metrics API, so nothing is scaled
         - The selector that is sent for the pods: app=web.
-        - The oldest of the pods started 59s ago.
+        - The oldest pod that could have a value started 59s ago.
         > Wait for the first sample of a pod, which takes up to a minute.
         $ kubectl top pods -n default -l app=web
     has pods that started a minute ago: as has no pod metrics

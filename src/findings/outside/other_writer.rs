@@ -424,7 +424,14 @@ impl OtherWriter {
     fn change_bounds(&self, about: &About<'_>) -> Advice {
         let tried = about.predict_for("10m", "");
         if let Some(needed) = self.needed(about) {
-            let text = format!("Leave the replicas to the HPA: its metrics propose {needed}.");
+            let max = about.hpa().spec.max_replicas;
+            let most = if self.now == max {
+                format!(", and {} is {max}", about.field("maxReplicas"))
+            } else {
+                String::new()
+            };
+            let text =
+                format!("Leave the replicas to the HPA: its metrics propose {needed}{most}.");
             return Remedy::LeaveReplicas.says(text).with_all(tried);
         }
         let bound = self.bound(about);
@@ -451,7 +458,7 @@ impl OtherWriter {
     /// none.
     fn needed(&self, about: &About<'_>) -> Option<i32> {
         let spec = &about.hpa().spec;
-        let bounds = spec.min_replicas.unwrap_or(1)..spec.max_replicas;
+        let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
         let proposal = about.pass.decision.proposal;
         proposal.filter(|needed| {
             *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
@@ -983,8 +990,7 @@ mod tests {
             |needed: i32| format!("Leave the replicas to the HPA: its metrics propose {needed}.");
         assert_eq!(advice(3, &json!({"minReplicas": 2})), leave(5));
         assert_eq!(advice(3, &json!({"minReplicas": 3})), leave(5));
-        // Nothing is added at the maximum.
-        let at_most = "Change minReplicas or maxReplicas instead, if 3 is right.";
+        let at_most = "Leave the replicas to the HPA: its metrics propose 5, and maxReplicas is 3.";
         assert_eq!(advice(3, &json!({"maxReplicas": 3})), at_most);
         // The last pass left fewer.
         assert_eq!(advice(8, &json!({})), leave(14));

@@ -1,10 +1,13 @@
 //! The finding `scale-not-written`.
 
+use crate::apimachinery::names;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
-use crate::saved::assemble::resource_of;
+use crate::saved::assemble::is_built_in;
+use crate::snapshot::Snapshot;
 use crate::snapshot::evidence::Event;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 
 /// The API server refuses to change the scale of the target: either the input says so, or the last status does and this
 /// pass would change the replicas, too.
@@ -18,10 +21,8 @@ pub struct ScaleNotWritten {
     pub to: i32,
     /// The time when the last pass failed to write it; `None` if this pass is known to fail.
     pub failed: Option<Timestamp>,
-    /// The latest event with this error.
+    /// The failures so far, as far as events show.
     pub failures: Option<Failures>,
-    /// How often it has failed, as far as events show.
-    pub times: Option<i32>,
 }
 
 /// The API server's words about a write of an object that has changed since it was read.
@@ -29,6 +30,9 @@ const CONFLICT: &str = "Operation cannot be fulfilled";
 
 /// This many times count as often.
 const OFTEN: i32 = 3;
+
+/// Failures that began longer ago are of another time.
+const RECENT: SignedDuration = SignedDuration::from_mins(5);
 
 impl Kind for ScaleNotWritten {
     fn find(case: &Case<'_>) -> Option<Finding> {
@@ -58,8 +62,7 @@ impl Kind for ScaleNotWritten {
                 error: error.to_owned(),
                 to,
                 failed: None,
-                failures: Failures::with(case, error),
-                times: failures_so_far(case, error),
+                failures: Failures::so_far(case, error),
             };
             let without = case.without(|snapshot| snapshot.scale_update_error = None);
             return Some(Finding::explaining(Severity::Error, facts).without(without));
@@ -72,12 +75,11 @@ impl Kind for ScaleNotWritten {
             return None;
         }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
-        let failures = Failures::with(case, error);
-        let times = failures_so_far(case, error);
+        let failures = Failures::so_far(case, error);
         let is_passing = !REFUSED.iter().any(|words| error.contains(words))
-            && times.map_or_else(
+            && failures.map_or_else(
                 || PASSING.iter().any(|words| error.contains(words)),
-                |times| times < OFTEN,
+                |it| it.times < OFTEN,
             );
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
@@ -95,7 +97,6 @@ impl Kind for ScaleNotWritten {
             to,
             failed: Some(failed),
             failures,
-            times,
         };
         Some(Finding::explaining(Severity::Warning, facts))
     }
@@ -130,10 +131,19 @@ impl Kind for ScaleNotWritten {
                 time(now, failed)
             ));
         }
-        if let Some(Failures { times, first }) = self.failures {
+        if let Some(Failures {
+            events,
+            times,
+            first,
+        }) = self.failures
+        {
             let failures = count(times, "failure");
             let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
-            evidence.push(format!("An event FailedRescale counts {failures}{since}."));
+            let they = match events {
+                1 => "An event FailedRescale counts",
+                _ => "Events FailedRescale count",
+            };
+            evidence.push(format!("{they} {failures}{since}."));
         }
         evidence.extend(about.result("Once it can be written"));
         evidence
@@ -141,10 +151,7 @@ impl Kind for ScaleNotWritten {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let flags = format!("--replicas={} --dry-run=server", self.to);
-        let target = &about.hpa().spec.scale_target_ref;
-        let resource = resource_of(target.group(), &target.kind);
-        let conflict = format!("{CONFLICT} on {resource} \"{}\"", target.name);
-        let is_conflict = self.error.contains(&conflict);
+        let is_conflict = is_conflict_about(&about.hpa().spec.scale_target_ref, &self.error);
         if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
             // `kubectl scale` needs other rights.
             let flags = format!("--subresource=scale --as={}", shell_word(&user));
@@ -152,7 +159,7 @@ impl Kind for ScaleNotWritten {
                 .says("Grant the controller the right with a role and a binding.")
                 .with(about.kubectl_quoted("auth can-i update", &about.target(), &flags));
         }
-        if is_conflict && self.times.is_none_or(|times| times < OFTEN) {
+        if is_conflict && !self.failures.is_some_and(|it| it.are_often(about.now())) {
             return Remedy::Nothing
                 .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
         }
@@ -178,50 +185,72 @@ impl Kind for ScaleNotWritten {
     }
 }
 
-/// The content of an event about writes that failed.
+/// Whether an error is a conflict about this object. The API server names the resource, with its group; the
+/// kind reveals it only if it is built in.
+fn is_conflict_about(target: &CrossVersionObjectReference, error: &str) -> bool {
+    let about = error.split_once(&format!("{CONFLICT} on "));
+    let Some((resource, rest)) = about.and_then(|(_, about)| about.split_once(' ')) else {
+        return false;
+    };
+    let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
+    let is_its_kind = !is_built_in(group, &target.kind)
+        || plural.split('/').next() == Some(&*names::plural(&target.kind));
+    group == target.group() && is_its_kind && rest.starts_with(&format!("\"{}\"", target.name))
+}
+
+/// Returns when the failures of an event began. The server combines events of many texts into one.
+fn began(event: &Event) -> Option<Timestamp> {
+    let is_of_many = event.message.starts_with("(combined from similar events)");
+    event.first.filter(|_| !is_of_many).or(event.last)
+}
+
+/// Writes that failed, according to events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Failures {
+    /// The number of events.
+    pub events: usize,
     /// The number of failures.
     pub times: i32,
     /// The time of the first one.
     pub first: Option<Timestamp>,
 }
 
-/// Returns how often the scale could not be written: with this error, or of late with any, as the text may name another
-/// address each time; `None` if no event shows it.
-fn failures_so_far(case: &Case<'_>, error: &str) -> Option<i32> {
-    /// Failures that began longer ago are of another time.
-    const RECENT: SignedDuration = SignedDuration::from_mins(5);
-    let now = case.snapshot().now;
-    let is_recent = |event: &&Event| {
-        // The server combines events of many texts into one.
-        let is_of_many = event.message.starts_with("(combined from similar events)");
-        let began = event.first.filter(|_| !is_of_many).or(event.last);
-        began.is_some_and(|began| now.duration_since(began) < RECENT)
-    };
-    let same = Failures::events(case).filter(|event| event.message.contains(error));
-    let recent = Failures::events(case).filter(is_recent);
-    let times = |event: &Event| event.count;
-    let same = same.map(times).fold(0, i32::saturating_add);
-    let any = recent.map(times).fold(0, i32::saturating_add);
-    Some(same.max(any)).filter(|times| *times > 0)
-}
-
 impl Failures {
-    /// Returns the events about writes that failed.
-    fn events<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p Event> {
-        let hpa = &case.pass.input.snapshot.hpa;
+    /// Returns the failures so far: with this error, or of late with any, as the text may name another address each
+    /// time; that of a conflict does not, and only late ones show that something goes on.
+    fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
+        let Snapshot { hpa, now, .. } = case.snapshot();
+        let is_recent =
+            |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
         let events = case.pass.input.evidence.events.iter();
-        events.filter(|event| event.is_about(hpa) && event.reason == "FailedRescale")
+        let failed = events.filter(|it| it.is_about(hpa) && it.reason == "FailedRescale");
+        let is_conflict = error.contains(CONFLICT);
+        let is_same = |it: &&Event| {
+            it.message.contains(error) && (!is_conflict || is_recent(it.last.or(it.first)))
+        };
+        let is_any = |it: &&Event| !is_conflict && is_recent(began(it));
+        let same = Self::of(failed.clone().filter(is_same));
+        let any = Self::of(failed.filter(is_any)).into_iter();
+        any.chain(same).max_by_key(|it| it.times)
     }
 
-    /// Returns the content of the latest event with an error.
-    fn with(case: &Case<'_>, error: &str) -> Option<Self> {
-        let failed = Self::events(case).filter(|event| event.message.contains(error));
-        let latest = failed.max_by_key(|event| event.last)?;
-        Some(Self {
-            times: latest.count,
-            first: latest.first,
+    /// Whether there are many, in a short time for so many.
+    fn are_often(self, now: Timestamp) -> bool {
+        let is_dense = |first| now.duration_since(first) < RECENT * self.times;
+        self.times >= OFTEN && self.first.is_none_or(is_dense)
+    }
+
+    /// Adds up events, if there are any.
+    fn of<'e>(events: impl Iterator<Item = &'e Event>) -> Option<Self> {
+        let each = events.map(|it| Self {
+            events: 1,
+            times: it.count,
+            first: it.first,
+        });
+        each.reduce(|all, it| Self {
+            events: all.events + 1,
+            times: all.times.saturating_add(it.times),
+            first: all.first.into_iter().chain(it.first).min(),
         })
     }
 }
@@ -234,20 +263,22 @@ mod tests {
 
     use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
 
-    use crate::findings::testing::table;
+    use crate::findings::testing::{table, with};
     use crate::findings::{Code, Facts};
 
     /// What refuses it is in the error.
     #[test]
     fn who_can_let_the_scale_be_written() {
-        let stated = |error: &str, count: i32| {
+        let since = |error: &str, count: i32, first: &str| {
             let state =
                 build::state(&json!({"errors": [{"api": "scaleUpdate", "message": error}]}));
-            let failing = json!({"reason": "FailedRescale", "lastTimestamp": "2026-11-21T05:59:50Z",
-                "message": format!("New size: 8; reason: x; error: {error}"), "count": count});
+            let failing = json!({"reason": "FailedRescale", "firstTimestamp": first, "count": count,
+                "lastTimestamp": "2026-11-21T05:59:50Z",
+                "message": format!("New size: 8; reason: x; error: {error}")});
             let event = build::with(rescale(8, 80), &failing);
             with_pods([state, settled(4), build::scale(4), event], 4, "90m")
         };
+        let stated = |error: &str, count: i32| since(error, count, "2026-11-21T05:45:00Z");
         let right = "deployments.apps \"web\" is forbidden: User \"hpa\" cannot update resource \"deployments/scale\" in API \
                      group \"apps\" in the namespace \"default\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
@@ -261,6 +292,20 @@ mod tests {
             vec![build::with(rescale(8, 80), &of_late)],
         ];
         let of_late = of_late.concat();
+        let again = |first: &str, last: &str| {
+            let event = json!({"reason": "FailedRescale", "firstTimestamp": first, "lastTimestamp": last,
+                "count": 3, "message": format!("New size: 9; error: {conflict}")});
+            let event = build::with(rescale(9, 80), &event);
+            [stated(conflict, 1), vec![event]].concat()
+        };
+        let of_custom_kind = with(
+            &stated(
+                &conflict.replace("deployments.apps", "kafkakeys.acme.io"),
+                1,
+            ),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"scaleTargetRef": {"kind": "KafkaKey", "apiVersion": "acme.io/v1"}}}),
+        );
         let states = [
             (
                 "a webhook",
@@ -269,14 +314,31 @@ mod tests {
             ("a missing right", stated(right, 80)),
             ("another writer, once", stated(conflict, 1)),
             ("another writer, often", stated(conflict, 80)),
-            ("another writer, of late", of_late),
+            ("another writer, beside another error", of_late),
+            (
+                "another writer, in several events",
+                again("2026-11-21T05:50:00Z", "2026-11-21T05:59:00Z"),
+            ),
+            (
+                "another writer, also long ago",
+                again("2026-11-21T05:02:00Z", "2026-11-21T05:10:00Z"),
+            ),
+            (
+                "another writer, slowly",
+                since(conflict, 3, "2026-11-21T01:00:00Z"),
+            ),
+            ("another writer of a custom kind", of_custom_kind),
+            (
+                "another writer of another kind",
+                stated(&conflict.replace("deployments", "replicasets"), 1),
+            ),
             ("another writer of another object", stated(quota, 1)),
         ];
         insta::assert_snapshot!(table(Code::ScaleNotWritten, states), @r#"
         a webhook: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: admission webhook "limits" denied the request
             - The error is: admission webhook "limits" denied the request.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Change what refuses it: a webhook, a quota, or a missing right.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
@@ -285,7 +347,7 @@ mod tests {
         a missing right: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … "deployments/scale" in API group "apps" in the namespace "default"
             - The error is: deployments.apps "web" is forbidden: User "hpa" cannot update resource "deployments/scale" in API group "apps" in the namespace "default".
-            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - An event FailedRescale counts 80 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Grant the controller the right with a role and a binding.
             $ kubectl auth can-i update deployment/web -n default --subresource=scale --as=hpa
@@ -293,30 +355,55 @@ mod tests {
         another writer, once: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
         another writer, often: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 80 failures since 05:00:00Z.
+            - An event FailedRescale counts 80 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
             @ deployment/web hpa/web
-        another writer, of late: error, explains, without it 8 -> 8
+        another writer, beside another error: as another writer, once
+        another writer, in several events: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - Events FailedRescale count 4 failures since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Find out what else changes Deployment/web all the time.
             $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            @ deployment/web hpa/web
+        another writer, also long ago: as another writer, once
+        another writer, slowly: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 3 failures since 01:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
+        another writer of a custom kind: error, explains, without it 8 -> 8
+            KafkaKey/web cannot be scaled and stays at 4: … be fulfilled on kafkakeys.acme.io "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on kafkakeys.acme.io "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ kafkakey.acme.io/web hpa/web
+        another writer of another kind: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on replicasets.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on replicasets.apps "web": the object has been modified.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
+            - Once it can be written: 8 replicas.
+            > Change what refuses it: a webhook, a quota, or a missing right.
+            $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
+            $ kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations
             @ deployment/web hpa/web
         another writer of another object: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on resourcequotas "web": the object has been modified
             - The error is: Operation cannot be fulfilled on resourcequotas "web": the object has been modified.
-            - An event FailedRescale counts 1 failure since 05:00:00Z.
+            - An event FailedRescale counts 1 failure since 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Change what refuses it: a webhook, a quota, or a missing right.
             $ kubectl scale deployment/web -n default --replicas=8 --dry-run=server
@@ -410,7 +497,7 @@ mod tests {
                 ]
                 .concat(),
                 "90m",
-                Some((Severity::Warning, since, None)),
+                Some((Severity::Warning, since, Some(3))),
             ),
             (
                 [
@@ -428,7 +515,7 @@ mod tests {
                     build::with(failing(conflict), &json!({ "message": combined })),
                 ],
                 "90m",
-                Some((Severity::Warning, since, None)),
+                Some((Severity::Warning, since, Some(80))),
             ),
             // Not known to pass, whatever failed long ago.
             (

@@ -138,19 +138,16 @@ fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
         && !is_stuck(case, pod)
 }
 
-/// Whether the target has pods of which none can have a value of its own: they are pending, or their containers fail.
-pub(crate) fn none_runs(case: &Case<'_>) -> bool {
-    let mut alive = case.pods().filter(|pod| is_alive(pod)).peekable();
-    alive.peek().is_some() && !alive.any(may_have_value)
-}
-
-/// Whether a container of a pod does not wait in an error.
-fn may_have_value(pod: &Pod) -> bool {
+/// Whether a pod has a value of its own if it is measured: it is alive, runs, and a container does not wait in an error.
+pub(crate) fn may_have_value(pod: &Pod) -> bool {
     let runs = |own: &Container| {
         let mut statuses = pod.statuses.iter();
         !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
-    pod.phase != Phase::Pending && pod.running(false).any(runs)
+    is_alive(pod)
+        && pod.phase != Phase::Pending
+        && !pod.is_assumed_missing
+        && pod.running(false).any(runs)
 }
 
 /// Whether a metric has no value because no pod runs.

@@ -46,9 +46,6 @@ impl Kind for ReplicasWithoutPods {
             .and_then(|it| it.condition("ReplicaFailure"))
             .filter(|condition| condition.status == "True")
             .cloned();
-        let written = case.last_replicas_write().and_then(|it| it.time);
-        let created = case.pods().filter_map(|pod| pod.created).max();
-        let scaled = case.snapshot().hpa.status.last_scale_time;
         let target = case.target();
         let workloads = &case.surroundings().workloads;
         let mut made = Vec::from_iter(workloads.controlled_by(&target.name));
@@ -56,21 +53,17 @@ impl Kind for ReplicasWithoutPods {
             let owner = it.metadata.controller();
             owner.is_some_and(|it| target.is_kind(&it.kind))
         });
-        let creations = made.iter().map(|it| it.metadata.creation_timestamp);
-        let revised = creations.max().flatten();
-        let since = [written, created, scaled, revised]
-            .into_iter()
-            .max()
-            .flatten();
+        // Without any pod, nothing can be computed, even if only for a moment.
+        let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
+        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
+        let ends = lacks_all && case.answer().proposal.is_none();
+        let revised = made.iter().map(|it| it.metadata.creation_timestamp);
+        let since = revised.chain(changes(case, ends)).max().flatten();
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
         // A workload that replaces all of its pods at once waits until the old ones are gone.
         let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
-        // Without any pod, nothing can be computed, even if only for a moment.
-        let looks = |index: usize| case.snapshot().hpa.spec.metrics[index].needs_pods();
-        let fails = |step: &MetricStep| step.is_failed() && looks(step.index);
-        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let is_held_up = failure.is_some() || (is_late && !is_replacing);
         if !is_held_up && !lacks_all {
             return None;
@@ -84,12 +77,9 @@ impl Kind for ReplicasWithoutPods {
         let is_stateful_set = case.is_kind("StatefulSet");
         let waits_for = case
             .pods()
-            .filter(|_| is_stateful_set)
+            .filter(|pod| is_stateful_set && is_alive(pod) && !pod.was_ready)
             // A pod without a node has no condition Ready.
-            .find(|pod| {
-                is_alive(pod)
-                    && (pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
-            })
+            .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             .map(|pod| pod.name.clone());
         let owned = made
             .iter()
@@ -106,7 +96,7 @@ impl Kind for ReplicasWithoutPods {
             waits_for,
             owned,
         };
-        Some(if lacks_all && case.answer().proposal.is_none() {
+        Some(if ends {
             Finding::explaining(Severity::Error, facts)
         } else {
             case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
@@ -200,6 +190,23 @@ impl Kind for ReplicasWithoutPods {
     }
 }
 
+/// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;
+/// `ends` is whether it has no pods, so that the metrics have no value.
+fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
+    let status = &case.snapshot().hpa.status;
+    let active = status.condition("ScalingActive");
+    // Until then, there were values of pods.
+    let lost = active.filter(|it| ends && it.status == "False");
+    let followed = case.pass.input.evidence.scaled.iter();
+    [
+        case.last_replicas_write().and_then(|it| it.time),
+        case.pods().filter_map(|pod| pod.created).max(),
+        status.last_scale_time,
+        lost.and_then(|it| it.last_transition_time),
+        followed.filter_map(|event| event.last).max(),
+    ]
+}
+
 /// The time that a workload may take to create its pods, if nothing prevents it.
 const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
@@ -239,6 +246,14 @@ mod tests {
             "HorizontalPodAutoscaler",
             &json!({"status": {"lastScaleTime": long_ago}}),
         );
+        let inactive = json!({"status": {"conditions": [{"type": "ScalingActive", "status": "False",
+            "lastTransitionTime": "2026-11-21T05:59:50Z"}]}});
+        let lost = with(&gone, "HorizontalPodAutoscaler", &inactive);
+        let scaled_up = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
+            "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
+            "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 0 to 6",
+            "lastTimestamp": "2026-11-21T05:59:58Z"});
+        let woken = [gone.clone(), vec![scaled_up]].concat();
         let revision = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
             "metadata": {"name": "web-2", "namespace": "default", "creationTimestamp": "2026-11-21T05:59:55Z",
                 "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "1",
@@ -275,6 +290,8 @@ mod tests {
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
+            ("are all missing, and were there a moment ago", lost),
+            ("are all missing, and are being added", woken),
             ("are those of a new revision", revised),
             ("are those of an owner of another kind", of_other),
             ("no longer fail", fails("False")),
@@ -318,6 +335,8 @@ mod tests {
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
+        are all missing, and were there a moment ago: as are all missing
+        are all missing, and are being added: as are all missing
         are those of a new revision: none
         are those of an owner of another kind: as for minutes
         no longer fail: none

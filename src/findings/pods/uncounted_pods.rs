@@ -111,8 +111,7 @@ impl Kind for UncountedPods {
             return Advice::default();
         };
         let pod = about.pod(first);
-        // Whoever assumes it knows why.
-        if pod.is_assumed_unready {
+        if is_only_assumed(pod, first.row.clause) {
             return Advice::default();
         }
         let advice = match failing(pod) {
@@ -410,11 +409,17 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     }
 }
 
-/// Whether a pod has only just started, is only assumed to be unready, or has another finding.
+/// Whether a pod is left out only because of what somebody assumes, who knows why.
+fn is_only_assumed(pod: &Pod, clause: Clause) -> bool {
+    let is_assumed = pod.is_assumed_missing || pod.is_assumed_unready && clause != Clause::NoMetric;
+    is_assumed && failing(pod).is_none()
+}
+
+/// Whether a pod has only just started, lacks only what is assumed, or has another finding.
 fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let pod = case.pod_of(&uncounted.row);
     is_young(case, pod)
-        || pod.is_assumed_unready
+        || is_only_assumed(pod, uncounted.row.clause)
         || is_stuck(case, pod)
         || (uncounted.row.group == Group::Missing && is_starting(case, pod))
         || pod.unschedulable.is_some()

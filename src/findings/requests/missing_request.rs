@@ -458,7 +458,7 @@ impl MissingRequest {
     fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
         let resource = &self.resource;
         let after = self.after_limit(about, &ContainerOrigin::Injected);
-        match (annotation(container, resource), &self.instead) {
+        match (self.annotation(container), &self.instead) {
             (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
                 "{after}annotate the pod template with {annotation}."
             ))),
@@ -471,6 +471,16 @@ impl MissingRequest {
                 names(&self.names_from(&ContainerOrigin::Injected))
             )),
         }
+    }
+
+    /// Returns the annotation that gives an injected container a request, unless another one lacks it that has none.
+    fn annotation(&self, container: &str) -> Option<&'static str> {
+        let mut containers = self.containers.iter();
+        let resource = &self.resource;
+        let is_left = |it: &Unrequested| {
+            it.source == ContainerOrigin::Injected && annotation(&it.container, resource).is_none()
+        };
+        annotation(container, resource).filter(|_| !containers.any(is_left))
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
@@ -528,7 +538,7 @@ impl MissingRequest {
                 Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
-                let annotation = annotation(&lacking.container, resource)?;
+                let annotation = self.annotation(&lacking.container)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
@@ -747,6 +757,9 @@ mod tests {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
             owned(&with_container(&two, &container, "50m", "9m"), &app)
         };
+        let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
+            {"name": "foo", "resources": {"limits": {"cpu": "0"}}}]);
+        let two_injected = json!({"spec": {"containers": three}});
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -798,6 +811,10 @@ mod tests {
             (
                 "of an injected container that has a limit of 0",
                 closed("istio-proxy"),
+            ),
+            (
+                "of an injected container, beside one that has a limit of 0",
+                with(&closed("foo"), "Pod", &two_injected),
             ),
             (
                 "of an injected container that has a limit of 0, and is meant",
@@ -913,6 +930,14 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
+            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains

@@ -171,7 +171,7 @@ impl Words<'_> {
                 _ => false,
             }),
         };
-        match cause.map(|it| it.code) {
+        match cause.map(|it| it.follows.unwrap_or(it.code)) {
             Some(Code::ScaleNotWritten) => format!("{text}: the last write failed"),
             Some(code) => format!("{text}: {}", code.as_str().replace('-', " ")),
             None => text,

@@ -345,6 +345,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
                     .filter(|since| *since != Timestamp::UNIX_EPOCH);
                 be_unready(pod, *now, delay);
                 pod.start_time = started;
+                pod.is_assumed_missing = is_running(pod);
                 pod.phase = Phase::Pending;
             }
             Some(State::Missing) | None => {}
@@ -453,6 +454,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp, delay: SignedDuration) {
     let has_been_ready = |(ready, start): (ReadyCondition, Timestamp)| {
         ready.last_transition_time.duration_since(start) > delay
     };
+    pod.was_ready |= is_ready(pod);
     pod.is_assumed_unready |=
         is_ready(pod) || pod.ready.zip(pod.start_time).is_some_and(has_been_ready);
     pod.start_time = Some(since);
@@ -472,14 +474,19 @@ pub(super) fn be_ready(pod: &mut Pod) {
     });
 }
 
-/// Takes the values of some pods away.
+/// Takes the values of some pods away, and marks those that had some.
 fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    snapshot.pod_metrics.retain(|item| !gone(&item.name));
+    let mut lost: HashSet<Box<str>> = HashSet::new();
+    let mut stays = |pod: &str| !gone(pod) || (lost.insert(pod.into()), false).1;
+    snapshot.pod_metrics.retain(|item| stays(&item.name));
     for answer in &mut snapshot.metrics {
         if let MetricAnswer::Pods(values) = answer {
-            values.retain(|value| !gone(&value.pod));
+            values.retain(|value| stays(&value.pod));
         }
     }
+    let pods = snapshot.pods.iter_mut();
+    pods.filter(|pod| lost.contains(&pod.name))
+        .for_each(|pod| pod.is_assumed_missing = true);
 }
 
 /// Scales the target to this many replicas.

@@ -933,7 +933,7 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
-            the cpu target is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.

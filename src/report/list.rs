@@ -251,8 +251,8 @@ impl Explanation<'_> {
         text
     }
 
-    /// Returns the highest severity, and the first finding that has it; without findings, why the answer is
-    /// uncertain.
+    /// Returns the highest severity, and the first finding that has it; without findings, that the controller
+    /// cannot decide or scale, or why the answer is uncertain.
     fn worst(&self) -> (Option<Severity>, String) {
         if let Some(worst) = self.findings.iter().min_by_key(|it| it.severity) {
             let more = match self.findings.len() {
@@ -289,6 +289,17 @@ impl Explanation<'_> {
                 lacking,
             );
         }
+        match self.pass.decision.block() {
+            None | Some(Block::AtZero) => {}
+            Some(block) => {
+                let cannot = if block.is_undecided() {
+                    "cannot decide"
+                } else {
+                    "cannot scale"
+                };
+                return (Some(Severity::Error), cannot.to_owned());
+            }
+        }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {
                 Knowledge::Inferred => "history uncertain",
@@ -303,6 +314,8 @@ impl Explanation<'_> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::build;
     use crate::findings::testing::{pass, state};
@@ -329,5 +342,19 @@ mod tests {
         ];
         let worst = explanation.worst();
         assert_eq!(worst, (Some(Severity::Warning), "flapping (+2)".to_owned()));
+    }
+
+    /// A failure that no finding explains is not below HPAs that work.
+    #[test]
+    fn no_decision_is_the_worst_without_a_finding() {
+        let selector = json!({"matchLabels": {"queue": "it's"}});
+        let external = json!({
+            "metric": {"name": "depth", "selector": selector},
+            "target": build::average("10"),
+        });
+        let depth = json!({"type": "External", "external": external});
+        let pass = pass(&state(&[depth], &["500m"; 4]));
+        let worst = Explanation::new(&pass).worst();
+        assert_eq!(worst, (Some(Severity::Error), "cannot decide".to_owned()));
     }
 }

@@ -79,7 +79,7 @@ impl Kind for ScaleNotWritten {
         let is_passing = !REFUSED.iter().any(|words| error.contains(words))
             && failures.map_or_else(
                 || PASSING.iter().any(|words| error.contains(words)),
-                |it| it.times < OFTEN,
+                |it| !it.are_often(case.snapshot().now),
             );
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
@@ -488,6 +488,19 @@ mod tests {
                 ],
                 "90m",
                 Some((Severity::Warning, since, Some(80))),
+            ),
+            // Three times in five hours is not often.
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", slow),
+                    build::with(
+                        failing(slow),
+                        &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 3}),
+                    ),
+                ],
+                "90m",
+                None,
             ),
             // The address in the text is another one each time.
             (

@@ -168,14 +168,13 @@ fn living(pass: &Pass, finding: &Finding) -> usize {
 const MEASURED: SignedDuration = SignedDuration::from_mins(1);
 
 /// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
-/// measured. Pods of which one fails are not just young.
+/// measured. If none runs and one fails, they are not just young.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     let mut living: Vec<&Pod> = case.pods().filter(|pod| is_alive(pod)).collect();
-    if living.iter().any(|pod| failing(pod).is_some()) {
-        return None;
-    }
     if living.iter().any(|pod| may_have_value(pod)) {
         living.retain(|pod| may_have_value(pod));
+    } else if living.iter().any(|pod| failing(pod).is_some()) {
+        return None;
     }
     let ages: Option<Vec<SignedDuration>> = living.iter().map(|pod| case.age(pod)).collect();
     ages?.into_iter().max().filter(|age| *age < MEASURED)
@@ -356,20 +355,20 @@ mod tests {
             - The selector that is sent for the pods: app=web.
             > Wait until the target has pods that run.
             $ kubectl top pods -n default -l app=web
-        were never ready, beside a young one that runs: as are being created
-        were never ready, beside one that is being created: as are being created
-        have no node yet: info, explains
+        were never ready, beside a young one that runs: info, explains
             there is no value for cpu from the resource metrics API, so nothing is scaled
             - The selector that is sent for the pods: app=web.
             - The oldest pod that could have a value started 10s ago.
             > Wait for the first sample of a pod, which takes up to a minute.
             $ kubectl top pods -n default -l app=web
+        were never ready, beside one that is being created: as are being created
+        have no node yet: as were never ready, beside a young one that runs
         have no image yet: as are being created
         are young, but one of unknown age: as are being created
         are young, but an old one without a node: as are being created
-        are young, and one has no node yet: as have no node yet
-        were ready once, beside a young one that runs: as are being created
-        are young: as have no node yet
+        are young, and one has no node yet: as were never ready, beside a young one that runs
+        were ready once, beside a young one that runs: as were never ready, beside a young one that runs
+        are young: as were never ready, beside a young one that runs
         ");
         insta::assert_snapshot!(table(Code::MetricEmpty, without_values(&rps())), @r"
         run: error, explains

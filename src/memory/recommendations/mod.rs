@@ -646,6 +646,11 @@ fn bounds(
     held: &[HeldRecommendation],
     side: Side,
 ) -> (Option<i32>, Option<i32>) {
+    let window = side.window(known);
+    // Without one, nothing counts, not even a recommendation of the pass itself.
+    if window.is_zero() {
+        return (None, Some(side.least()));
+    }
     let sure = side
         .still(known, held)
         .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
@@ -653,7 +658,6 @@ fn bounds(
     // If all passes whose recommendations may still count are known, the bound is no further out
     // than the furthest of these. A window no longer than a sync period has nothing left,
     // unless the next pass is the first to make a recommendation.
-    let window = side.window(known);
     let told = match told(known, sighting, window) {
         _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
         told => told.map(|told| {
@@ -669,9 +673,7 @@ fn bounds(
         .into_iter()
         .flatten()
         .reduce(|one, other| side.less(one, other));
-    // A recommendation of the pass itself never holds back scaling up without a window.
-    let counts = side == Side::Down || !side.window(known).is_zero();
-    if counts && known.may_have_restarted_since_last_pass() {
+    if known.may_have_restarted_since_last_pass() {
         // Then the count is the only recommendation.
         (
             sure.map(|sure| side.less(sure, known.current)),

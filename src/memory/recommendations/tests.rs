@@ -901,15 +901,21 @@ fn the_highest_and_the_lowest_are_bounded() {
         restarted(Some(narrow)),
         [(Some(3), Some(8)), (Some(8), Some(8))]
     );
-    // Without a window, not even that holds back scaling up.
-    let up_at_once = Pass {
-        acquired: 99,
-        ..Pass::new((0, 120))
-    };
-    assert_eq!(
-        up_at_once.extremes(),
-        [(Some(3), Some(9)), (Some(ANY), None)]
-    );
+    // Without a window, not even that holds anything back, and nothing else does.
+    for sighting in [Some(sighting()), None] {
+        let at_once = |windows| {
+            let acquired = 99;
+            let sighting = sighting.clone();
+            Pass {
+                acquired,
+                sighting,
+                ..Pass::new(windows)
+            }
+            .extremes()
+        };
+        assert_eq!(at_once((0, 120))[1], (Some(ANY), None));
+        assert_eq!(at_once((60, 0))[0], (None, Some(0)));
+    }
 }
 
 /// A status bounds the recommendations of its own window.

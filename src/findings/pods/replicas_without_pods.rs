@@ -2,8 +2,10 @@
 
 use super::{is_alive, is_ready};
 use crate::apimachinery::metadata::Condition;
+use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
@@ -58,7 +60,7 @@ impl Kind for ReplicasWithoutPods {
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let ends = lacks_all && case.answer().proposal.is_none();
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
-        let since = revised.chain(changes(case, ends)).max().flatten();
+        let since = revised.chain(changes(case, replicas, ends)).max().flatten();
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
@@ -190,20 +192,27 @@ impl Kind for ReplicasWithoutPods {
     }
 }
 
-/// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;
-/// `ends` is whether it has no pods, so that the metrics have no value.
-fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
-    let status = &case.snapshot().hpa.status;
-    let active = status.condition("ScalingActive");
+/// Returns when the target, its `replicas` or its pods last changed in a way that lets it create pods, as far as this
+/// shows; `ends` is whether it has no pods, so that the metrics have no value.
+fn changes(case: &Case<'_>, replicas: i32, ends: bool) -> [Option<Timestamp>; 6] {
+    let Snapshot { hpa, now, .. } = case.snapshot();
+    let input = &case.pass.input;
+    let written = case.last_replicas_write().and_then(|it| it.time);
+    let active = hpa.status.condition("ScalingActive").filter(|_| ends);
     // Until then, there were values of pods.
-    let lost = active.filter(|it| ends && it.status == "False");
-    let followed = case.pass.input.evidence.scaled.iter();
+    let lost = active.filter(|it| it.status == "False");
+    let had_values = active.is_some_and(|it| it.status == "True");
+    let had_others = LastPass::of(&hpa.status, replicas).is_some_and(|it| it.left() != replicas);
+    let is_silent = input.lapsed_lease().is_some() || input.replicas_unseen_since().is_some();
+    // It has changed since the last pass, which was seconds ago.
+    let is_new = (had_values || had_others && written.is_none()) && !is_silent;
     [
-        case.last_replicas_write().and_then(|it| it.time),
+        written,
         case.pods().filter_map(|pod| pod.created).max(),
-        status.last_scale_time,
+        hpa.status.last_scale_time,
         lost.and_then(|it| it.last_transition_time),
-        followed.filter_map(|event| event.last).max(),
+        input.evidence.scaled.iter().filter_map(|it| it.last).max(),
+        is_new.then_some(*now),
     ]
 }
 
@@ -212,6 +221,7 @@ const CREATION: SignedDuration = SignedDuration::from_mins(2);
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
@@ -222,13 +232,12 @@ mod tests {
     fn replicas_without_pods() {
         let three = state(&[cpu()], &["80m", "80m", "80m"]);
         let lacks = with(&three, "Scale", &json!({"spec": {"replicas": 6}}));
-        let scaled = |at: &str| {
-            with(
-                &lacks,
-                "HorizontalPodAutoscaler",
-                &json!({"status": {"lastScaleTime": at}}),
-            )
+        let left = |items: &[Value], replicas: i32, at: &str| {
+            let status = json!({"status": {"lastScaleTime": at, "currentReplicas": replicas,
+                "desiredReplicas": replicas}});
+            with(items, "HorizontalPodAutoscaler", &status)
         };
+        let scaled = |at: &str| left(&lacks, 6, at);
         let long_ago = "2026-11-21T05:50:00Z";
         let deployment = |status: &str| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
@@ -241,14 +250,18 @@ mod tests {
         let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
         let mut none = with(&lacks, "Scale", &json!({"status": {"replicas": 0}}));
         none.retain(|item| item["kind"] != "Pod" && item["kind"] != "PodMetrics");
-        let gone = with(
-            &none,
-            "HorizontalPodAutoscaler",
-            &json!({"status": {"lastScaleTime": long_ago}}),
-        );
+        let gone = left(&none, 6, long_ago);
         let inactive = json!({"status": {"conditions": [{"type": "ScalingActive", "status": "False",
             "lastTransitionTime": "2026-11-21T05:59:50Z"}]}});
         let lost = with(&gone, "HorizontalPodAutoscaler", &inactive);
+        let active =
+            json!({"status": {"conditions": [{"type": "ScalingActive", "status": "True"}]}});
+        let had = with(&gone, "HorizontalPodAutoscaler", &active);
+        let off = left(&none, 0, long_ago);
+        let write = json!({"metadata": {"managedFields": [{"manager": "kubectl", "operation": "Update",
+            "time": long_ago, "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}});
+        let target = build::with(deployment("False"), &write);
+        let set_long_ago = [off.clone(), vec![target]].concat();
         let scaled_up = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1", "namespace": "default"},
             "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
             "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 0 to 6",
@@ -291,6 +304,12 @@ mod tests {
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
             ("are all missing, and were there a moment ago", lost),
+            ("are all missing, and were there in the last pass", had),
+            ("are all missing, of a target that was off", off),
+            (
+                "are all missing, long after the replicas were set",
+                set_long_ago,
+            ),
             ("are all missing, and are being added", woken),
             ("are those of a new revision", revised),
             ("are those of an owner of another kind", of_other),
@@ -336,6 +355,9 @@ mod tests {
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
         are all missing, and were there a moment ago: as are all missing
+        are all missing, and were there in the last pass: as are all missing
+        are all missing, of a target that was off: as are all missing
+        are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing
         are those of a new revision: none
         are those of an owner of another kind: as for minutes

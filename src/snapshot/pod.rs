@@ -110,6 +110,15 @@ impl Pod {
         u64::try_from(ordinal).ok()
     }
 
+    /// Whether its name is that of a workload with what Kubernetes appends, which never has a vowel.
+    pub(crate) fn is_named_after(&self, workload: &str) -> bool {
+        let appended = self
+            .name
+            .strip_prefix(workload)
+            .and_then(|rest| rest.strip_prefix('-'));
+        appended.is_some_and(|it| !it.contains(['a', 'e', 'i', 'o', 'u']))
+    }
+
     /// Whether it counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
         self.deletion_timestamp.is_none() && !matches!(self.phase, Phase::Failed | Phase::Succeeded)

@@ -228,10 +228,7 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
     let usual = ("kube-system", "metrics-server");
     let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
     let servers = case.surroundings().servers.iter().filter(|pod| {
-        let rest = pod.name.strip_prefix(name);
-        pod.namespace.as_deref() == Some(namespace)
-            && rest.is_some_and(|rest| rest.starts_with('-'))
-            && is_alive(pod)
+        pod.namespace.as_deref() == Some(namespace) && pod.is_named_after(name) && is_alive(pod)
     });
     // One running pod is enough; of several that do not, one that states why is named.
     let down = servers.clone().filter(|pod| !is_ready(pod));
@@ -574,7 +571,7 @@ mod tests {
         let down = server("metrics-server-5f9-x2x", &crashing);
         let up = server("metrics-server-5f9-y3y", &json!({}));
         let unready = json!({"conditions": [{"type": "Ready", "status": "False"}]});
-        let unready = server("metrics-server-5f9-a1a", &unready);
+        let unready = server("metrics-server-5f9-z1z", &unready);
         let states = [
             ("does not run", beside(&items, [down.clone()])),
             ("is not ready", beside(&items, [unready.clone()])),
@@ -586,6 +583,23 @@ mod tests {
             (
                 "is another",
                 beside(&items, [server("coredns-1", &crashing)]),
+            ),
+            (
+                "is an exporter",
+                beside(
+                    &items,
+                    [server("metrics-server-exporter-5f9-x2x", &crashing)],
+                ),
+            ),
+            (
+                "does not run beside an exporter",
+                beside(
+                    &items,
+                    [
+                        down.clone(),
+                        server("metrics-server-exporter-5f9-x2x", &json!({})),
+                    ],
+                ),
             ),
         ];
         insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r"
@@ -604,10 +618,10 @@ mod tests {
             - The group of the API is metrics.k8s.io.
             - The controller gets: the server is currently unable to handle the request (get pods.metrics.k8s.io).
             - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
-            - Pod kube-system/metrics-server-5f9-a1a is not ready.
+            - Pod kube-system/metrics-server-5f9-z1z is not ready.
             - It points at the Service kube-system/metrics-server, whose pods log why.
-            > Find out why metrics-server-5f9-a1a is not ready.
-            $ kubectl describe pod metrics-server-5f9-a1a -n kube-system
+            > Find out why metrics-server-5f9-z1z is not ready.
+            $ kubectl describe pod metrics-server-5f9-z1z -n kube-system
             @ apiservice/v1beta1.metrics.k8s.io
         neither runs nor is ready: as does not run
         runs in another pod: error, explains
@@ -620,6 +634,8 @@ mod tests {
             $ kubectl describe apiservice v1beta1.metrics.k8s.io
             @ apiservice/v1beta1.metrics.k8s.io
         is another: as runs in another pod
+        is an exporter: as runs in another pod
+        does not run beside an exporter: as does not run
         ");
         // Saved with the state.
         let input = &pass(&beside(&items, [down])).input;

@@ -96,11 +96,9 @@ fn everywhere(objects: &Objects, default_namespace: &str) -> Surroundings {
     let mut servers = Vec::new();
     for pod in &objects.pods {
         let own = pod.namespace.as_deref().unwrap_or(default_namespace);
-        let serves = services.iter().any(|(namespace, service)| {
-            let rest = pod.name.strip_prefix(service);
-            own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
-        });
-        if serves {
+        let serves =
+            |(namespace, service): &(&str, &str)| own == *namespace && pod.is_named_after(service);
+        if services.iter().any(serves) {
             servers.push(pod.clone());
         }
     }

@@ -410,7 +410,7 @@ mod tests {
         let custom = with(
             &custom,
             "HorizontalPodAutoscaler",
-            &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z"}}),
+            &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z", "currentReplicas": 5}}),
         );
         let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();
         for (code, items, want) in [

@@ -191,7 +191,8 @@ mod tests {
             "ControllerState",
             &short,
         );
-        let scaled = json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z"}});
+        let scaled =
+            json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z", "currentReplicas": 6}});
         let half = with(&half, "HorizontalPodAutoscaler", &scaled);
         let cause = Some(Code::ReplicasWithoutPods);
         assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));

@@ -57,6 +57,8 @@ pub struct Input {
     pub is_new_hpa: bool,
     /// The actual replicas of the target, if other replicas are assumed.
     pub observed_replicas: Option<i32>,
+    /// The actual number of pods according to the target, if another one is assumed.
+    pub observed_pods: Option<i32>,
     /// Whether any part of the snapshot is assumed rather than read.
     pub is_assumed: bool,
     /// The controller's history, as far as the input states it.

@@ -693,6 +693,13 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     (scale.spec_replicas, scale.status_replicas) = (0, 0);
     let pass = assumed(&off, "--replicas=3");
     assert_eq!(Explanation::new(&pass).findings.len(), 0);
+    // Nor does one that was switched on a moment ago.
+    off.snapshot.scale.as_mut().expect("a scale").spec_replicas = 3;
+    for flags in ["--replicas=3", "--replicas=5"] {
+        let found = Explanation::new(&assumed(&off, flags)).findings;
+        let codes = Vec::from_iter(found.iter().map(|it| it.code));
+        assert!(!codes.contains(&Code::SelectorMatchesNothing), "{codes:?}");
+    }
     // Nor does a StatefulSet wait for such a pod.
     let mut set = input.clone();
     let hpa = &mut set.snapshot.hpa;

@@ -33,7 +33,7 @@ impl Kind for SelectorMatchesNothing {
         let mut looked = case.metrics().filter(|step| looks(step.index));
         let is_known = looked.any(|step| !matches!(step.result, MetricResult::Unread(_)));
         // Where none are observed, those that are assumed may lack a model for their pods.
-        if !is_known || scale.status_replicas <= 0 || case.pass.input.observed_replicas == Some(0) {
+        if !is_known || scale.status_replicas <= 0 || case.pass.input.observed_pods == Some(0) {
             return None;
         }
         if case.pods().any(|pod| !case.is_foreign(pod)) {

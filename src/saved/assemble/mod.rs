@@ -537,6 +537,7 @@ fn without_pods(
         snapshot,
         observed: None,
         observed_replicas: None,
+        observed_pods: None,
         is_new_hpa: false,
         is_assumed: false,
         stated_memory,

@@ -281,6 +281,10 @@ fn keep_observed(input: &mut Input, was: &Snapshot) {
     if replicas(&input.snapshot) != replicas(was) {
         input.observed_replicas = replicas(was);
     }
+    let pods = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.status_replicas);
+    if pods(&input.snapshot) != pods(was) {
+        input.observed_pods = pods(was);
+    }
     input.is_assumed |= input.snapshot != *was;
     if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
         (past.proposal, past.recorded, past.outcome) = (None, None, None);

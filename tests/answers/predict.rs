@@ -6,6 +6,7 @@
 use crate::common::ran::{program, run};
 use crate::common::{self, build, recorded};
 
+use jiff::SignedDuration;
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
 use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
@@ -25,7 +26,7 @@ use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
 use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::{Phase, Pod};
-use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, UnreadCause};
+use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use recorded::Case;
@@ -736,9 +737,28 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     counted.snapshot.pods[3] = flaps.into();
     let pass = assumed(&counted, "--cpu=95% --missing=web-4");
     assert_eq!(advice(&pass), "");
+    let one = assumed(&input, "--pod=web-4:cpu=missing");
+    assert_eq!(advice(&one), "");
     let mut unmeasured = input.clone();
     unmeasured.snapshot.pod_metrics.pop();
-    for flags in ["", "--unready=web-4", "--missing=web-4"] {
+    // A value of another metric does not matter.
+    let rps = json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, "target": build::average("10")}});
+    let metrics = &mut unmeasured.snapshot.hpa.spec.metrics;
+    metrics.push(serde_json::from_value(rps).expect("a metric"));
+    let values = unmeasured.snapshot.pods.iter().map(|pod| PodValue {
+        pod: pod.name.clone(),
+        value: 1000,
+        timestamp: unmeasured.snapshot.now,
+        window: SignedDuration::from_secs(60),
+    });
+    let values = MetricAnswer::Pods(values.collect());
+    unmeasured.snapshot.metrics.push(values);
+    for flags in [
+        "",
+        "--unready=web-4",
+        "--missing=web-4",
+        "--pod=web-4:rps=missing",
+    ] {
         let told = "Find out why the metrics API has no values for some pods.!";
         let pass = assumed(&unmeasured, &format!("--cpu=95% {flags}"));
         assert_eq!(advice(&pass), told, "{flags}");

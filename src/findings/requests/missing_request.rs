@@ -414,7 +414,7 @@ impl MissingRequest {
     fn remedy(&self, about: &About<'_>, first: &Unrequested) -> Advice {
         let resource = &self.resource;
         match &first.source {
-            ContainerOrigin::Injected => self.remedy_of_injected(about, &first.container),
+            ContainerOrigin::Injected => self.remedy_of_injected(about),
             ContainerOrigin::Earlier if about.is_paused() => Remedy::Resume.says(format!(
                 "Resume {}, so that its pods get the requests of its template.",
                 about.reference()
@@ -455,12 +455,13 @@ impl MissingRequest {
     }
 
     /// Returns the advice on an injected container.
-    fn remedy_of_injected(&self, about: &About<'_>, container: &str) -> Advice {
+    fn remedy_of_injected(&self, about: &About<'_>) -> Advice {
         let resource = &self.resource;
         let after = self.after_limit(about, &ContainerOrigin::Injected);
-        match (self.annotation(container), &self.instead) {
-            (Some(annotation), _) => Remedy::Annotate.says(sentence(&format!(
-                "{after}annotate the pod template with {annotation}."
+        match (self.annotations(), &self.instead) {
+            (Some(annotations), _) => Remedy::Annotate.says(sentence(&format!(
+                "{after}annotate the pod template with {}.",
+                names(&annotations)
             ))),
             (None, Some(container)) => Remedy::UseContainer.says(format!(
                 "Use {}.",
@@ -473,14 +474,10 @@ impl MissingRequest {
         }
     }
 
-    /// Returns the annotation that gives an injected container a request, unless another one lacks it that has none.
-    fn annotation(&self, container: &str) -> Option<&'static str> {
-        let mut containers = self.containers.iter();
-        let resource = &self.resource;
-        let is_left = |it: &Unrequested| {
-            it.source == ContainerOrigin::Injected && annotation(&it.container, resource).is_none()
-        };
-        annotation(container, resource).filter(|_| !containers.any(is_left))
+    /// Returns the annotations that give the injected containers requests, unless one of them has none.
+    fn annotations(&self) -> Option<Vec<&'static str>> {
+        let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
+        injected.map(|it| annotation(it, &self.resource)).collect()
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
@@ -538,7 +535,8 @@ impl MissingRequest {
                 Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
-                let annotation = self.annotation(&lacking.container)?;
+                self.annotations()?;
+                let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
@@ -757,9 +755,15 @@ mod tests {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
             owned(&with_container(&two, &container, "50m", "9m"), &app)
         };
-        let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
-            {"name": "foo", "resources": {"limits": {"cpu": "0"}}}]);
-        let two_injected = json!({"spec": {"containers": three}});
+        let two_injected = |name: &str| {
+            let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
+                {"name": name, "resources": {"limits": {"cpu": "0"}}}]);
+            with(
+                &closed(name),
+                "Pod",
+                &json!({"spec": {"containers": three}}),
+            )
+        };
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -814,7 +818,11 @@ mod tests {
             ),
             (
                 "of an injected container, beside one that has a limit of 0",
-                with(&closed("foo"), "Pod", &two_injected),
+                two_injected("foo"),
+            ),
+            (
+                "of two injected containers that annotations set",
+                two_injected("vault-agent"),
             ),
             (
                 "of an injected container that has a limit of 0, and is meant",
@@ -938,6 +946,14 @@ mod tests {
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            @ pod/web-0 pod/web-1
+        of two injected containers that annotations set: error, explains, without it 2 -> 2
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - Container vault-agent, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Raise or remove the cpu limit of vault-agent, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU and vault.hashicorp.com/agent-requests-cpu.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains

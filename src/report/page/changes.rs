@@ -269,7 +269,7 @@ impl Ranges<'_> {
             Ask::More => (&self.changes.highest, "at most", ["adds", "may add"]),
             _ => (&self.changes.lowest, "at least", ["removes", "may remove"]),
         };
-        let is_open = end.held_by.contains(&HeldBy::UnreadMetrics);
+        let is_open = end.is_unread() && holds(end).is_empty();
         let verb = verbs[usize::from(is_open)];
         let when = end.changes_at.map_or_else(String::new, |at| {
             format!(" before {}", words::future(self.now, at))
@@ -359,18 +359,14 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
 /// Describes why a pass does not follow a metric to an end; `bound` qualifies the proposal there: "at most"
 /// at the highest values, "at least" at the lowest.
 fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
-    // Replicas raised or held above another metric's proposal do not depend on that proposal.
-    let matters = |hold: &&HeldBy| !matches!(hold, HeldBy::Metric { replicas, .. } if *replicas < end.replicas);
-    let words = end.held_by.iter().filter(matters).map(|hold| match hold {
-        HeldBy::Metric { metric, replicas } => format!("{metric} proposes {replicas}"),
-        HeldBy::FailedMetrics => "while a metric fails, no replicas are removed".to_owned(),
-        HeldBy::UnreadMetrics => "it depends on metrics that could not be read".to_owned(),
-        HeldBy::Stabilization { replicas } => format!("stabilization holds {replicas}"),
-        HeldBy::Rate { replicas } => format!("the rate limit holds {replicas}"),
-        HeldBy::Disabled { direction } => format!("behavior disables scaling {direction}"),
-        HeldBy::Scale => "the scale cannot be written".to_owned(),
-    });
-    let mut holds: Vec<String> = words.collect();
+    const UNREAD: &str = "it depends on metrics that could not be read";
+    let mut holds = holds(end);
+    if end.is_unread() {
+        return match &holds[..] {
+            [] => format!(": {UNREAD}"),
+            _ => format!(": {}, and then {UNREAD}", words::list(&holds)),
+        };
+    }
     if holds.is_empty() {
         for (bound, name) in [(changes.min, "min"), (changes.max, "max")] {
             if bound.replicas == end.replicas {
@@ -388,6 +384,22 @@ fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
         return String::new();
     }
     format!(": {}", words::list(&holds))
+}
+
+/// Describes what holds the replicas, whatever the metrics say that could not be read.
+fn holds(end: &RangeEnd) -> Vec<String> {
+    let words = end.held_by.iter().filter_map(|hold| match hold {
+        // Replicas raised or held above another metric's proposal do not depend on that proposal.
+        HeldBy::Metric { replicas, .. } if *replicas < end.replicas => None,
+        HeldBy::Metric { metric, replicas } => Some(format!("{metric} proposes {replicas}")),
+        HeldBy::FailedMetrics => Some("while a metric fails, no replicas are removed".to_owned()),
+        HeldBy::UnreadMetrics => None,
+        HeldBy::Stabilization { replicas } => Some(format!("stabilization holds {replicas}")),
+        HeldBy::Rate { replicas } => Some(format!("the rate limit holds {replicas}")),
+        HeldBy::Disabled { direction } => Some(format!("behavior disables scaling {direction}")),
+        HeldBy::Scale => Some("the scale cannot be written".to_owned()),
+    });
+    words.collect()
 }
 
 fn value_of(of: &Thresholds, unit: MetricUnit, value: i64) -> String {

@@ -474,19 +474,40 @@ pub(super) fn be_ready(pod: &mut Pod) {
     });
 }
 
-/// Takes the values of some pods away, and marks those that had some.
+/// Takes the values of some pods away.
 fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    let mut lost: HashSet<Box<str>> = HashSet::new();
-    let mut stays = |pod: &str| !gone(pod) || (lost.insert(pod.into()), false).1;
-    snapshot.pod_metrics.retain(|item| stays(&item.name));
+    mark_missing(snapshot, &gone);
+    snapshot.pod_metrics.retain(|item| !gone(&item.name));
     for answer in &mut snapshot.metrics {
         if let MetricAnswer::Pods(values) = answer {
-            values.retain(|value| stays(&value.pod));
+            values.retain(|value| !gone(&value.pod));
         }
     }
-    let pods = snapshot.pods.iter_mut();
-    pods.filter(|pod| lost.contains(&pod.name))
-        .for_each(|pod| pod.is_assumed_missing = true);
+}
+
+/// Marks some pods that are about to lose values, if they do not lack one of another metric in fact.
+pub(super) fn mark_missing(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
+    let Snapshot {
+        pods,
+        metrics,
+        pod_metrics,
+        ..
+    } = snapshot;
+    let measured = metrics.iter().filter_map(|answer| {
+        let names: Vec<&str> = match answer {
+            MetricAnswer::PodMetrics => pod_metrics.iter().map(|item| &*item.name).collect(),
+            MetricAnswer::Pods(values) => values.iter().map(|value| &*value.pod).collect(),
+            _ => return None,
+        };
+        Some(names.into_iter().filter(|name| gone(name)).collect())
+    });
+    let measured: Vec<Names<&str>> = measured.collect();
+    if let [first, others @ ..] = &measured[..] {
+        let loses = |name: &str| others.iter().all(|names| names.contains(name));
+        pods.iter_mut()
+            .filter(|pod| first.contains(&pod.name) && loses(&pod.name))
+            .for_each(|pod| pod.is_assumed_missing = true);
+    }
 }
 
 /// Scales the target to this many replicas.

@@ -180,6 +180,13 @@ pub struct RangeEnd {
     pub held_by: Vec<HeldBy>,
 }
 
+impl RangeEnd {
+    /// Whether the result depends on metrics that are unread.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.held_by.contains(&HeldBy::UnreadMetrics)
+    }
+}
+
 /// A reason why a pass does not follow a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "rule", rename_all = "camelCase")]

@@ -374,11 +374,8 @@ impl<'s> ValueSearch<'s> {
         let mut changes = upcoming.iter().filter(|step| step.replicas != replicas);
         end.changes_at = changes.next().map(|step| step.time);
         // Whatever unread metrics ask for, something else may hold the replicas now.
-        if let (Some(least), None, true) = (
-            extremes.first(),
-            self.elsewhen,
-            end.held_by.contains(&HeldBy::UnreadMetrics),
-        ) && extremes.iter().all(|it| it.replicas >= replicas)
+        if let (Some(least), None, true) = (extremes.first(), self.elsewhen, end.is_unread())
+            && extremes.iter().all(|it| it.replicas >= replicas)
         {
             let others = held_by(&self.snapshot.hpa.spec, &least.steps);
             // What ends leaves the rest to them.

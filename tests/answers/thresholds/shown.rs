@@ -46,18 +46,27 @@ fn a_metric_that_is_not_read_may_keep_the_replicas() {
         build::external("queue", &build::average("10")),
     ]);
     let denied = json!({"api": "external", "metric": "queue", "message": "no", "denied": true});
-    let input = build::list([
-        build::state(&json!({"recommendations": [], "errors": [denied]})),
-        build::hpa(&json!({"metrics": metrics})),
-        build::scale(1),
-        build::pod("web-0"),
-        build::pod_metrics("web-0", "50m"),
-    ]);
-    let args = ["predict", "web", "-f", "-", "--replicas", "4"];
-    let page = run(program().args(args).write_stdin(input)).stdout;
-    let expected =
-        "proposes fewer, but may remove none: it depends on metrics that could not be read";
-    assert!(page.contains(expected), "{page}");
+    let unread = "it depends on metrics that could not be read";
+    for (window, expected) in [
+        (0, format!("may remove none: {unread}")),
+        (
+            300,
+            format!("removes none: stabilization holds 4, and then {unread}"),
+        ),
+    ] {
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": window}});
+        let input = build::list([
+            build::state(&json!({"recommendations": [], "errors": [denied]})),
+            build::hpa(&json!({"metrics": metrics, "behavior": behavior})),
+            build::scale(1),
+            build::pod("web-0"),
+            build::pod_metrics("web-0", "50m"),
+        ]);
+        let args = ["predict", "web", "-f", "-", "--replicas", "4"];
+        let page = run(program().args(args).write_stdin(input)).stdout;
+        let expected = format!("proposes fewer, but {expected}\n");
+        assert!(page.contains(&expected), "{page}");
+    }
 }
 
 #[test]

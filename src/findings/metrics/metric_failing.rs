@@ -53,7 +53,7 @@ impl Kind for MetricFailing {
                 user,
                 verb,
                 resource,
-            }) => format!("{user} is not allowed to {verb} {resource}.{group}, {named}"),
+            }) => format!("{user} cannot {verb} {resource}.{group}, {named}"),
             FailureCause::Unmapped(Unmapped { object, .. }) => format!(
                 "the API server has no kind {} in the group {:?}, {named}",
                 object.kind,

@@ -408,7 +408,7 @@ fn a_metric_that_has_no_value() {
         > Look at the backend of the external metrics API.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue
     is of a right: error, explains
-        hpa is not allowed to list queue.external.metrics.k8s.io, so nothing is scaled
+        hpa cannot list queue.external.metrics.k8s.io, so nothing is scaled
         - The API says: queue.external.metrics.k8s.io is forbidden: User "hpa" cannot list resource "queue" in API group "external.metrics.k8s.io" in the namespace "default".
         > Grant it the right with a role and a binding.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa

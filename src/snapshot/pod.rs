@@ -110,7 +110,7 @@ impl Pod {
         u64::try_from(ordinal).ok()
     }
 
-    /// Whether its name is that of a workload with what Kubernetes appends, which never has a vowel.
+    /// Whether its name is that of a workload with what controllers append, which has no vowel.
     pub(crate) fn is_named_after(&self, workload: &str) -> bool {
         let appended = self
             .name

@@ -31,6 +31,10 @@ const CONFLICT: &str = "Operation cannot be fulfilled";
 /// This many times count as often.
 const OFTEN: i32 = 3;
 
+/// Failures that are further apart do not go on. Events may show fewer than one in five minutes, together with the HPA's
+/// other events.
+const APART: SignedDuration = SignedDuration::from_mins(20);
+
 /// Failures that began longer ago are of another time.
 const RECENT: SignedDuration = SignedDuration::from_mins(5);
 
@@ -40,7 +44,7 @@ impl Kind for ScaleNotWritten {
         const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
         /// Refusals. Anything else, such as a conflict or a failure to answer, needs no fix if it happens once.
         const REFUSED: [&str; 3] = ["denied", "forbidden", "is invalid"];
-        /// What passes by itself as a rule, if no event shows how often it has happened.
+        /// What passes by itself as a rule.
         const PASSING: [&str; 11] = [
             CONFLICT,
             "timed out",
@@ -76,11 +80,10 @@ impl Kind for ScaleNotWritten {
         }
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::so_far(case, error);
-        let is_passing = !REFUSED.iter().any(|words| error.contains(words))
-            && failures.map_or_else(
-                || PASSING.iter().any(|words| error.contains(words)),
-                |it| !it.are_often(case.snapshot().now),
-            );
+        let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
+        let is_passing = !says(&REFUSED)
+            && (says(&PASSING) || failures.is_some_and(|it| it.times < OFTEN))
+            && !failures.is_some_and(|it| it.are_often(case.snapshot().now));
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas.is_none()
@@ -236,7 +239,7 @@ impl Failures {
 
     /// Whether there are many, in a short time for so many.
     fn are_often(self, now: Timestamp) -> bool {
-        let is_dense = |first| now.duration_since(first) < RECENT * self.times;
+        let is_dense = |first| now.duration_since(first) < APART * self.times;
         self.times >= OFTEN && self.first.is_none_or(is_dense)
     }
 
@@ -501,6 +504,19 @@ mod tests {
                 ],
                 "90m",
                 None,
+            ),
+            // But the last one is not known to pass.
+            (
+                vec![
+                    unknown_memory(),
+                    failed("FailedUpdateScale", unserved),
+                    build::with(
+                        failing(unserved),
+                        &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 3}),
+                    ),
+                ],
+                "90m",
+                Some((Severity::Warning, since, Some(3))),
             ),
             // The address in the text is another one each time.
             (

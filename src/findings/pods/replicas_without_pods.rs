@@ -5,7 +5,6 @@ use crate::apimachinery::metadata::Condition;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::saved::assemble::resource_of;
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
@@ -23,7 +22,7 @@ pub struct ReplicasWithoutPods {
     pub is_held_up: bool,
     /// The workload's message about it.
     pub failure: Option<Condition>,
-    /// The last event after which the pods should have existed.
+    /// The last event after which the pods should have existed; `None` also if the last pass found it otherwise.
     pub since: Option<Timestamp>,
     /// The metric that counts the pods and not the replicas, by index in the spec.
     pub metric: Option<usize>,
@@ -60,7 +59,8 @@ impl Kind for ReplicasWithoutPods {
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let ends = lacks_all && case.answer().proposal.is_none();
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
-        let since = revised.chain(changes(case, replicas, ends)).max().flatten();
+        let since = revised.chain(changes(case, ends)).max().flatten();
+        let since = since.filter(|_| !was_otherwise(case, replicas, ends));
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);
@@ -192,28 +192,36 @@ impl Kind for ReplicasWithoutPods {
     }
 }
 
-/// Returns when the target, its `replicas` or its pods last changed in a way that lets it create pods, as far as this
-/// shows; `ends` is whether it has no pods, so that the metrics have no value.
-fn changes(case: &Case<'_>, replicas: i32, ends: bool) -> [Option<Timestamp>; 6] {
-    let Snapshot { hpa, now, .. } = case.snapshot();
-    let input = &case.pass.input;
-    let written = case.last_replicas_write().and_then(|it| it.time);
-    let active = hpa.status.condition("ScalingActive").filter(|_| ends);
+/// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;
+/// `ends` is whether it has no pods, so that the metrics have no value.
+fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
+    let status = &case.snapshot().hpa.status;
+    let active = status.condition("ScalingActive");
     // Until then, there were values of pods.
-    let lost = active.filter(|it| it.status == "False");
-    let had_values = active.is_some_and(|it| it.status == "True");
-    let had_others = LastPass::of(&hpa.status, replicas).is_some_and(|it| it.left() != replicas);
-    let is_silent = input.lapsed_lease().is_some() || input.replicas_unseen_since().is_some();
-    // It has changed since the last pass, which was seconds ago.
-    let is_new = (had_values || had_others && written.is_none()) && !is_silent;
+    let lost = active.filter(|it| ends && it.status == "False");
+    let followed = case.pass.input.evidence.scaled.iter();
     [
-        written,
+        case.last_replicas_write().and_then(|it| it.time),
         case.pods().filter_map(|pod| pod.created).max(),
-        hpa.status.last_scale_time,
+        status.last_scale_time,
         lost.and_then(|it| it.last_transition_time),
-        input.evidence.scaled.iter().filter_map(|it| it.last).max(),
-        is_new.then_some(*now),
+        followed.filter_map(|event| event.last).max(),
     ]
+}
+
+/// Whether the last pass, which was seconds ago unless the controller is known to be silent, found the target otherwise:
+/// with other replicas, unless it is known when they were set, or with a value where this one has none.
+fn was_otherwise(case: &Case<'_>, replicas: i32, ends: bool) -> bool {
+    let input = &case.pass.input;
+    let is_silent = input.lapsed_lease().is_some() || input.replicas_unseen_since().is_some();
+    let status = &case.snapshot().hpa.status;
+    let Some(last) = LastPass::of(status, replicas).filter(|_| !is_silent) else {
+        return false;
+    };
+    let written = case.last_replicas_write().and_then(|it| it.time);
+    let active = status.condition("ScalingActive");
+    written.is_none() && last.left() != replicas
+        || ends && active.is_some_and(|it| it.status == "True")
 }
 
 /// The time that a workload may take to create its pods, if nothing prevents it.
@@ -290,6 +298,11 @@ mod tests {
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
         let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
         let set = with_pods(&set, &["web-2"], &flaps);
+        let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+            "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+            "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
+                "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:51:00.000000Z"}});
+        let silent = [off.clone(), vec![lapsed]].concat();
         let states = [
             ("are all there", three.clone()),
             ("since an unknown time", lacks.clone()),
@@ -306,6 +319,7 @@ mod tests {
             ("are all missing, and were there a moment ago", lost),
             ("are all missing, and were there in the last pass", had),
             ("are all missing, of a target that was off", off),
+            ("are all missing, and no controller runs", silent),
             (
                 "are all missing, long after the replicas were set",
                 set_long_ago,
@@ -357,6 +371,7 @@ mod tests {
         are all missing, and were there a moment ago: as are all missing
         are all missing, and were there in the last pass: as are all missing
         are all missing, of a target that was off: as are all missing
+        are all missing, and no controller runs: as are all missing, long after the last rescale
         are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing
         are those of a new revision: none

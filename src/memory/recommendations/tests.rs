@@ -914,6 +914,9 @@ fn the_highest_and_the_lowest_are_bounded() {
             .extremes()
         };
         assert_eq!(at_once((0, 120))[1], (Some(ANY), None));
+        if sighting.is_some() {
+            assert_eq!(at_once((0, 120))[0], (Some(3), Some(9)));
+        }
         assert_eq!(at_once((60, 0))[0], (None, Some(0)));
     }
 }

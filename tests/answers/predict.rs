@@ -941,13 +941,6 @@ fn amounts_are_plain_beside_what_is_assumed() {
     let last = overrides.last_mut().expect("the cpu");
     last.came_to(&input.snapshot, &decide(&input));
     assert_eq!(json!(last.result), json!("100%"));
-    let flags = ["--replicas=1", "--cpu=app=x2"].map(str::to_owned);
-    let (_, overrides) = common::assumed(&flags)
-        .expect("flags")
-        .apply(web(), &decide(&web()))
-        .expect("it is");
-    let last = overrides.last().expect("the cpu of app");
-    assert_eq!(json!(last.result), json!("100%"));
 }
 
 #[test]

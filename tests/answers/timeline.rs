@@ -297,11 +297,6 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
         assert_eq!(json["timeline"]["final"], 4);
         assert_eq!(json["timeline"]["settledAt"], "2026-11-21T07:06:29Z");
     }
-    // A first pass that ignores the metrics does not hide what was observed.
-    let (text, ..) = predict(&["--trace", "-", "--replicas=1"], "time,cpu\n0,40%\n600,\n");
-    let told = text.lines().nth(1).expect("the load");
-    // The usage of the pod that remains.
-    assert_eq!(told, "assuming cpu 40% of the request (observed 2530%)");
 }
 
 #[test]

@@ -777,11 +777,6 @@ pub(super) fn alone(mut probe: Snapshot, index: usize) -> Decision {
     probe.metrics.swap(0, index);
     probe.hpa.spec.metrics.truncate(1);
     probe.metrics.truncate(1);
-    unbounded(probe)
-}
-
-/// Runs a pass that looks at the metrics, whatever the bounds, the replicas and the other HPAs are.
-pub(in crate::whatif) fn unbounded(mut probe: Snapshot) -> Decision {
     probe.hpa.spec.min_replicas = Some(1);
     probe.hpa.spec.max_replicas = i32::MAX;
     probe.other_hpas.clear();

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{alone, in_container, reported, set_metric, set_pod, unbounded, value_of};
+use super::metric::{alone, in_container, reported, set_metric, set_pod, value_of};
 use super::pods::{State, mark_missing, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
@@ -121,8 +121,8 @@ impl<'d> Values<'d> {
                 let decision = self.decide(snapshot);
                 set_metric(snapshot, place, &assigned.value, &decision)?;
             }
-            let result = current(&unbounded(snapshot.clone()), place)
-                .filter(|it| it.to_string() != assigned.text);
+            let result =
+                current(&look(snapshot), place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
             Ok(Override {
                 result,

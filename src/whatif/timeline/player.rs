@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::overrides::{Meant, Override, current, in_container, matters, unbounded, words};
+use crate::whatif::overrides::{Meant, Override, current, in_container, look, matters, words};
 use crate::whatif::value::AssumedValue;
 
 /// A timeline that is ready to be played.
@@ -170,7 +170,7 @@ impl Player {
             latest[value.column] = Some(value);
         }
         let begun: Vec<&TraceValue<'_>> = latest.into_iter().flatten().collect();
-        let decision = unbounded(snapshot.clone());
+        let decision = look(snapshot);
         for stated in &begun {
             let meant = &self.places[stated.column];
             let metrics = &snapshot.hpa.spec.metrics;
@@ -192,7 +192,7 @@ impl Player {
                 None => current(&decision, first),
                 Some(container) => {
                     in_container(&mut snapshot.clone(), first, container, |own, place| {
-                        current(&unbounded(own.clone()), place)
+                        current(&look(own), place)
                     })
                 }
             };

@@ -493,20 +493,23 @@ pub(super) fn mark_missing(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool)
         pod_metrics,
         ..
     } = snapshot;
-    let measured = metrics.iter().filter_map(|answer| {
-        let names: Vec<&str> = match answer {
-            MetricAnswer::PodMetrics => pod_metrics.iter().map(|item| &*item.name).collect(),
-            MetricAnswer::Pods(values) => values.iter().map(|value| &*value.pod).collect(),
-            _ => return None,
-        };
-        Some(names.into_iter().filter(|name| gone(name)).collect())
+    let is_gone = |name: &&str| gone(name);
+    let measured = metrics.iter().filter_map(|answer| match answer {
+        MetricAnswer::PodMetrics => {
+            let names = pod_metrics.iter().map(|item| &*item.name);
+            Some(names.filter(is_gone).collect())
+        }
+        MetricAnswer::Pods(values) => {
+            let names = values.iter().map(|value| &*value.pod);
+            Some(names.filter(is_gone).collect())
+        }
+        _ => None,
     });
     let measured: Vec<Names<&str>> = measured.collect();
-    if let [first, others @ ..] = &measured[..] {
-        let loses = |name: &str| others.iter().all(|names| names.contains(name));
-        pods.iter_mut()
-            .filter(|pod| first.contains(&pod.name) && loses(&pod.name))
-            .for_each(|pod| pod.is_assumed_missing = true);
+    for pod in pods {
+        if !measured.is_empty() && measured.iter().all(|names| names.contains(&pod.name)) {
+            pod.is_assumed_missing = true;
+        }
     }
 }
 

@@ -59,8 +59,8 @@ impl Kind for ReplicasWithoutPods {
         let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
         let ends = lacks_all && case.answer().proposal.is_none();
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
-        let since = revised.chain(changes(case, ends)).max().flatten();
-        let since = since.filter(|_| !was_otherwise(case, replicas, ends));
+        let changed = revised.chain(changes(case, ends)).max().flatten();
+        let since = changed.filter(|_| !was_otherwise(case, replicas, ends));
         let is_late = since
             .and_then(|it| case.since(it))
             .is_some_and(|age| age >= CREATION);

@@ -154,10 +154,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     let mut input = Input {
         snapshot,
         observed: None,
-        observed_replicas: None,
-        observed_pods: None,
         is_new_hpa: false,
-        is_assumed: false,
         stated_memory: None,
         evidence,
         surroundings: observed.surroundings,

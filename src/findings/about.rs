@@ -274,16 +274,14 @@ impl<'a> About<'a> {
     /// Whether a field of the spec is assumed, and the running HPA has another.
     pub(crate) fn assumes(&self, field: &str) -> bool {
         let assumed = &self.hpa().spec;
-        self.pass.input.observed.as_ref().is_some_and(|observed| {
-            let running = &observed.spec;
-            match field {
-                "minReplicas" => running.min_replicas != assumed.min_replicas,
-                "maxReplicas" => running.max_replicas != assumed.max_replicas,
-                "behavior" => running.behavior != assumed.behavior,
-                "metrics" => running.metrics != assumed.metrics,
-                _ => running.scale_target_ref != assumed.scale_target_ref,
-            }
-        })
+        let running = &self.pass.input.as_observed().hpa.spec;
+        match field {
+            "minReplicas" => running.min_replicas != assumed.min_replicas,
+            "maxReplicas" => running.max_replicas != assumed.max_replicas,
+            "behavior" => running.behavior != assumed.behavior,
+            "metrics" => running.metrics != assumed.metrics,
+            _ => running.scale_target_ref != assumed.scale_target_ref,
+        }
     }
 
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
@@ -318,7 +316,7 @@ impl<'a> About<'a> {
                 spec.name()
             ));
         }
-        let running = &self.pass.input.observed.as_ref()?.spec.metrics;
+        let running = &self.pass.input.as_observed().hpa.spec.metrics;
         if running.iter().any(|own| {
             own.type_ == spec.type_
                 && own.name() == spec.name()
@@ -385,9 +383,7 @@ impl<'a> About<'a> {
             Code::AtMin | Code::BelowMin => "minReplicas",
             _ => return None,
         };
-        let owner = self
-            .owner()
-            .filter(|_| self.pass.input.observed.is_none())?;
+        let owner = self.owner().filter(|_| !self.assumes(field))?;
         let stated = owner.object?.withheld_bound(field, &self.hpa().spec)?;
         let own = in_scaled_object(field);
         let advice = self.conflict(owner).unwrap_or_else(|| {

@@ -1,6 +1,7 @@
 //! The pass under examination, with the queries that several findings share.
 
 use std::cell::{Cell, OnceCell};
+use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +20,7 @@ use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
-use crate::snapshot::{Scale, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, Snapshot};
 use crate::whatif::overrides;
 
 /// The pass under examination.
@@ -38,6 +39,10 @@ pub(crate) struct Case<'p> {
     /// The pod whose owner was last followed, and the top: pods of one ReplicaSet come one after the other.
     last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
     measured: OnceCell<Measured<'p>>,
+    /// The pods as they were read, by name, if anything is assumed.
+    observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
+    /// The metrics, by index, and the pods of which a value was read, if anything is assumed.
+    observed_values: OnceCell<HashSet<(usize, &'p str)>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
@@ -87,6 +92,22 @@ fn direct_owner(target: &str) -> Option<&'static str> {
         .find(is)
 }
 
+/// Returns the pods of which a snapshot has a value of these metrics, each with the index of the metric.
+fn values_of_pods<'s>(snapshot: &'s Snapshot, metrics: &[MetricSpec]) -> HashSet<(usize, &'s str)> {
+    let mut values = HashSet::new();
+    for (index, spec) in metrics.iter().enumerate() {
+        if spec.is_resource() {
+            let (name, container) = (spec.name(), spec.container());
+            let mut items = Vec::from_iter(&snapshot.pod_metrics);
+            items.retain(|item| item.usage(name, container).is_some());
+            values.extend(items.iter().map(|item| (index, &*item.name)));
+        } else if let Some(MetricAnswer::Pods(own)) = snapshot.answer_for(spec) {
+            values.extend(own.iter().map(|value| (index, &*value.pod)));
+        }
+    }
+    values
+}
+
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let Snapshot {
@@ -108,6 +129,8 @@ impl<'p> Case<'p> {
             has_own: OnceCell::new(),
             last_top: Cell::new(None),
             measured: OnceCell::new(),
+            observed_pods: OnceCell::new(),
+            observed_values: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
@@ -238,6 +261,35 @@ impl<'p> Case<'p> {
         self.measured
             .get_or_init(|| Measured::of(&self.snapshot().pod_metrics))
             .of_pod(&pod.name)
+    }
+
+    /// Returns a pod as it was read; `None` if it is only assumed.
+    pub(crate) fn observed_pod(&self, pod: &'p Pod) -> Option<&'p Pod> {
+        let Some(observed) = &self.pass.input.observed else {
+            return Some(pod);
+        };
+        let by_name = |pod: &'p Shared<Pod>| (&*pod.name, &**pod);
+        self.observed_pods
+            .get_or_init(|| observed.pods.iter().map(by_name).collect())
+            .get(&*pod.name)
+            .copied()
+    }
+
+    /// Whether it is only assumed that a metric has no value of a pod. A container that only a candidate has was never
+    /// measured.
+    pub(crate) fn assumes_missing(&self, pod: &'p Pod, metric: usize) -> bool {
+        let Some(observed) = &self.pass.input.observed else {
+            return false;
+        };
+        let Some(was) = self.observed_pod(pod) else {
+            return true;
+        };
+        let metrics = &self.snapshot().hpa.spec.metrics;
+        let values = self
+            .observed_values
+            .get_or_init(|| values_of_pods(observed, metrics));
+        let runs = |name: &str| was.running(false).any(|own| &*own.name == name);
+        values.contains(&(metric, &*pod.name)) && pod.running(false).all(|own| runs(&own.name))
     }
 
     /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of

@@ -179,7 +179,6 @@ impl Remembered {
     pub fn of(input: &Input) -> Self {
         let Input {
             snapshot,
-            observed,
             stated_memory,
             evidence,
             ..
@@ -206,7 +205,7 @@ impl Remembered {
                     };
                 }
                 let inferred = infer::inherit(
-                    observed.as_ref().unwrap_or(hpa),
+                    &input.as_observed().hpa,
                     &hpa.spec,
                     scale,
                     controller,
@@ -256,7 +255,7 @@ impl Remembered {
 fn lost_leader(input: &Input) -> Option<Lease> {
     let lease = input.lapsed_lease()?;
     let lost = lease.renewed.plus(lease.duration).plus(SECOND);
-    let hpa = input.observed.as_ref().unwrap_or(&input.snapshot.hpa);
+    let hpa = &input.as_observed().hpa;
     let by_controller = [hpa.written.status, hpa.status.last_scale_time]
         .into_iter()
         .filter(|_| !hpa.written.by_us);

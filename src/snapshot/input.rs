@@ -11,9 +11,10 @@ use super::clock::{Clock, ClockDoubt};
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
-use super::hpa::{Hpa, MetricId, MetricSpec};
+use super::hpa::{MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
+use super::shared::Shared;
 use super::surroundings::Surroundings;
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::args::{Target, Validate};
@@ -51,16 +52,10 @@ pub struct Options {
 pub struct Input {
     /// The values that the controller would see.
     pub snapshot: Snapshot,
-    /// The HPA as previous passes found it, if another spec is assumed for the next one.
-    pub observed: Option<Hpa>,
+    /// The snapshot as it was read, if anything else is assumed.
+    pub observed: Option<Shared<Snapshot>>,
     /// Whether the HPA is assumed to be created, in place of the observed one.
     pub is_new_hpa: bool,
-    /// The actual replicas of the target, if other replicas are assumed.
-    pub observed_replicas: Option<i32>,
-    /// The actual number of pods according to the target, if another one is assumed.
-    pub observed_pods: Option<i32>,
-    /// Whether any part of the snapshot is assumed rather than read.
-    pub is_assumed: bool,
     /// The controller's history, as far as the input states it.
     pub stated_memory: Option<Memory>,
     /// Evidence in the API of the controller's past.
@@ -80,15 +75,23 @@ pub struct Input {
 }
 
 impl Input {
+    /// Returns the snapshot as it was read, without what is assumed.
+    pub(crate) fn as_observed(&self) -> &Snapshot {
+        self.observed.as_deref().unwrap_or(&self.snapshot)
+    }
+
+    /// Returns the actual replicas of the target, if other replicas are assumed.
+    pub(crate) fn observed_replicas(&self) -> Option<i32> {
+        let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);
+        let observed = replicas(self.as_observed());
+        observed.filter(|_| observed != replicas(&self.snapshot))
+    }
+
     /// Returns the flags of `predict` for reading the metrics that the input lacks, if only a candidate has one
     /// of them; empty if the HPA has them all.
     pub(crate) fn flags_of_candidate(&self) -> String {
-        let running: Vec<MetricId> = self
-            .observed
-            .iter()
-            .flat_map(|hpa| &hpa.spec.metrics)
-            .map(MetricSpec::id)
-            .collect();
+        let running = &self.as_observed().hpa.spec.metrics;
+        let running: Vec<MetricId> = running.iter().map(MetricSpec::id).collect();
         let Snapshot { hpa, metrics, .. } = &self.snapshot;
         let mut lacking = hpa
             .spec
@@ -96,7 +99,7 @@ impl Input {
             .iter()
             .zip(metrics)
             .filter(|(_, it)| it.is_missing());
-        if self.observed.is_none() || lacking.all(|(spec, _)| running.contains(&spec.id())) {
+        if lacking.all(|(spec, _)| running.contains(&spec.id())) {
             return String::new();
         }
         self.command_flags
@@ -143,10 +146,9 @@ impl Input {
     /// Returns when the target got its replicas, if each of several passes since then would have written them into
     /// the status.
     pub(crate) fn replicas_unseen_since(&self) -> Option<Timestamp> {
-        let hpa = self.observed.as_ref().unwrap_or(&self.snapshot.hpa);
+        let Snapshot { hpa, scale, .. } = self.as_observed();
         let written = hpa.written.status.filter(|_| !hpa.written.by_us)?;
-        let scale = self.snapshot.scale.as_ref().ok()?;
-        let replicas = self.observed_replicas.unwrap_or(scale.spec_replicas);
+        let replicas = scale.as_ref().ok()?.spec_replicas;
         let target = self.surroundings.workload(&hpa.spec.scale_target_ref)?;
         let set = last_writer(&target.metadata.managed_fields, SpecField::Replicas)?.time?;
         (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)

@@ -74,12 +74,6 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
-    /// Whether it is only assumed that the pod is not ready, or since when.
-    pub is_assumed_unready: bool,
-    /// Whether the pod was ready before it was assumed not to be.
-    pub was_ready: bool,
-    /// Whether it is only assumed that the pod has no values.
-    pub is_assumed_missing: bool,
 }
 
 /// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
@@ -479,9 +473,6 @@ impl<'de> Deserialize<'de> for Pod {
             annotations: metadata.annotations,
             statuses,
             resizes: status.conditions.resizes,
-            is_assumed_unready: false,
-            was_ready: false,
-            is_assumed_missing: false,
             containers: containers.into(),
             init_containers: init_containers.into(),
             manager: spec.containers.manager,

@@ -861,7 +861,7 @@ fn check_advice<'t>(passes: impl Iterator<Item = &'t ToldPass>, is_thorough: boo
             }
             for command in &given(pass, view) {
                 // What is assumed is not in the objects.
-                let is_assumed = pass.input.is_assumed && !command.contains("hpa predict");
+                let is_assumed = pass.input.observed.is_some() && !command.contains("hpa predict");
                 let effect = match executor.execute(advised, command) {
                     Ok(effect) => effect,
                     Err(why) => {

@@ -681,10 +681,7 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     ] {
         let mut pass = assumed(&input, flags);
         assert_eq!(advice(&pass), "", "{flags}");
-        for pod in &mut pass.input.snapshot.pods {
-            pod.is_assumed_unready = false;
-            pod.is_assumed_missing = false;
-        }
+        pass.input.observed = None;
         assert_ne!(advice(&pass), "", "{flags}: the pods are old");
     }
     // Nor does a target that is off lack the pods of the replicas that are assumed.
@@ -762,6 +759,19 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         let told = "Find out why the metrics API has no values for some pods.!";
         let pass = assumed(&unmeasured, &format!("--cpu=95% {flags}"));
         assert_eq!(advice(&pass), told, "{flags}");
+    }
+    // Nor does a value that a pod lacks in fact explain that of another metric.
+    let mut without_rps = unmeasured;
+    without_rps.snapshot.pod_metrics = input.snapshot.pod_metrics.clone();
+    if let Some(MetricAnswer::Pods(values)) = without_rps.snapshot.metrics.last_mut() {
+        values.pop();
+    }
+    for flags in [
+        "--missing=4",
+        "--cpu=app=missing",
+        "--pod=web-4:cpu=missing",
+    ] {
+        assert_eq!(advice(&assumed(&without_rps, flags)), "", "{flags}");
     }
     input.snapshot.pods[3] =
         last_in(&json!({"startTime": start, "conditions": unready(start)})).into();

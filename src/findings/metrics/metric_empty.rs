@@ -24,15 +24,24 @@ pub struct MetricEmpty {
     pub selector: String,
     /// The selector of the pods, if the metric is per pod.
     pub pods: Option<String>,
-    /// The age of the oldest pod that could have a value, if none can be expected to have been measured yet.
-    pub age: Option<SignedDuration>,
     /// The message that the API returns instead of an empty list, as adapters do whose query for the metric has
     /// no result.
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
-    /// Whether each pod would have a value, and there are pods of which none can have one yet.
-    pub none_runs: bool,
+    /// The reason that lies in the pods, if each of them would have a value.
+    pub pods_lack: Option<PodsLack>,
+}
+
+/// The reason why no pod has a value of a metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PodsLack {
+    /// Somebody assumes it, and knows why.
+    Assumed,
+    /// None of them can have a value yet.
+    NoneRuns,
+    /// None can be expected to have been measured yet: the oldest that could have a value has this age.
+    Young(SignedDuration),
 }
 
 impl Kind for MetricEmpty {
@@ -50,7 +59,7 @@ impl Kind for MetricEmpty {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        if !self.none_runs {
+        if !self.is_because_of_pods() {
             return None;
         }
         let of_pods = others
@@ -96,7 +105,7 @@ impl Kind for MetricEmpty {
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
         let active = about.hpa().status.condition("ScalingActive");
         let was_active = active.is_some_and(|it| it.status == "True");
-        if about.finding.explains && was_active {
+        if about.finding.explains && was_active && about.pass.input.observed.is_none() {
             evidence.push(
                 "The last status had valid metrics, so the value is gone since then, or the input lacks it."
                     .to_owned(),
@@ -110,7 +119,9 @@ impl Kind for MetricEmpty {
             };
             evidence.push(format!("The pods are on the {on} {}.", names(&self.nodes)));
         }
-        if let Some(age) = self.age.filter(|_| !is_of_candidate) {
+        if let Some(PodsLack::Young(age)) = self.pods_lack
+            && !is_of_candidate
+        {
             let age = duration(age);
             evidence.push(format!(
                 "The oldest pod that could have a value started {age} ago."
@@ -131,15 +142,16 @@ impl Kind for MetricEmpty {
                 .with_all(is_served.then_some(ask));
         }
         let advice = match about.owner() {
+            _ if self.pods_lack == Some(PodsLack::Assumed) => return Advice::default(),
             _ if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
                 Remedy::UseOtherType.says(
                     "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
                 )
             }
-            _ if self.none_runs => {
+            _ if self.pods_lack == Some(PodsLack::NoneRuns) => {
                 Remedy::WaitForPods.waits("until the target has pods that run")
             }
-            _ if self.age.is_some() => Remedy::WaitForPods
+            _ if self.pods_lack.is_some() => Remedy::WaitForPods
                 .waits("for the first sample of a pod, which takes up to a minute"),
             _ if spec.is_resource() => Remedy::FindSamples
                 .says("Make sure that metrics-server scrapes the nodes of these pods."),
@@ -180,25 +192,39 @@ fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     ages?.into_iter().max().filter(|age| *age < MEASURED)
 }
 
+impl PodsLack {
+    fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
+        let spec = case.spec(step);
+        if case.pods().any(|pod| case.assumes_missing(pod, step.index)) {
+            return Some(Self::Assumed);
+        }
+        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
+        let is_young = |pod: &Pod| case.age(pod).is_some_and(|age| age < MEASURED);
+        let counts = |pod: &Pod| may_have_value(pod) && !(spec.is_resource() && is_young(pod));
+        let none_runs = case.pods().len() > 0 && !case.pods().any(counts);
+        age.map(Self::Young)
+            .or_else(|| (!spec.is_total() && none_runs).then_some(Self::NoneRuns))
+    }
+}
+
 impl MetricEmpty {
+    /// Whether the pods are the reason, as other findings say; young ones are none.
+    pub(crate) fn is_because_of_pods(&self) -> bool {
+        matches!(self.pods_lack, Some(PodsLack::Assumed | PodsLack::NoneRuns))
+    }
+
     fn of(case: &Case<'_>, step: &MetricStep, text: Option<&str>) -> Self {
         let spec = case.spec(step);
         let scale = case.scale().filter(|_| !spec.is_total());
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
-        let is_of_pods = !spec.is_total();
-        let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
-        let is_young = |pod: &Pod| case.age(pod).is_some_and(|age| age < MEASURED);
-        let counts = |pod: &Pod| may_have_value(pod) && !(spec.is_resource() && is_young(pod));
-        let none_runs = case.pods().len() > 0 && !case.pods().any(counts);
         Self {
             metric: step.index,
             selector: spec.selector(),
             pods: scale.map(|scale| scale.selector.as_str().to_owned()),
-            age,
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
-            none_runs: is_of_pods && age.is_none() && none_runs,
+            pods_lack: PodsLack::of(case, step),
         }
     }
 
@@ -218,7 +244,7 @@ impl MetricEmpty {
 
     /// Returns a finding about it. While no pod can have been measured, nothing is wrong.
     fn weighed(self, case: &Case<'_>) -> Finding {
-        let is_young = self.age.is_some();
+        let is_young = matches!(self.pods_lack, Some(PodsLack::Young(_)));
         let finding = failed(case, self);
         let severity = if is_young {
             Severity::Info

@@ -232,7 +232,7 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     let written = hpa
         .written
         .status
-        .filter(|_| !hpa.written.by_us && !input.is_assumed)?;
+        .filter(|_| !hpa.written.by_us && input.observed.is_none())?;
     // A pass that cannot read the scale writes nothing else.
     let able = hpa.status.condition("AbleToScale");
     if able.is_some_and(|it| it.status == "False" && it.reason == "FailedGetScale") {

@@ -45,7 +45,7 @@ impl Kind for DiffersFromStatus {
         // A pass that scales leaves the earlier values in its status.
         let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
         let is_comparable = last != now
-            && pass.input.observed_replicas.is_none()
+            && pass.input.observed_replicas().is_none()
             && stood_still
             && same_metrics
             && !pods_changed_since(case, written)

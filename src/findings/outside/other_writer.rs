@@ -243,17 +243,15 @@ const SETTLED: SignedDuration = SignedDuration::from_secs(60);
 /// Returns the observed replicas of the target, even if others are assumed: assumed ones have no writer to
 /// look for.
 fn replicas_now(case: &Case<'_>) -> Option<i32> {
-    case.pass
-        .input
-        .observed_replicas
-        .or_else(|| Some(case.scale()?.spec_replicas))
+    let scale = case.pass.input.as_observed().scale.as_ref();
+    scale.ok().map(|scale| scale.spec_replicas)
 }
 
 /// Returns the other writer of the replicas, and whether that explains the pass.
 fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
     let now = replicas_now(case)?;
-    let is_assumed = case.pass.input.observed_replicas.is_some();
+    let is_assumed = case.pass.input.observed_replicas().is_some();
     let last = LastPass::of(&hpa.status, now)?;
     // Switching on and off is a different matter.
     if now == 0 || last.left() == 0 {

@@ -86,7 +86,7 @@ impl Kind for ScaleNotWritten {
             && !failures.is_some_and(|it| it.are_often(case.snapshot().now));
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
-            && pass.input.observed_replicas.is_none()
+            && pass.input.observed_replicas().is_none()
             && !hpa.written.by_us
             && !is_passing;
         let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;

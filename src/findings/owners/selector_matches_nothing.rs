@@ -32,8 +32,10 @@ impl Kind for SelectorMatchesNothing {
         let looks = |index: usize| spec.metrics[index].needs_pods();
         let mut looked = case.metrics().filter(|step| looks(step.index));
         let is_known = looked.any(|step| !matches!(step.result, MetricResult::Unread(_)));
-        // Where none are observed, those that are assumed may lack a model for their pods.
-        if !is_known || scale.status_replicas <= 0 || case.pass.input.observed_pods == Some(0) {
+        // Pods that are only assumed may lack a model.
+        let observed = case.pass.input.as_observed().scale.as_ref().ok()?;
+        let replicas = observed.status_replicas;
+        if !is_known || scale.status_replicas <= 0 || replicas <= 0 {
             return None;
         }
         if case.pods().any(|pod| !case.is_foreign(pod)) {
@@ -64,7 +66,7 @@ impl Kind for SelectorMatchesNothing {
         });
         let facts = SelectorMatchesNothing {
             selector: scale.selector.as_str().to_owned(),
-            replicas: scale.status_replicas,
+            replicas,
             own: own.iter().map(|pod| pod.name.clone()).collect(),
             lacking,
             others,

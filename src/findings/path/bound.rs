@@ -186,9 +186,9 @@ impl About<'_> {
     /// Returns a sentence about the bound of the running HPA, if another one is assumed.
     fn running(&self, side: Direction) -> Option<String> {
         let field = side.words().bound;
-        let running = self.pass.input.observed.as_ref();
-        let bound = running.filter(|_| self.assumes(field))?.spec.bound(side);
-        Some(format!("The HPA itself has {field} {bound}."))
+        let bound = self.pass.input.as_observed().hpa.spec.bound(side);
+        self.assumes(field)
+            .then(|| format!("The HPA itself has {field} {bound}."))
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     /// Returns the finding of a code in a state, if another spec than the running one is assumed.
     fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> FindingView {
         let mut input = pass(items).input;
-        input.observed = Some(input.snapshot.hpa.clone());
+        input.observed = Some(input.snapshot.clone().into());
         assume(&mut input.snapshot.hpa.spec);
         let pass = Pass::run(input);
         let views = views(&pass, &find(&pass));

@@ -246,7 +246,7 @@ pub(crate) fn widen(spec: &mut HpaSpec, beyond: Direction) {
 fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
-        let bound = observed.spec.bound(beyond);
+        let bound = observed.hpa.spec.bound(beyond);
         let allows = if beyond == Direction::Up {
             current <= bound
         } else {
@@ -256,7 +256,7 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
             return BeyondBoundCause::Assumed(bound);
         }
     }
-    if let Some(replicas) = case.pass.input.observed_replicas {
+    if let Some(replicas) = case.pass.input.observed_replicas() {
         return BeyondBoundCause::AssumedReplicas(replicas);
     }
     let other = case.shown().find_map(|it| match &it.facts {

@@ -28,7 +28,7 @@ impl Kind for SwitchedOff {
         if case.decision().path() != Some(Path::Disabled) {
             return None;
         }
-        let observed = case.pass.input.observed_replicas;
+        let observed = case.pass.input.observed_replicas();
         let writer = case
             .last_replicas_write()
             .filter(|it| observed.is_none() && it.time.is_some());

@@ -77,12 +77,17 @@ fn is_young(case: &Case<'_>, pod: &Pod) -> bool {
         .map_or(pod.phase == Phase::Pending, |age| age < period)
 }
 
-/// Whether a pod has certainly not been ready since it started. Its Ready condition first changes when
-/// the node accepts it.
-fn was_never_ready(case: &Case<'_>, pod: &Pod) -> bool {
+/// Whether a pod has certainly not been ready since it started, and that is not only assumed.
+fn was_never_ready<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
+    let observed = case.observed_pod(pod);
+    observed.is_some_and(|it| shows_no_readiness(it, delay)) && shows_no_readiness(pod, delay)
+}
+
+/// Whether the state of a pod proves that it has not been ready since it started. Its Ready condition first changes
+/// when the node accepts it.
+fn shows_no_readiness(pod: &Pod, delay: SignedDuration) -> bool {
     match (pod.phase, pod.ready, pod.start_time) {
-        _ if pod.is_assumed_unready => false,
         (Phase::Pending, ready, _) => ready.is_none_or(|it| it.status != ConditionStatus::True),
         (Phase::Running, Some(ready), Some(start)) => {
             let changed = ready.last_transition_time.duration_since(start).abs();
@@ -106,7 +111,7 @@ pub(crate) fn failing(pod: &Pod) -> Option<(&str, &str)> {
 
 /// Whether a pod was never ready and is too old for that: older than the period in which samples may be
 /// skipped, if it visibly fails, or else much older.
-fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
+fn is_stuck<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     if !is_alive(pod) || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
         return false;
     }
@@ -131,7 +136,7 @@ fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
 }
 
 /// Whether a pod has started, was never ready, and may still become ready.
-fn is_starting(case: &Case<'_>, pod: &Pod) -> bool {
+fn is_starting<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
     is_alive(pod)
         && pod.phase == Phase::Running
         && was_never_ready(case, pod)
@@ -144,15 +149,12 @@ pub(crate) fn may_have_value(pod: &Pod) -> bool {
         let mut statuses = pod.statuses.iter();
         !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
-    is_alive(pod)
-        && pod.phase != Phase::Pending
-        && !pod.is_assumed_missing
-        && pod.running(false).any(runs)
+    is_alive(pod) && pod.phase != Phase::Pending && pod.running(false).any(runs)
 }
 
-/// Whether a metric has no value because no pod runs.
+/// Whether a metric has no value because of its pods.
 fn leave_no_value(finding: &Finding) -> bool {
-    matches!(&finding.facts, Facts::MetricEmpty(it) if it.none_runs)
+    matches!(&finding.facts, Facts::MetricEmpty(it) if it.is_because_of_pods())
 }
 
 /// Returns a finding about pods, with the result of the pass without the problem. If no pod runs, there is none, and they

@@ -79,7 +79,8 @@ impl Kind for ReplicasWithoutPods {
         let is_stateful_set = case.is_kind("StatefulSet");
         let waits_for = case
             .pods()
-            .filter(|pod| is_stateful_set && is_alive(pod) && !pod.was_ready)
+            .filter(|pod| is_stateful_set && is_alive(pod))
+            .filter(|pod| !case.observed_pod(pod).is_some_and(is_ready))
             // A pod without a node has no condition Ready.
             .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
             .map(|pod| pod.name.clone());

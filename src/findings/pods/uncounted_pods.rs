@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
     add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    leave_no_value, waiting, weigh,
+    leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
@@ -110,10 +110,10 @@ impl Kind for UncountedPods {
         let Some(first) = self.first(about) else {
             return Advice::default();
         };
-        let pod = about.pod(first);
-        if is_only_assumed(pod, first.row.clause) {
+        if first.is_only_assumed {
             return Advice::default();
         }
+        let pod = about.pod(first);
         let advice = match failing(pod) {
             Some((container, reason)) => Remedy::FindUnready.says(format!(
                 "Find out why {container} does not run in {}: {reason}.",
@@ -142,12 +142,23 @@ pub struct UncountedPod {
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
+    /// Whether only what somebody assumes is the reason, who knows why.
+    pub is_only_assumed: bool,
 }
 
 impl UncountedPod {
     fn of(case: &Case<'_>, metric: usize, row: PodRow) -> Self {
-        let pod = case.pod_of(&row).name.clone();
-        Self { pod, metric, row }
+        let pod = case.pod_of(&row);
+        let is_assumed = match row.clause {
+            Clause::NoMetric => case.assumes_missing(pod, metric),
+            clause => assumes_unready(case, pod, clause),
+        };
+        Self {
+            pod: pod.name.clone(),
+            metric,
+            row,
+            is_only_assumed: is_assumed && failing(pod).is_none(),
+        }
     }
 }
 
@@ -409,17 +420,21 @@ fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     }
 }
 
-/// Whether a pod is left out only because of what somebody assumes, who knows why.
-fn is_only_assumed(pod: &Pod, clause: Clause) -> bool {
-    let is_assumed = pod.is_assumed_missing || pod.is_assumed_unready && clause != Clause::NoMetric;
-    is_assumed && failing(pod).is_none()
+/// Whether it is only assumed that a pod does not run or is not ready, or since when. One that has never been ready is not
+/// ready in fact.
+fn assumes_unready<'p>(case: &Case<'p>, pod: &'p Pod, clause: Clause) -> bool {
+    let delay = case.snapshot().controller.initial_readiness_delay;
+    case.observed_pod(pod).is_none_or(|was| match clause {
+        Clause::Pending => was.phase != pod.phase,
+        _ => was.ready != pod.ready && !shows_no_readiness(was, delay),
+    })
 }
 
 /// Whether a pod has only just started, lacks only what is assumed, or has another finding.
 fn is_explained(case: &Case<'_>, uncounted: &UncountedPod) -> bool {
     let pod = case.pod_of(&uncounted.row);
     is_young(case, pod)
-        || is_only_assumed(pod, uncounted.row.clause)
+        || uncounted.is_only_assumed
         || is_stuck(case, pod)
         || (uncounted.row.group == Group::Missing && is_starting(case, pod))
         || pod.unschedulable.is_some()

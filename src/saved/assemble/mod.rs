@@ -536,10 +536,7 @@ fn without_pods(
     Ok(Input {
         snapshot,
         observed: None,
-        observed_replicas: None,
-        observed_pods: None,
         is_new_hpa: false,
-        is_assumed: false,
         stated_memory,
         evidence,
         surroundings,

@@ -201,7 +201,7 @@ impl Assumptions {
         mut input: Input,
         decision: &Decision,
     ) -> Result<(Input, Vec<Override>), Error> {
-        let was = input.snapshot.clone();
+        let was = Shared::from(input.snapshot.clone());
         let mut overrides = Vec::new();
         self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
@@ -273,20 +273,12 @@ impl Assumptions {
 
 /// Keeps what was observed in an input where the assumptions differ from it, and drops what is known only for the
 /// original pass.
-fn keep_observed(input: &mut Input, was: &Snapshot) {
-    if input.snapshot.hpa.spec != was.hpa.spec {
-        input.observed = Some(was.hpa.clone());
+fn keep_observed(input: &mut Input, was: &Shared<Snapshot>) {
+    if input.snapshot != **was {
+        input.observed.get_or_insert_with(|| was.clone());
     }
-    let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);
-    if replicas(&input.snapshot) != replicas(was) {
-        input.observed_replicas = replicas(was);
-    }
-    let pods = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.status_replicas);
-    if pods(&input.snapshot) != pods(was) {
-        input.observed_pods = pods(was);
-    }
-    input.is_assumed |= input.snapshot != *was;
-    if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
+    let is_assumed = input.observed.is_some();
+    if let Some(past) = input.evidence.past.as_mut().filter(|_| is_assumed) {
         (past.proposal, past.recorded, past.outcome) = (None, None, None);
         past.decided = false;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
@@ -329,23 +329,15 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 /// Puts pods in their states, as they would be with every metric.
 fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
     let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
-    let Snapshot {
-        pods,
-        now,
-        controller,
-        ..
-    } = snapshot;
-    let delay = controller.initial_readiness_delay;
-    for pod in pods {
+    for pod in &mut snapshot.pods {
         match states.get(&*pod.name) {
-            Some(State::Unready) => be_unready(pod, *now, delay),
+            Some(State::Unready) => be_unready(pod, snapshot.now),
             Some(State::Pending) => {
                 let started = pod
                     .start_time
                     .filter(|since| *since != Timestamp::UNIX_EPOCH);
-                be_unready(pod, *now, delay);
+                be_unready(pod, snapshot.now);
                 pod.start_time = started;
-                pod.is_assumed_missing = is_running(pod);
                 pod.phase = Phase::Pending;
             }
             Some(State::Missing) | None => {}
@@ -415,16 +407,9 @@ pub(crate) fn make_ready(
 
 /// Makes some pods unready, and as of their start.
 pub(crate) fn make_unready(snapshot: &mut Snapshot, wanted: impl Fn(&Pod) -> bool) {
-    let Snapshot {
-        pods,
-        now,
-        controller,
-        ..
-    } = snapshot;
-    let delay = controller.initial_readiness_delay;
-    pods.iter_mut()
-        .filter(|pod| wanted(pod))
-        .for_each(|pod| be_unready(pod, *now, delay));
+    for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
+        be_unready(pod, snapshot.now);
+    }
 }
 
 /// Gives the target as many pods as it has replicas, unless they exceed the limit, or there is no pod to use
@@ -445,18 +430,12 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
 }
 
 /// Makes a pod unready. The controller treats it as never ready only if it never was.
-fn be_unready(pod: &mut Pod, now: Timestamp, delay: SignedDuration) {
+fn be_unready(pod: &mut Pod, now: Timestamp) {
     // The start of an assumed pod is not known.
     let since = pod
         .start_time
         .filter(|since| *since != Timestamp::UNIX_EPOCH)
         .unwrap_or(now);
-    let has_been_ready = |(ready, start): (ReadyCondition, Timestamp)| {
-        ready.last_transition_time.duration_since(start) > delay
-    };
-    pod.was_ready |= is_ready(pod);
-    pod.is_assumed_unready |=
-        is_ready(pod) || pod.ready.zip(pod.start_time).is_some_and(has_been_ready);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,
@@ -476,39 +455,10 @@ pub(super) fn be_ready(pod: &mut Pod) {
 
 /// Takes the values of some pods away.
 fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    mark_missing(snapshot, &gone);
     snapshot.pod_metrics.retain(|item| !gone(&item.name));
     for answer in &mut snapshot.metrics {
         if let MetricAnswer::Pods(values) = answer {
             values.retain(|value| !gone(&value.pod));
-        }
-    }
-}
-
-/// Marks some pods that are about to lose values, if they do not lack one of another metric in fact.
-pub(super) fn mark_missing(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    let Snapshot {
-        pods,
-        metrics,
-        pod_metrics,
-        ..
-    } = snapshot;
-    let is_gone = |name: &&str| gone(name);
-    let measured = metrics.iter().filter_map(|answer| match answer {
-        MetricAnswer::PodMetrics => {
-            let names = pod_metrics.iter().map(|item| &*item.name);
-            Some(names.filter(is_gone).collect())
-        }
-        MetricAnswer::Pods(values) => {
-            let names = values.iter().map(|value| &*value.pod);
-            Some(names.filter(is_gone).collect())
-        }
-        _ => None,
-    });
-    let measured: Vec<Names<&str>> = measured.collect();
-    for pod in pods {
-        if !measured.is_empty() && measured.iter().all(|names| names.contains(&pod.name)) {
-            pod.is_assumed_missing = true;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::metric::{alone, in_container, reported, set_metric, set_pod, value_of};
-use super::pods::{State, mark_missing, named, of_target};
+use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
 use super::spec::KEEP_ONE;
@@ -244,9 +244,6 @@ impl<'d> Values<'d> {
         // A pod that was not measured may have an assumed value.
         let assumed = value_of(snapshot, place, pod);
         let decision = look(snapshot);
-        if assigned.value == AssumedValue::Missing && assumed.is_some() {
-            mark_missing(snapshot, |name| name == pod);
-        }
         set_pod(
             snapshot,
             place,

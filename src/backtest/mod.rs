@@ -217,13 +217,20 @@ impl Plan {
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
         let (mut input, mut overrides) = started.apply(self.observed.clone(), &decision)?;
         let mut rolled_out = None;
+        let observed = &self.observed.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
-            None => Player::new(timeline, &mut input.snapshot, &mut overrides),
+            None => Player::beside(
+                timeline,
+                observed,
+                &mut input.snapshot,
+                None,
+                &mut overrides,
+            ),
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
                 let (was, is) = (&mut running.snapshot, &mut input.snapshot);
-                let mut player = Player::beside(timeline, was, Some(is), &mut overrides);
+                let mut player = Player::beside(timeline, observed, was, Some(is), &mut overrides);
                 match (self.rollout, &mut player) {
                     (Some(at), Ok(player)) => {
                         let is = &mut input;

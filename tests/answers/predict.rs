@@ -951,6 +951,15 @@ fn amounts_are_plain_beside_what_is_assumed() {
     let last = overrides.last_mut().expect("the cpu");
     last.came_to(&input.snapshot, &decide(&input));
     assert_eq!(json!(last.result), json!("100%"));
+    // Nor is the usage of a container.
+    let flags = ["--replicas=1", "--cpu=app=x2"].map(str::to_owned);
+    let (assumed, mut overrides) = common::assumed(&flags)
+        .expect("flags")
+        .apply(web(), &decide(&web()))
+        .expect("it is");
+    let last = overrides.last_mut().expect("the cpu of app");
+    last.came_to(&assumed.snapshot, &decide(&assumed));
+    assert_eq!(json!(last.result), json!("100%"));
 }
 
 #[test]

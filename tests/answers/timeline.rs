@@ -297,6 +297,10 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
         assert_eq!(json["timeline"]["final"], 4);
         assert_eq!(json["timeline"]["settledAt"], "2026-11-21T07:06:29Z");
     }
+    // The observed value is that of the pods which run, even if the first pass ignores the metrics.
+    let (text, ..) = predict(&["--trace", "-", "--replicas=1"], "time,cpu\n0,40%\n600,\n");
+    let told = text.lines().nth(1).expect("the load");
+    assert_eq!(told, "assuming cpu 40% of the request (observed 2575%)");
 }
 
 #[test]

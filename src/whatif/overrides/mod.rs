@@ -47,7 +47,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Replacement;
 use pods::known_selector;
-use values::Values;
+pub(super) use values::Values;
 
 /// One difference from the observed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,15 +63,25 @@ pub struct Override {
     /// Whether something could have been observed; false for something that happens only in the assumption.
     #[serde(skip)]
     pub is_observable: bool,
-    /// The metric by its place in the spec, with the value as it was typed.
+    /// The metric or container whose value is typed.
     #[serde(skip)]
-    metric: Option<(usize, String)>,
+    typed: Option<Typed>,
     /// The metric whose values it sets.
     #[serde(skip)]
     id: Option<MetricId>,
     /// The pods that it applies to, if it names single pods.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
+}
+
+/// A value that was typed for a metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Typed {
+    /// The place of the metric in the spec.
+    place: usize,
+    /// The container, if the value is only one of the pods' metric.
+    container: Option<String>,
+    text: String,
 }
 
 /// An observed value, or the result of an assumption. It is serialized exactly as it is displayed.
@@ -120,7 +130,7 @@ impl Override {
             result: None,
             observed,
             is_observable: true,
-            metric: None,
+            typed: None,
             id: None,
             pods: Vec::new(),
         }
@@ -142,10 +152,15 @@ impl Override {
         }
     }
 
-    /// Marks it as an override of a metric, for which `typed` was given.
-    pub(super) fn of_metric(self, place: usize, typed: &str) -> Self {
+    /// Marks it as an override of a metric, or of a container in it, for which this text was given.
+    pub(super) fn of_metric(self, place: usize, container: Option<&str>, text: &str) -> Self {
+        let typed = Typed {
+            place,
+            container: container.map(str::to_owned),
+            text: text.to_owned(),
+        };
         Self {
-            metric: Some((place, typed.to_owned())),
+            typed: Some(typed),
             ..self
         }
     }
@@ -166,18 +181,29 @@ impl Override {
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
-        if let Some((place, typed)) = &self.metric {
-            let result = match decision.metric(*place) {
-                Some(_) => current(decision, *place),
-                None => current(&metric::alone(snapshot.clone(), *place), 0),
-            };
-            self.result = result.filter(|reported| reported.to_string() != *typed);
-        }
+        let Some(Typed {
+            place,
+            container,
+            text,
+        }) = &self.typed
+        else {
+            return;
+        };
+        let mut probe = snapshot.clone();
+        let result = match container {
+            Some(container) => in_container(&mut probe, *place, container, |probe, place| {
+                value_alone(probe.clone(), place)
+            }),
+            None if decision.metric(*place).is_some() => current(decision, *place),
+            None => value_alone(probe, *place),
+        };
+        self.result = result.filter(|reported| reported.to_string() != *text);
     }
 
-    /// Whether it belongs to the metric at a place in the spec.
+    /// Whether it sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
-        self.metric.as_ref().is_some_and(|(own, _)| *own == place)
+        let mut typed = self.typed.iter();
+        typed.any(|own| own.place == place && own.container.is_none())
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
@@ -332,6 +358,11 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
         .or(current.value.as_ref())
         .or(current.average_value.as_ref());
     value.cloned().map(Reported::Amount)
+}
+
+/// Returns the value of the metric at a place, whatever else is in the HPA and its target.
+fn value_alone(snapshot: Snapshot, place: usize) -> Option<Reported> {
+    current(&metric::alone(snapshot, place), 0)
 }
 
 /// Runs a pass on a changed snapshot, for its data about the pods, which does not depend on the controller's

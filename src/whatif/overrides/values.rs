@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{alone, in_container, reported, set_metric, set_pod, value_of};
+use super::metric::{in_container, reported, set_metric, set_pod, value_of};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
-use super::{Override, current, look, source_of, words};
+use super::{Override, Reported, look, source_of, value_alone, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
@@ -18,7 +18,7 @@ use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::AssumedValue;
 
 /// The assumed values, as they are set.
-pub(super) struct Values<'d> {
+pub(in crate::whatif) struct Values<'d> {
     was: &'d Snapshot,
     /// The answers about the metrics of the changed spec, before any value is set.
     answers: Vec<MetricAnswer>,
@@ -50,7 +50,11 @@ struct ContainerPart<'t> {
 
 impl<'d> Values<'d> {
     /// Starts with no values; `was` is the snapshot before its spec and pods changed.
-    pub(super) fn of(was: &'d Snapshot, snapshot: &Snapshot, known: Option<&'d Decision>) -> Self {
+    pub(in crate::whatif) fn of(
+        was: &'d Snapshot,
+        snapshot: &Snapshot,
+        known: Option<&'d Decision>,
+    ) -> Self {
         let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             was,
@@ -87,6 +91,17 @@ impl<'d> Values<'d> {
         was
     }
 
+    /// Returns the value before any change of the metric at a place; the answer about it is at the other place.
+    pub(in crate::whatif) fn observed(
+        &self,
+        snapshot: &Snapshot,
+        place: usize,
+        answer: usize,
+    ) -> Option<Reported> {
+        let before = self.before(&snapshot.hpa.spec.metrics[place], answer);
+        value_alone(before, 0)
+    }
+
     /// Sets the value of a metric, or of a container without a metric of its own.
     pub(super) fn set(
         &mut self,
@@ -97,22 +112,20 @@ impl<'d> Values<'d> {
             let places = assigned.places(snapshot)?;
             let first = places[0];
             let label = self.take(snapshot, assigned, first)?;
-            let before = self.before(&snapshot.hpa.spec.metrics[first], first);
-            let observed = current(&alone(before, 0), 0);
+            let observed = self.observed(snapshot, first, first);
             let decision = self.decide(snapshot);
             set_metric(snapshot, first, &assigned.value, &decision)?;
             copy_answer(snapshot, &places);
             let id = snapshot.hpa.spec.metrics[first].id();
             let own = Override::new(label, assigned.words(), observed).of(id);
-            return Ok(own.of_metric(first, &assigned.text));
+            return Ok(own.of_metric(first, None, &assigned.text));
         };
         has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
         if assigned.value != AssumedValue::Missing {
             self.wholes.push(whole);
         }
         in_container(snapshot, whole, container, |snapshot, place| {
-            let before = self.before(&snapshot.hpa.spec.metrics[place], whole);
-            let observed = current(&alone(before, 0), 0);
+            let observed = self.observed(snapshot, place, whole);
             let label = self.take(snapshot, assigned, place)?;
             if assigned.value == AssumedValue::Missing {
                 let spec = snapshot.hpa.spec.metrics[place].clone();
@@ -121,13 +134,9 @@ impl<'d> Values<'d> {
                 let decision = self.decide(snapshot);
                 set_metric(snapshot, place, &assigned.value, &decision)?;
             }
-            let result =
-                current(&look(snapshot), place).filter(|it| it.to_string() != assigned.text);
             let id = snapshot.hpa.spec.metrics[place].id();
-            Ok(Override {
-                result,
-                ..Override::new(label, assigned.words(), observed).of(id)
-            })
+            let own = Override::new(label, assigned.words(), observed).of(id);
+            Ok(own.of_metric(whole, Some(container), &assigned.text))
         })
     }
 

@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::overrides::{Meant, Override, current, in_container, look, matters, words};
+use crate::whatif::overrides::{Meant, Override, Values, in_container, matters, words};
 use crate::whatif::value::AssumedValue;
 
 /// A timeline that is ready to be played.
@@ -48,17 +48,18 @@ impl Player {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
-        Self::beside(plan, snapshot, None, overrides)
+        Self::beside(plan, &snapshot.clone(), snapshot, None, overrides)
     }
 
-    /// Like `new`, for a run whose pods become those of `changed`, which gets the load of containers that only
-    /// these have.
+    /// Like `new`, for a snapshot that differs from what was observed. The pods of the run become those of `changed`, if
+    /// any, which gets the load of containers that only these have.
     ///
     /// # Errors
     ///
     /// The same as for [`Player::new`].
     pub fn beside(
         plan: TimelineOptions,
+        observed: &Snapshot,
         snapshot: &mut Snapshot,
         changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
@@ -124,7 +125,7 @@ impl Player {
             rollout,
         };
         if let Some(trace) = player.plan.trace.clone() {
-            player.load(&trace, snapshot, changed, overrides)?;
+            player.load(&trace, observed, snapshot, changed, overrides)?;
         }
         Ok(player)
     }
@@ -143,6 +144,7 @@ impl Player {
     fn load(
         &mut self,
         trace: &Arc<Trace>,
+        observed: &Snapshot,
         snapshot: &mut Snapshot,
         changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
@@ -170,7 +172,7 @@ impl Player {
             latest[value.column] = Some(value);
         }
         let begun: Vec<&TraceValue<'_>> = latest.into_iter().flatten().collect();
-        let decision = look(snapshot);
+        let values = Values::of(observed, snapshot, None);
         for stated in &begun {
             let meant = &self.places[stated.column];
             let metrics = &snapshot.hpa.spec.metrics;
@@ -189,18 +191,15 @@ impl Player {
                 );
             }
             let now = match container {
-                None => current(&decision, first),
+                None => values.observed(snapshot, first, first),
                 Some(container) => {
                     in_container(&mut snapshot.clone(), first, container, |own, place| {
-                        current(&look(own), place)
+                        values.observed(own, place, first)
                     })
                 }
             };
             let assumed = Override::new(label, meaning(stated, snapshot, first), now).of(id);
-            overrides.push(match container {
-                None => assumed.of_metric(first, stated.text),
-                Some(_) => assumed,
-            });
+            overrides.push(assumed.of_metric(first, container, stated.text));
             let world = match &mut later {
                 Some(later) if !world.has(meant) => later,
                 _ => &mut world,

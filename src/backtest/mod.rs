@@ -250,6 +250,7 @@ impl Plan {
             |container| player.has_load_of(container, metrics),
             notes,
         );
+        input.keep_observed(&observed.clone().into());
         let first = decide(&input);
         let begin = &input.snapshot;
         overrides

@@ -80,6 +80,19 @@ impl Input {
         self.observed.as_deref().unwrap_or(&self.snapshot)
     }
 
+    /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only for a past pass on
+    /// that.
+    pub(crate) fn keep_observed(&mut self, was: &Shared<Snapshot>) {
+        if self.snapshot != **was {
+            self.observed.get_or_insert_with(|| was.clone());
+        }
+        let is_assumed = self.observed.is_some();
+        if let Some(past) = self.evidence.past.as_mut().filter(|_| is_assumed) {
+            (past.proposal, past.recorded, past.outcome) = (None, None, None);
+            past.decided = false;
+        }
+    }
+
     /// Returns the actual replicas of the target, if other replicas are assumed.
     pub(crate) fn observed_replicas(&self) -> Option<i32> {
         let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);

@@ -303,6 +303,32 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
     assert_eq!(told, "assuming cpu 40% of the request (observed 2575%)");
 }
 
+/// That the status has another value than the assumed load is no sign of a controller that makes no passes.
+#[test]
+fn a_load_says_nothing_about_the_controller() {
+    let path = format!("{}/tests/cases/Y09.json", env!("CARGO_MANIFEST_DIR"));
+    let case = std::fs::read_to_string(path).unwrap();
+    let mut case: serde_json::Value = serde_json::from_str(&case).unwrap();
+    let items = case["state"]["items"].as_array_mut().unwrap();
+    items.retain(|item| item["kind"] != "Lease");
+    let directory = tempfile::tempdir().unwrap();
+    let state = directory.path().join("state.json");
+    std::fs::write(&state, case["state"].to_string()).unwrap();
+    let told = |flags: &[&str]| {
+        let state = state.to_str().unwrap();
+        run(program()
+            .args([&["predict", "web", "-f", state], flags].concat())
+            .write_stdin("time,cpu\n0,684m\n600,\n"))
+        .stdout
+    };
+    assert!(told(&[]).contains("controller-silent"), "{}", told(&[]));
+    for flags in [&["--trace=-"][..], &["--cpu=171m"]] {
+        let told = told(flags);
+        assert!(told.contains("OBSERVED"), "{told}");
+        assert!(!told.contains("controller-silent"), "{told}");
+    }
+}
+
 #[test]
 fn what_cannot_be_played_is_refused() {
     for (flags, stdin, message) in [

@@ -290,23 +290,10 @@ impl Assumptions {
                 note.text = requests::rollout_first(target, replaced);
             }
         }
-        keep_observed(&mut input, &was);
+        input.keep_observed(&was);
         input.command_flags.assumed = self.flags();
         input.remark_anew(&was);
         Ok((input, overrides))
-    }
-}
-
-/// Keeps what was observed in an input where the assumptions differ from it, and drops what is known only for the
-/// original pass.
-fn keep_observed(input: &mut Input, was: &Shared<Snapshot>) {
-    if input.snapshot != **was {
-        input.observed.get_or_insert_with(|| was.clone());
-    }
-    let is_assumed = input.observed.is_some();
-    if let Some(past) = input.evidence.past.as_mut().filter(|_| is_assumed) {
-        (past.proposal, past.recorded, past.outcome) = (None, None, None);
-        past.decided = false;
     }
 }
 

@@ -19,7 +19,6 @@ use jiff::Timestamp;
 pub use scale_events::split;
 use serde::Serialize;
 
-use crate::calendar::Calendar;
 use crate::snapshot::Snapshot;
 use crate::snapshot::evidence::Lease;
 use crate::snapshot::input::Input;
@@ -27,7 +26,6 @@ pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::Bounds;
 use ground::Ground;
-use spans::SECOND;
 
 /// The certainty of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -249,20 +247,16 @@ impl Remembered {
     }
 }
 
-/// Returns the lease of a leader that has certainly lost it, and ended along with its memory: it gives up
-/// well before another may take over. If there is a sign of a controller since then, the controller needs
-/// no lease.
+/// Returns the lease of a leader that has certainly lost it, and ended along with its memory. If there is a sign of a
+/// controller since then, the controller needs no lease.
 fn lost_leader(input: &Input) -> Option<Lease> {
     let lease = input.lapsed_lease()?;
-    let lost = lease.renewed.plus(lease.duration).plus(SECOND);
     let hpa = &input.as_observed().hpa;
-    let by_controller = [hpa.written.status, hpa.status.last_scale_time]
-        .into_iter()
-        .filter(|_| !hpa.written.by_us);
+    let scaled = hpa.status.last_scale_time.filter(|_| !hpa.written.by_us);
     let events = input.evidence.events.iter().map(|event| event.last);
-    let signs = by_controller.chain(events).flatten();
+    let signs = events.chain([scaled]).flatten();
     let seen = input.evidence.seen.iter().map(|seen| seen.time);
-    let is_dead = signs.chain(seen).all(|sign| sign <= lost);
+    let is_dead = signs.chain(seen).all(|sign| sign <= lease.lost());
     is_dead.then_some(lease)
 }
 

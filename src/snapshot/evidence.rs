@@ -12,6 +12,7 @@ use super::shared::Shared;
 use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::calendar::Calendar;
 
 /// The known facts besides the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -161,6 +162,12 @@ pub const NOT_TRIGGERED: &str = "NotTriggerScaleUp";
 const LOST: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
+    /// Returns the time from which its holder has certainly lost it: it gives up well before another may take over.
+    pub(crate) fn lost(&self) -> Timestamp {
+        const SECOND: SignedDuration = SignedDuration::from_secs(1);
+        self.renewed.plus(self.duration).plus(SECOND)
+    }
+
     /// Whether the last holder still leads; after that another may take over.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
         now.duration_since(self.renewed) <= self.duration

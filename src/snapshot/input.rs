@@ -167,10 +167,14 @@ impl Input {
         (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)
     }
 
-    /// Returns the lease of the controller manager, if it is known to have expired.
+    /// Returns the lease of the controller manager, if it is known to have expired, unless the status was written after
+    /// that: then the controller has another lease, or none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
-        let lapsed = |lease: &Lease| lease.has_lapsed(self.snapshot.now) && self.knows_time();
-        self.evidence.lease.filter(lapsed)
+        let lease = self.evidence.lease?;
+        let written = &self.as_observed().hpa.written;
+        let is_of_another = written.status > Some(lease.lost()) && !written.by_us;
+        let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
+        (has_lapsed && !is_of_another).then_some(lease)
     }
 
     /// Looks for doubts about the clock of saved objects.

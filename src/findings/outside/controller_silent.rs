@@ -206,12 +206,7 @@ impl Kind for ControllerSilent {
 /// Looks for a lease that its holder has not renewed.
 fn lapsed(input: &Input) -> Option<ControllerSilent> {
     let renewed = input.lapsed_lease()?.renewed;
-    let written = &input.snapshot.hpa.written;
-    // Another controller manager may have another lease.
-    let is_later = written
-        .status
-        .is_some_and(|it| it > renewed && !written.by_us);
-    (!is_later).then_some(ControllerSilent::Lapsed { renewed })
+    Some(ControllerSilent::Lapsed { renewed })
 }
 
 /// Looks for an HPA that has no status although it should have had several passes.

@@ -108,15 +108,17 @@ impl Kind for ScaleNotWritten {
         let now = about.now();
         let target = about.reference();
         let error = end(&self.error);
-        let first = self.failures.and_then(|it| it.first);
-        match (self.failed, first) {
+        let lasting = self.failures.filter(|it| it.are_often(now));
+        let worked = about.hpa().status.last_scale_time;
+        let since = lasting.and_then(|it| it.first.max(worked));
+        match (self.failed, since) {
             (None, _) => {
                 let replicas = about.pass.decision.replicas_before().unwrap_or_default();
                 format!("{target} cannot be scaled and stays at {replicas}: {error}")
             }
-            (Some(_), Some(first)) => format!(
+            (Some(_), Some(since)) => format!(
                 "{target} could not be scaled for {}: {error}",
-                distance(first, now)
+                distance(since, now)
             ),
             (Some(failed), None) => format!(
                 "{target} could not be scaled {} ago: {error}",
@@ -615,6 +617,36 @@ mod tests {
                 (it.severity, facts.failed, facts.failures.map(|it| it.times))
             });
             assert_eq!(got, want, "{items:?}");
+        }
+        // It fails only since it was last scaled, and only failures that go on have a beginning.
+        let said = |scaled: &str, error: &str, first: &str| {
+            let status = json!({"status": {"lastScaleTime": scaled}});
+            let began = json!({"firstTimestamp": first, "count": 4});
+            let items = [
+                unknown_memory(),
+                build::with(failed("FailedUpdateScale", error), &status),
+                build::with(failing(error), &began),
+                build::scale(4),
+            ];
+            table(Code::ScaleNotWritten, [("", with_pods(items, 4, "90m"))])
+        };
+        let times = [
+            "2026-11-21T05:30:00Z",
+            "2026-11-21T05:10:00Z",
+            "2026-11-21T01:00:00Z",
+        ];
+        for (scaled, error, first, wanted) in [
+            (times[0], slow, times[1], "could not be scaled for 30m: "),
+            (times[2], slow, times[1], "could not be scaled for 50m: "),
+            (
+                times[0],
+                unserved,
+                times[2],
+                "could not be scaled 20m ago: ",
+            ),
+        ] {
+            let said = said(scaled, error, first);
+            assert!(said.contains(wanted), "{said}");
         }
     }
 }

@@ -3,8 +3,9 @@
 use super::{is_alive, is_ready};
 use crate::apimachinery::metadata::Condition;
 use crate::findings::last_pass::LastPass;
+use crate::findings::outside::controller_silent::ControllerSilent;
 use crate::findings::prelude::*;
-use crate::saved::assemble::resource_of;
+use crate::saved::assemble::{is_built_in, resource_of};
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
@@ -107,9 +108,15 @@ impl Kind for ReplicasWithoutPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let pod = self.waits_for.as_ref()?;
+        let target = &others.pass.input.snapshot.hpa.spec.scale_target_ref;
+        // The controller manager also creates the pods of built-in kinds.
+        let is_idle = self.failure.is_none() && is_built_in(target.group(), &target.kind);
         others.first(|it| match &it.facts {
-            Facts::NeverReady(_) | Facts::UnschedulablePods(_) => it.pods().contains(&**pod),
+            Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => is_idle,
+            Facts::NeverReady(_) | Facts::UnschedulablePods(_) => {
+                let mut waits_for = self.waits_for.iter();
+                waits_for.any(|pod| it.pods().contains(&**pod))
+            }
             _ => false,
         })
     }
@@ -303,6 +310,10 @@ mod tests {
             "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
             "spec": {"leaseDurationSeconds": 15, "holderIdentity": "a",
                 "acquireTime": "2026-11-21T01:00:00.000000Z", "renewTime": "2026-11-21T05:51:00.000000Z"}});
+        let seen = json!({"metadata": {"managedFields": [{"manager": "kube-controller-manager",
+            "subresource": "status", "time": "2026-11-21T05:59:51Z"}]}});
+        let seen = with(&off, "HorizontalPodAutoscaler", &seen);
+        let of_another = [seen, vec![lapsed.clone()]].concat();
         let silent = [off.clone(), vec![lapsed]].concat();
         let states = [
             ("are all there", three.clone()),
@@ -321,6 +332,10 @@ mod tests {
             ("are all missing, and were there in the last pass", had),
             ("are all missing, of a target that was off", off),
             ("are all missing, and no controller runs", silent),
+            (
+                "are all missing, and a controller has another lease",
+                of_another,
+            ),
             (
                 "are all missing, long after the replicas were set",
                 set_long_ago,
@@ -372,7 +387,12 @@ mod tests {
         are all missing, and were there a moment ago: as are all missing
         are all missing, and were there in the last pass: as are all missing
         are all missing, of a target that was off: as are all missing
-        are all missing, and no controller runs: as are all missing, long after the last rescale
+        are all missing, and no controller runs: error, explains, follows controller-silent
+            Deployment/web has 0 pods for 6 replicas, and creates no more
+            - No pod has been created since 05:50:00Z (10m ago).
+            > Follow the advice of controller-silent.
+            @ deployment/web
+        are all missing, and a controller has another lease: as are all missing
         are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing
         are those of a new revision: none

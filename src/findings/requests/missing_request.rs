@@ -276,8 +276,12 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             known.usage = known.usage.max(usage);
         }
     }
-    // The requests that have to be changed come first.
-    all.sort_by_key(|it| it.source == ContainerOrigin::Earlier);
+    // The requests that have to be changed come first, those of the user's own manifest before others.
+    all.sort_by_key(|it| match it.source {
+        ContainerOrigin::Template => 0,
+        ContainerOrigin::Earlier => 2,
+        _ => 1,
+    });
     all
 }
 
@@ -431,8 +435,17 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
+                let annotations = self.annotations(about).unwrap_or_default();
+                let annotate = if annotations.is_empty() {
+                    String::new()
+                } else {
+                    format!(
+                        ", and annotate its pod template with {}",
+                        names(&annotations)
+                    )
+                };
                 let set = format!(
-                    "{}set a {resource} request for {} in {}.",
+                    "{}set a {resource} request for {} in {}{annotate}.",
                     self.after_limit(about, &first.source),
                     names(&self.names_from(&first.source)),
                     about.template_reference()
@@ -458,7 +471,7 @@ impl MissingRequest {
     fn remedy_of_injected(&self, about: &About<'_>) -> Advice {
         let resource = &self.resource;
         let after = self.after_limit(about, &ContainerOrigin::Injected);
-        match (self.annotations(), &self.instead) {
+        match (self.annotations(about), &self.instead) {
             (Some(annotations), _) => Remedy::Annotate.says(sentence(&format!(
                 "{after}annotate the pod template with {}.",
                 names(&annotations)
@@ -474,8 +487,15 @@ impl MissingRequest {
         }
     }
 
-    /// Returns the annotations that give the injected containers requests, unless one of them has none.
-    fn annotations(&self) -> Option<Vec<&'static str>> {
+    /// Returns the annotations that give the injected containers requests, unless one of them has none, or a limit of 0
+    /// forbids a request and another metric needs none.
+    fn annotations(&self, about: &About<'_>) -> Option<Vec<&'static str>> {
+        let is_closed = !self
+            .after_limit(about, &ContainerOrigin::Injected)
+            .is_empty();
+        if is_closed && self.instead.is_some() {
+            return None;
+        }
         let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
         injected.map(|it| annotation(it, &self.resource)).collect()
     }
@@ -535,7 +555,7 @@ impl MissingRequest {
                 Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
-                self.annotations()?;
+                self.annotations(about)?;
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
@@ -663,17 +683,16 @@ mod tests {
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4
         seven, beside the template: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 9 pods have none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container seed, in seed-0: the pod belongs to Job/seed-0, not to Deployment/web.
             - Container seed, in seed-1: the pod belongs to Job/seed-1, not to Deployment/web.
             - Container seed, in seed-2: the pod belongs to Job/seed-2, not to Deployment/web.
             - Container seed, in seed-3: the pod belongs to Job/seed-3, not to Deployment/web.
             - Container seed, in seed-4: the pod belongs to Job/seed-4, not to Deployment/web.
-            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Containers without a request are also in seed-5 and seed-6.
             - 50m in app is 50% of a request of 100m.
-            > Label the other pods apart, or recreate the target with another selector.
+            > Set a cpu request for app in Deployment/web.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
-            $ kubectl get pods -n default -l app=web --show-labels
             @ pod/seed-0 pod/seed-1 pod/seed-2 pod/seed-3 pod/seed-4 pod/seed-5 pod/seed-6 pod/web-0 pod/web-1
         ");
     }
@@ -755,9 +774,15 @@ mod tests {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
             owned(&with_container(&two, &container, "50m", "9m"), &app)
         };
-        let two_injected = |name: &str| {
+        let annotated = {
+            let containers =
+                json!({"spec": {"containers": [{"name": "istio-proxy"}, {"name": "app"}]}});
+            let measured = with_container(&two, &json!({"name": "istio-proxy"}), "50m", "9m");
+            owned(&with(&measured, "Pod", &containers), &unset)
+        };
+        let two_injected = |name: &str, limit: &str| {
             let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
-                {"name": name, "resources": {"limits": {"cpu": "0"}}}]);
+                {"name": name, "resources": {"limits": {"cpu": limit}}}]);
             with(
                 &closed(name),
                 "Pod",
@@ -773,6 +798,10 @@ mod tests {
             (
                 "of a container of the template, beside an injected one",
                 both_unset,
+            ),
+            (
+                "of a container of the template, beside one that an annotation sets",
+                annotated,
             ),
             ("of pods that state no owner", sidecar.clone()),
             (
@@ -818,11 +847,15 @@ mod tests {
             ),
             (
                 "of an injected container, beside one that has a limit of 0",
-                two_injected("foo"),
+                two_injected("foo", "0"),
             ),
             (
                 "of two injected containers that annotations set",
-                two_injected("vault-agent"),
+                two_injected("vault-agent", "1"),
+            ),
+            (
+                "of two injected containers, one with a limit of 0",
+                two_injected("vault-agent", "0"),
             ),
             (
                 "of an injected container that has a limit of 0, and is meant",
@@ -858,6 +891,16 @@ mod tests {
             - 9m in proxy is 9% of a request of 100m.
             > Set a cpu request for app in Deployment/web.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of a container of the template, beside one that an annotation sets: error, explains
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - 50m in app is 50% of a request of 100m.
+            - 9m in istio-proxy is 9% of a request of 100m.
+            > Set a cpu request for app in Deployment/web, and annotate its pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m"}}}}}'
             @ pod/web-0 pod/web-1
         of pods that state no owner: error, explains
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
@@ -937,7 +980,7 @@ mod tests {
             the target of cpu is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
-            > Raise or remove the cpu limit of istio-proxy, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU.
+            > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
@@ -953,7 +996,16 @@ mod tests {
             - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - Container vault-agent, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
-            > Raise or remove the cpu limit of vault-agent, which is 0, and annotate the pod template with sidecar.istio.io/proxyCPU and vault.hashicorp.com/agent-requests-cpu.
+            - 9m in vault-agent is 9% of a request of 100m.
+            > Annotate the pod template with sidecar.istio.io/proxyCPU and vault.hashicorp.com/agent-requests-cpu.
+            $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"vault.hashicorp.com/agent-requests-cpu":"100m"}}}}}'
+            @ pod/web-0 pod/web-1
+        of two injected containers, one with a limit of 0: error, explains, without it 2 -> 2
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - Container vault-agent, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains

@@ -60,7 +60,7 @@ fn a_signal_ends_what_no_one_reads() {
     let state = "examples/backtest/state.yaml";
     let search = ["predict", "web", "-n", "shop", "-f", state, "--for", "1h"];
     let search = [&search[..], &["--vary", "max=5..6", "-o", "json"]].concat();
-    for (args, signal, expected) in [
+    let cases = [
         (&search[..], "-INT", 130),
         (&search, "-TERM", 143),
         (
@@ -78,10 +78,15 @@ fn a_signal_ends_what_no_one_reads() {
             "-INT",
             130,
         ),
-    ] {
-        let (code, told) = interrupted(args, signal, || true);
-        assert_eq!(code, Some(expected), "{args:?}: {told}");
-    }
+    ];
+    std::thread::scope(|all| {
+        for (args, signal, expected) in cases {
+            all.spawn(move || {
+                let (code, told) = interrupted(args, signal, || true);
+                assert_eq!(code, Some(expected), "{args:?}: {told}");
+            });
+        }
+    });
 }
 
 #[test]

@@ -512,97 +512,104 @@ fn no_credentials_show() {
     }
 }
 
-/// A server, or an intermediary, that shows what it was sent.
 #[test]
-fn what_an_answer_repeats_does_not_show() {
+fn a_token_that_an_answer_repeats_does_not_show() {
     let bearer = secret("token");
     let token = authorize::token(&bearer);
-    let basic = format!("me:{}", secret("password"));
-    for (user, header) in [
-        (json!({"token": token}), format!("Bearer {token}")),
+    let header = format!("Bearer {token}");
+    show_nothing_of(&json!({ "token": token }), &header, &bearer);
+}
+
+#[test]
+fn a_password_that_an_answer_repeats_does_not_show() {
+    let password = secret("password");
+    let basic = format!("me:{password}");
+    let header = format!("Basic {} of {basic}", base64::standard(basic.as_bytes()));
+    let user = json!({"username": "me", "password": password});
+    show_nothing_of(&user, &header, &secret("token"));
+}
+
+/// Tries a server, or an intermediary, that shows what it was sent.
+fn show_nothing_of(user: &Value, header: &str, bearer: &str) {
+    let said = format!("{PLAIN} Authorization: {header}");
+    let page = format!("<html><body>{said}</body></html>");
+    let refused = status(403, "Forbidden", &said, None).body;
+    let refused = String::from_utf8(refused).expect("JSON");
+    let escaped: String = said
+        .chars()
+        .map(|c| format!("\\u{:04x}", u32::from(c)))
+        .collect();
+    let spec = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
+        "metadata": {"name": "web"}, "spec": said});
+    let elsewhere = format!("https://127.0.0.1:1/?{PLAIN}&token={header}");
+    for (case, answer) in [
+        ("401", status(401, "Unauthorized", &said, None)),
+        ("403", status(403, "Forbidden", &said, None)),
+        ("422", status(422, "Invalid", &said, None)),
+        ("500", status(500, "InternalError", &said, None)),
+        ("a reason", status(400, &said, &said, None)),
+        ("500 in text", Answer::text(500, &said)),
+        ("403 in text", Answer::text(403, &said)),
+        ("502 in HTML", Answer::new(502, "text/html", page)),
         (
-            json!({"username": "me", "password": secret("password")}),
-            format!("Basic {} of {basic}", base64::standard(basic.as_bytes())),
+            "escaped",
+            Answer::json(403, refused.replace(&said, &escaped)),
+        ),
+        ("no JSON", Answer::text(200, &said)),
+        (
+            "another kind",
+            Answer::json(200, json!({"kind": said, "metadata": {}}).to_string()),
+        ),
+        ("another type", Answer::json(200, spec.to_string())),
+        ("JSON of a text", Answer::json(200, json!(said).to_string())),
+        (
+            "elsewhere",
+            Answer::text(302, &said).with("Location", elsewhere),
+        ),
+        (
+            "a warning",
+            Answer::text(500, "").with("Warning", format!("299 - \"{said}\"")),
         ),
     ] {
-        let said = format!("{PLAIN} Authorization: {header}");
-        let page = format!("<html><body>{said}</body></html>");
-        let refused = status(403, "Forbidden", &said, None).body;
-        let refused = String::from_utf8(refused).expect("JSON");
-        let escaped: String = said
-            .chars()
-            .map(|c| format!("\\u{:04x}", u32::from(c)))
-            .collect();
-        let spec = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
-            "metadata": {"name": "web"}, "spec": said});
-        let elsewhere = format!("https://127.0.0.1:1/?{PLAIN}&token={header}");
-        for (case, answer) in [
-            ("401", status(401, "Unauthorized", &said, None)),
-            ("403", status(403, "Forbidden", &said, None)),
-            ("422", status(422, "Invalid", &said, None)),
-            ("500", status(500, "InternalError", &said, None)),
-            ("a reason", status(400, &said, &said, None)),
-            ("500 in text", Answer::text(500, &said)),
-            ("403 in text", Answer::text(403, &said)),
-            ("502 in HTML", Answer::new(502, "text/html", page)),
-            (
-                "escaped",
-                Answer::json(403, refused.replace(&said, &escaped)),
-            ),
-            ("no JSON", Answer::text(200, &said)),
-            (
-                "another kind",
-                Answer::json(200, json!({"kind": said, "metadata": {}}).to_string()),
-            ),
-            ("another type", Answer::json(200, spec.to_string())),
-            ("JSON of a text", Answer::json(200, json!(said).to_string())),
-            (
-                "elsewhere",
-                Answer::text(302, &said).with("Location", elsewhere),
-            ),
-            (
-                "a warning",
-                Answer::text(500, "").with("Warning", format!("299 - \"{said}\"")),
-            ),
+        // Values of a wrong type are not quoted either.
+        let is_text = ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
+        let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
+        for (path, verbs) in [
+            (HPAS, &[EXPLAIN, LIST][..]),
+            (SCALE, &[APPLY]),
+            (POD_METRICS, &[EXPLAIN, PREDICT]),
         ] {
-            // Values of a wrong type are not quoted either.
-            let is_text =
-                ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
-            let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
-            for (path, verbs) in [
-                (HPAS, &[EXPLAIN, LIST][..]),
-                (SCALE, &[APPLY]),
-                (POD_METRICS, &[EXPLAIN, PREDICT]),
-            ] {
-                // The server accepts no passwords, so nothing else is ever requested.
-                if path != HPAS && (!one_of_each || user["token"].is_null()) {
-                    continue;
-                }
-                let mut cluster = guarded(&[&bearer]);
-                let fault = || Fault::Answer(answer.clone());
-                if path == SCALE {
-                    // It is read as it is, but not written.
-                    let put = || When::on(SCALE).method("PUT");
-                    cluster.fault(put(), Fault::Unheard).fault(put(), fault());
-                } else {
-                    cluster.fault(When::on(path), fault());
-                }
-                let server = Server::start(cluster);
-                let config = guarded_config(&server, |_| user.clone());
-                let traces = traces(&config, verbs, &[], None);
-                traces.hold_no_secret(&format!("{case} at {path}"));
-                let seen = traces.has(0, PLAIN) || traces.has(1, PLAIN);
-                assert_eq!(seen, !is_text, "{case} at {path}");
+            // The server accepts no passwords, so nothing else is ever requested.
+            if path != HPAS && (!one_of_each || user["token"].is_null()) {
+                continue;
             }
+            let mut cluster = guarded(&[bearer]);
+            let fault = || Fault::Answer(answer.clone());
+            if path == SCALE {
+                // It is read as it is, but not written.
+                let put = || When::on(SCALE).method("PUT");
+                cluster.fault(put(), Fault::Unheard).fault(put(), fault());
+            } else {
+                cluster.fault(When::on(path), fault());
+            }
+            let server = Server::start(cluster);
+            let config = guarded_config(&server, |_| user.clone());
+            let traces = traces(&config, verbs, &[], None);
+            traces.hold_no_secret(&format!("{case} at {path}"));
+            let seen = traces.has(0, PLAIN) || traces.has(1, PLAIN);
+            assert_eq!(seen, !is_text, "{case} at {path}");
         }
     }
 }
 
-/// Connections that fail or break.
+/// Returns the user of a token.
+fn user_of(bearer: &str) -> Value {
+    json!({"token": authorize::token(bearer)})
+}
+
 #[test]
-fn no_secret_shows_where_there_is_no_connection() {
+fn no_secret_shows_where_a_server_is_not_trusted() {
     let bearer = secret("token");
-    let user = || json!({"token": authorize::token(&bearer)});
     for transport in [
         Transport::UnknownAuthority,
         Transport::Expired,
@@ -612,12 +619,17 @@ fn no_secret_shows_where_there_is_no_connection() {
         let mut cluster = guarded(&[&bearer]);
         cluster.transport(transport);
         let server = Server::start(cluster);
-        let config = guarded_config(&server, |_| user());
+        let config = guarded_config(&server, |_| user_of(&bearer));
         let traces = traces(&config, ALL, &[], None);
         traces.hold_no_secret(&format!("{transport:?}"));
         let told = traces.has(1, "certificate") || traces.has(1, "plain HTTP");
         assert!(told, "{transport:?}: {:?}", traces.printed[0]);
     }
+}
+
+#[test]
+fn no_secret_shows_where_a_connection_breaks() {
+    let bearer = secret("token");
     for fault in [
         Fault::CutBeforeHead,
         Fault::CutAfterHead,
@@ -627,11 +639,16 @@ fn no_secret_shows_where_there_is_no_connection() {
         let mut cluster = guarded(&[&bearer]);
         cluster.fault(When::on(HPAS), fault.clone());
         let server = Server::start(cluster);
-        let config = guarded_config(&server, |_| user());
+        let config = guarded_config(&server, |_| user_of(&bearer));
         let traces = traces(&config, &[EXPLAIN, APPLY, COMPLETE], &[], None);
         traces.hold_no_secret(&format!("{fault:?}"));
         assert!(traces.has(1, HPAS), "{fault:?}");
     }
+}
+
+#[test]
+fn no_secret_of_an_address_shows() {
+    let bearer = secret("token");
     let server = Server::start(guarded(&[&bearer]));
     let place = secret("server");
     for wrong in [
@@ -641,7 +658,7 @@ fn no_secret_shows_where_there_is_no_connection() {
         format!("//{place}"),
         format!("ftp://{place}@x"),
     ] {
-        let config = guarded_config(&server, |_| user());
+        let config = guarded_config(&server, |_| user_of(&bearer));
         let given = traces(&config, &[EXPLAIN, APPLY], &["-s", &wrong], None);
         given.hold_no_secret(&wrong);
         config.edit(|config| config["clusters"][0]["cluster"]["server"] = json!(wrong));
@@ -649,6 +666,12 @@ fn no_secret_shows_where_there_is_no_connection() {
         traces.hold_no_secret(&wrong);
         assert!(traces.has(1, "address"), "{wrong}");
     }
+}
+
+#[test]
+fn no_secret_of_a_proxy_shows() {
+    let bearer = secret("token");
+    let server = Server::start(guarded(&[&bearer]));
     // An address of this machine other than the loopback's, which is never proxied.
     let elsewhere = format!("https://0.0.0.0:{}", server.address().port());
     let more = [
@@ -662,7 +685,7 @@ fn no_secret_shows_where_there_is_no_connection() {
     for gate in [Gate::Open, Gate::For("me:x"), Gate::Closed, Gate::Silent] {
         let proxy = Proxy::start(gate);
         let url = proxy.url(&format!("me:{password}"));
-        let config = guarded_config(&server, |_| user());
+        let config = guarded_config(&server, |_| user_of(&bearer));
         let through = traces(&config, &[EXPLAIN, APPLY], &more, Some(&url));
         through.hold_no_secret(&format!("{gate:?}"));
         assert!(through.has(1, &proxy.url("")), "{gate:?}");
@@ -677,7 +700,7 @@ fn no_secret_shows_where_there_is_no_connection() {
         "http://{}@",
     ] {
         let wrong = wrong.replace("{}", &password);
-        let config = guarded_config(&server, |_| user());
+        let config = guarded_config(&server, |_| user_of(&bearer));
         let given = traces(&config, &[EXPLAIN], &more, Some(&wrong));
         given.hold_no_secret(&wrong);
         config.edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(wrong));

@@ -84,7 +84,7 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         ),
         Remedy::LetInjector => ("The metric has a value.", Unplayed(ELSEWHERE)),
         Remedy::FindRequest => ("It shows how far the rollout is.", Shown),
-        Remedy::Resume => ("The pods are replaced.", Unplayed(NEW_PODS)),
+        Remedy::Resume => ("The pods are replaced, or created.", Unplayed(NEW_PODS)),
         Remedy::Promote => ("They are gone when the rollout ends.", Unplayed(NEW_PODS)),
         Remedy::WaitForRollout => ("They are gone when the rollout ends.", Shown),
         Remedy::DeleteEarlier => ("New pods are of the current template.", Unplayed(NEW_PODS)),

@@ -352,6 +352,12 @@ mod tests {
         let lapsed = "2026-11-21T05:00:00.000000Z";
         for (hpa, lease, want) in [
             (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
+            // Its holder makes passes until the lease ends.
+            (
+                earlier.clone(),
+                vec![lease("2026-11-21T04:58:50.000000Z")],
+                Some("lapsed"),
+            ),
             (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
             // It has written a status since, so its lease is a different one.
             (settled(4), vec![lease(lapsed)], None),

@@ -82,7 +82,7 @@ impl Kind for ScaleNotWritten {
         let failures = Failures::so_far(case, error);
         let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
         let is_passing = !says(&REFUSED)
-            && (says(&PASSING) || failures.is_some_and(|it| it.times < OFTEN))
+            && (says(&PASSING) || failures.is_some_and(|it| it.in_a_row() < OFTEN))
             && !failures.is_some_and(|it| it.are_often(case.snapshot().now));
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
@@ -109,9 +109,7 @@ impl Kind for ScaleNotWritten {
         let target = about.reference();
         let error = end(&self.error);
         let lasting = self.failures.filter(|it| it.are_often(now));
-        let worked = about.hpa().status.last_scale_time;
-        let since = lasting.and_then(|it| it.first.max(worked));
-        match (self.failed, since) {
+        match (self.failed, lasting.and_then(Failures::since)) {
             (None, _) => {
                 let replicas = about.pass.decision.replicas_before().unwrap_or_default();
                 format!("{target} cannot be scaled and stays at {replicas}: {error}")
@@ -140,6 +138,7 @@ impl Kind for ScaleNotWritten {
             events,
             times,
             first,
+            worked,
         }) = self.failures
         {
             let failures = count(times, "failure");
@@ -148,7 +147,10 @@ impl Kind for ScaleNotWritten {
                 1 => "An event FailedRescale counts",
                 _ => "Events FailedRescale count",
             };
-            evidence.push(format!("{they} {failures}{since}."));
+            let between = worked.map_or_else(String::new, |it| {
+                format!(", and the last rescale succeeded at {}", time(now, it))
+            });
+            evidence.push(format!("{they} {failures}{since}{between}."));
         }
         evidence.extend(about.result("Once it can be written"));
         evidence
@@ -218,6 +220,8 @@ pub struct Failures {
     pub times: i32,
     /// The time of the first one.
     pub first: Option<Timestamp>,
+    /// The last success, if it came after the first one: those in a row began after it.
+    pub worked: Option<Timestamp>,
 }
 
 impl Failures {
@@ -228,7 +232,10 @@ impl Failures {
         let is_recent =
             |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
         let events = case.pass.input.evidence.events.iter();
-        let failed = events.filter(|it| it.is_about(hpa) && it.reason == "FailedRescale");
+        let worked = hpa.status.last_scale_time;
+        let is_over = |it: &Event| it.last.or(it.first) < worked;
+        let failed =
+            events.filter(|it| it.is_about(hpa) && it.reason == "FailedRescale" && !is_over(it));
         let is_conflict = error.contains(CONFLICT);
         let is_same = |it: &&Event| {
             it.message.contains(error) && (!is_conflict || is_recent(it.last.or(it.first)))
@@ -236,13 +243,25 @@ impl Failures {
         let is_any = |it: &&Event| !is_conflict && is_recent(began(it));
         let same = Self::of(failed.clone().filter(is_same));
         let any = Self::of(failed.filter(is_any)).into_iter();
-        any.chain(same).max_by_key(|it| it.times)
+        let failures = any.chain(same).max_by_key(|it| it.times)?;
+        let worked = worked.filter(|it| failures.first.is_some_and(|first| first < *it));
+        Some(Self { worked, ..failures })
     }
 
-    /// Whether there are many, in a short time for so many.
+    /// Returns how many there are in a row, at most: the first one came before a success.
+    fn in_a_row(self) -> i32 {
+        self.times.saturating_sub(self.worked.is_some().into())
+    }
+
+    /// Returns when those in a row began, at the earliest.
+    fn since(self) -> Option<Timestamp> {
+        self.worked.or(self.first)
+    }
+
+    /// Whether there are many in a row, in a short time for so many.
     fn are_often(self, now: Timestamp) -> bool {
-        let is_dense = |first| now.duration_since(first) < APART * self.times;
-        self.times >= OFTEN && self.first.is_none_or(is_dense)
+        let is_dense = |since| now.duration_since(since) < APART * self.in_a_row();
+        self.in_a_row() >= OFTEN && self.since().is_none_or(is_dense)
     }
 
     /// Adds up events, if there are any.
@@ -251,11 +270,13 @@ impl Failures {
             events: 1,
             times: it.count,
             first: it.first,
+            worked: None,
         });
         each.reduce(|all, it| Self {
             events: all.events + 1,
             times: all.times.saturating_add(it.times),
             first: all.first.into_iter().chain(it.first).min(),
+            worked: None,
         })
     }
 }
@@ -303,6 +324,10 @@ mod tests {
             let event = build::with(rescale(9, 80), &event);
             [stated(conflict, 1), vec![event]].concat()
         };
+        let scaled = |items: &[_], time: &str| {
+            let status = json!({"status": {"lastScaleTime": format!("2026-11-21T{time}Z")}});
+            with(items, "HorizontalPodAutoscaler", &status)
+        };
         let of_custom_kind = with(
             &stated(
                 &conflict.replace("deployments.apps", "kafkakeys.acme.io"),
@@ -331,6 +356,18 @@ mod tests {
             (
                 "another writer, slowly",
                 since(conflict, 3, "2026-11-21T01:00:00Z"),
+            ),
+            (
+                "another writer, seldom before a success",
+                scaled(&since(conflict, 3, "2026-11-21T05:10:00Z"), "05:45:00"),
+            ),
+            (
+                "another writer, often, and once long before a success",
+                scaled(&since(conflict, 11, "2026-11-21T01:00:00Z"), "05:30:00"),
+            ),
+            (
+                "another writer, often before a success",
+                scaled(&stated(conflict, 80), "05:59:55"),
             ),
             ("another writer of a custom kind", of_custom_kind),
             (
@@ -386,6 +423,27 @@ mod tests {
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
             - An event FailedRescale counts 3 failures since 01:00:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
+        another writer, seldom before a success: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 3 failures since 05:10:00Z, and the last rescale succeeded at 05:45:00Z.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
+        another writer, often, and once long before a success: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 11 failures since 01:00:00Z, and the last rescale succeeded at 05:30:00Z.
+            - Once it can be written: 8 replicas.
+            > Find out what else changes Deployment/web all the time.
+            $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            @ deployment/web hpa/web
+        another writer, often before a success: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
@@ -640,6 +698,12 @@ mod tests {
             (times[2], slow, times[1], "could not be scaled for 50m: "),
             (
                 times[0],
+                unserved,
+                times[2],
+                "could not be scaled for 30m: ",
+            ),
+            (
+                times[2],
                 unserved,
                 times[2],
                 "could not be scaled 20m ago: ",

@@ -1,6 +1,7 @@
 //! The finding `replicas-without-pods`.
 
 use super::{is_alive, is_ready};
+use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::Condition;
 use crate::findings::last_pass::LastPass;
 use crate::findings::outside::controller_silent::ControllerSilent;
@@ -12,7 +13,8 @@ use crate::snapshot::pod::Phase;
 /// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
 /// them. Metrics are multiplied by pods, not by replicas.
 ///
-/// Find out what keeps the pods from being created: a quota, or admission.
+/// Find out what keeps the pods from being created: a quota, or admission. Resume a Deployment that was paused before it
+/// created a ReplicaSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
     /// `spec.replicas` of its scale.
@@ -173,6 +175,22 @@ impl Kind for ReplicasWithoutPods {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
+        // A Deployment has a revision as soon as it has a ReplicaSet.
+        let revision = about
+            .workload()
+            .and_then(|it| it.metadata.annotations.get(REVISION));
+        let has_begun = self.pods > 0 || revision.is_some();
+        if about.is_paused()
+            && !has_begun
+            && let Some(resume) = about.resume()
+        {
+            return Remedy::Resume
+                .says(format!(
+                    "Resume {}: it creates no ReplicaSet while it is paused.",
+                    about.reference()
+                ))
+                .with(resume);
+        }
         if let Some((owned, replicas)) = &self.owned {
             let resource = shell_word(&resource_of(owned.group(), &owned.kind));
             let advice = Remedy::LookAtOwner.says(format!(
@@ -295,6 +313,11 @@ mod tests {
         );
         let of_other = [scaled(long_ago), vec![of_other]].concat();
         let revised = [scaled(long_ago), vec![revision]].concat();
+        let paused = build::with(deployment("False"), &json!({"spec": {"paused": true}}));
+        let numbered =
+            json!({"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}});
+        let numbered = [gone.clone(), vec![build::with(paused.clone(), &numbered)]].concat();
+        let paused = [gone.clone(), vec![paused]].concat();
         let unreported = json!({"spec": {"replicas": 3}, "status": {"replicas": 1}});
         let unreported = with(&scaled(long_ago), "Scale", &unreported);
         let set = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
@@ -341,6 +364,14 @@ mod tests {
                 set_long_ago,
             ),
             ("are all missing, and are being added", woken),
+            (
+                "are all missing, of a target that was always paused",
+                paused,
+            ),
+            (
+                "are all missing, of a target that is paused and has a ReplicaSet",
+                numbered,
+            ),
             ("are those of a new revision", revised),
             ("are those of an owner of another kind", of_other),
             ("no longer fail", fails("False")),
@@ -395,6 +426,13 @@ mod tests {
         are all missing, and a controller has another lease: as are all missing
         are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing
+        are all missing, of a target that was always paused: error, explains
+            Deployment/web has 0 pods for 6 replicas, and creates no more
+            - No pod has been created since 05:50:00Z (10m ago).
+            > Resume Deployment/web: it creates no ReplicaSet while it is paused.
+            $ kubectl rollout resume deployment/web -n default
+            @ deployment/web
+        are all missing, of a target that is paused and has a ReplicaSet: as are all missing, long after the last rescale
         are those of a new revision: none
         are those of an owner of another kind: as for minutes
         no longer fail: none

@@ -435,14 +435,14 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
-                let annotations = self.annotations(about).unwrap_or_default();
-                let annotate = if annotations.is_empty() {
+                let known = self.annotations(about).unwrap_or_default();
+                let annotate = if known.is_empty() {
                     String::new()
                 } else {
-                    format!(
-                        ", and annotate its pod template with {}",
-                        names(&annotations)
-                    )
+                    let after = self.after_limit(about, &ContainerOrigin::Injected);
+                    let and = if after.is_empty() { "and " } else { "" };
+                    let annotations = names(&known);
+                    format!(", {and}{after}annotate its pod template with {annotations}")
                 };
                 let set = format!(
                     "{}set a {resource} request for {} in {}{annotate}.",
@@ -774,9 +774,9 @@ mod tests {
             let container = json!({"name": name, "resources": {"limits": {"cpu": "0"}}});
             owned(&with_container(&two, &container, "50m", "9m"), &app)
         };
-        let annotated = {
-            let containers =
-                json!({"spec": {"containers": [{"name": "istio-proxy"}, {"name": "app"}]}});
+        let annotated = |limits: Value| {
+            let proxy = json!({"name": "istio-proxy", "resources": {"limits": limits}});
+            let containers = json!({"spec": {"containers": [proxy, {"name": "app"}]}});
             let measured = with_container(&two, &json!({"name": "istio-proxy"}), "50m", "9m");
             owned(&with(&measured, "Pod", &containers), &unset)
         };
@@ -801,7 +801,11 @@ mod tests {
             ),
             (
                 "of a container of the template, beside one that an annotation sets",
-                annotated,
+                annotated(json!({})),
+            ),
+            (
+                "of a container of the template, beside an injected one with a limit of 0",
+                annotated(json!({"cpu": "0"})),
             ),
             ("of pods that state no owner", sidecar.clone()),
             (
@@ -901,6 +905,14 @@ mod tests {
             > Set a cpu request for app in Deployment/web, and annotate its pod template with sidecar.istio.io/proxyCPU.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m"}}}}}'
+            @ pod/web-0 pod/web-1
+        of a container of the template, beside an injected one with a limit of 0: error, explains
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Deployment/web, raise or remove the cpu limit of istio-proxy, which is 0, and annotate its pod template with sidecar.istio.io/proxyCPU.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of pods that state no owner: error, explains
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled

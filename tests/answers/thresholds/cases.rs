@@ -332,6 +332,15 @@ fn what_holds_the_answer_is_named() {
             (Some(0), 4, None, vec![HeldBy::UnreadMetrics]),
             (8, vec![HeldBy::Rate { replicas: 8 }]),
         ),
+        (
+            Case {
+                state: "errors: [{api: scaleUpdate, message: denied}]",
+                metrics: &[CPU, UNREAD],
+                ..PLAIN
+            },
+            (Some(0), 4, None, vec![HeldBy::Scale]),
+            (4, vec![HeldBy::Rate { replicas: 8 }, HeldBy::Scale]),
+        ),
     ] {
         let changes = case.changes();
         let (proposal, replicas, changes_at, held_by) = lowest;

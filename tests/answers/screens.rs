@@ -373,7 +373,7 @@ fn what_was_last_written_takes_a_line_where_nothing_differs() {
     insta::assert_snapshot!(last, @"LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass");
     insta::assert_snapshot!(last_written("as it was", true), @"LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass");
     insta::assert_snapshot!(last_written("as it was, and no one leads", false), @r#"
-LAST STATUS, written 15s ago, last scaled 60m ago, the same as in this pass
+LAST STATUS, written 5m ago, last scaled 60m ago, the same as in this pass
   controller-not-running  the controller manager's lease was last renewed 3m ago
 "#);
 }

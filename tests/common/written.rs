@@ -145,7 +145,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 40] = [
+pub(crate) const CASES: [Case; 41] = [
     Case {
         name: "as it was",
         change: |_| {},
@@ -154,8 +154,17 @@ pub(crate) const CASES: [Case; 40] = [
     },
     Case {
         name: "as it was, and no one leads",
-        change: |world| world.lease("2026-11-21T05:57:00Z"),
+        change: |world| {
+            world.written_at("2026-11-21T05:55:00Z");
+            world.lease("2026-11-21T05:57:00Z");
+        },
         codes: &["controller-not-running"],
+        rows: &[],
+    },
+    Case {
+        name: "as it was, and the controller has another lease",
+        change: |world| world.lease("2026-11-21T05:57:00Z"),
+        codes: &[],
         rows: &[],
     },
     Case {

@@ -11,6 +11,7 @@ mod files;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use serde_json::{Value, json};
 
@@ -542,7 +543,7 @@ fn show_nothing_of(user: &Value, header: &str, bearer: &str) {
     let spec = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
         "metadata": {"name": "web"}, "spec": said});
     let elsewhere = format!("https://127.0.0.1:1/?{PLAIN}&token={header}");
-    for (case, answer) in [
+    let answers = [
         ("401", status(401, "Unauthorized", &said, None)),
         ("403", status(403, "Forbidden", &said, None)),
         ("422", status(422, "Invalid", &said, None)),
@@ -570,35 +571,43 @@ fn show_nothing_of(user: &Value, header: &str, bearer: &str) {
             "a warning",
             Answer::text(500, "").with("Warning", format!("299 - \"{said}\"")),
         ),
-    ] {
-        // Values of a wrong type are not quoted either.
-        let is_text = ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
-        let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
-        for (path, verbs) in [
-            (HPAS, &[EXPLAIN, LIST][..]),
-            (SCALE, &[APPLY]),
-            (POD_METRICS, &[EXPLAIN, PREDICT]),
-        ] {
-            // The server accepts no passwords, so nothing else is ever requested.
-            if path != HPAS && (!one_of_each || user["token"].is_null()) {
-                continue;
-            }
-            let mut cluster = guarded(&[bearer]);
-            let fault = || Fault::Answer(answer.clone());
-            if path == SCALE {
-                // It is read as it is, but not written.
-                let put = || When::on(SCALE).method("PUT");
-                cluster.fault(put(), Fault::Unheard).fault(put(), fault());
-            } else {
-                cluster.fault(When::on(path), fault());
-            }
-            let server = Server::start(cluster);
-            let config = guarded_config(&server, |_| user.clone());
-            let traces = traces(&config, verbs, &[], None);
-            traces.hold_no_secret(&format!("{case} at {path}"));
-            let seen = traces.has(0, PLAIN) || traces.has(1, PLAIN);
-            assert_eq!(seen, !is_text, "{case} at {path}");
+    ];
+    thread::scope(|all| {
+        for (case, answer) in &answers {
+            all.spawn(move || show_nothing_in(case, answer, user, bearer));
         }
+    });
+}
+
+/// Tries one answer, at all places.
+fn show_nothing_in(case: &str, answer: &Answer, user: &Value, bearer: &str) {
+    // Values of a wrong type are not quoted either.
+    let is_text = ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
+    let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
+    for (path, verbs) in [
+        (HPAS, &[EXPLAIN, LIST][..]),
+        (SCALE, &[APPLY]),
+        (POD_METRICS, &[EXPLAIN, PREDICT]),
+    ] {
+        // The server accepts no passwords, so nothing else is ever requested.
+        if path != HPAS && (!one_of_each || user["token"].is_null()) {
+            continue;
+        }
+        let mut cluster = guarded(&[bearer]);
+        let fault = || Fault::Answer(answer.clone());
+        if path == SCALE {
+            // It is read as it is, but not written.
+            let put = || When::on(SCALE).method("PUT");
+            cluster.fault(put(), Fault::Unheard).fault(put(), fault());
+        } else {
+            cluster.fault(When::on(path), fault());
+        }
+        let server = Server::start(cluster);
+        let config = guarded_config(&server, |_| user.clone());
+        let traces = traces(&config, verbs, &[], None);
+        traces.hold_no_secret(&format!("{case} at {path}"));
+        let seen = traces.has(0, PLAIN) || traces.has(1, PLAIN);
+        assert_eq!(seen, !is_text, "{case} at {path}");
     }
 }
 
@@ -682,17 +691,13 @@ fn no_secret_of_a_proxy_shows() {
         "--request-timeout=1s",
     ];
     let password = secret("proxy");
-    for gate in [Gate::Open, Gate::For("me:x"), Gate::Closed, Gate::Silent] {
-        let proxy = Proxy::start(gate);
-        let url = proxy.url(&format!("me:{password}"));
-        let config = guarded_config(&server, |_| user_of(&bearer));
-        let through = traces(&config, &[EXPLAIN, APPLY], &more, Some(&url));
-        through.hold_no_secret(&format!("{gate:?}"));
-        assert!(through.has(1, &proxy.url("")), "{gate:?}");
-        config.edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(url));
-        let traces = traces(&config, &[EXPLAIN, COMPLETE], &[], None);
-        traces.hold_no_secret(&format!("{gate:?}"));
-    }
+    thread::scope(|all| {
+        for gate in [Gate::Open, Gate::For("me:x"), Gate::Closed, Gate::Silent] {
+            let config = guarded_config(&server, |_| user_of(&bearer));
+            let (more, password) = (&more, &password);
+            all.spawn(move || show_nothing_behind(gate, &config, more, password));
+        }
+    });
     for wrong in [
         "ftp://me:{}@x",
         "me:{}@127.0.0.1:3128",
@@ -708,6 +713,17 @@ fn no_secret_of_a_proxy_shows() {
         traces.hold_no_secret(&wrong);
         assert!(traces.has(1, "proxy"), "{wrong}");
     }
+}
+
+fn show_nothing_behind(gate: Gate, config: &Kubeconfig, more: &[&str], password: &str) {
+    let proxy = Proxy::start(gate);
+    let url = proxy.url(&format!("me:{password}"));
+    let through = traces(config, &[EXPLAIN, APPLY], more, Some(&url));
+    through.hold_no_secret(&format!("{gate:?}"));
+    assert!(through.has(1, &proxy.url("")), "{gate:?}");
+    config.edit(|config| config["clusters"][0]["cluster"]["proxy-url"] = json!(url));
+    let traces = traces(config, &[EXPLAIN, COMPLETE], &[], None);
+    traces.hold_no_secret(&format!("{gate:?}"));
 }
 
 /// A server may redirect elsewhere; nothing is requested there.

@@ -41,8 +41,8 @@ pub(crate) struct Case<'p> {
     measured: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
-    /// The metrics, by index, and the pods of which a value was read, if anything is assumed.
-    observed_values: OnceCell<HashSet<(usize, &'p str)>>,
+    /// The origin of the values of each metric, if anything is assumed.
+    origins: OnceCell<Vec<ValueOrigin<'p>>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
@@ -92,20 +92,36 @@ fn direct_owner(target: &str) -> Option<&'static str> {
         .find(is)
 }
 
-/// Returns the pods of which a snapshot has a value of these metrics, each with the index of the metric.
-fn values_of_pods<'s>(snapshot: &'s Snapshot, metrics: &[MetricSpec]) -> HashSet<(usize, &'s str)> {
-    let mut values = HashSet::new();
-    for (index, spec) in metrics.iter().enumerate() {
+/// The origin of a metric's values of single pods.
+enum ValueOrigin<'p> {
+    /// A value of each of these pods was read.
+    Observed(HashSet<&'p str>),
+    /// None was read, so that all are assumed, and so is the lack of one.
+    Assumed,
+    /// There are none.
+    None,
+}
+
+impl<'p> ValueOrigin<'p> {
+    fn of(spec: &MetricSpec, step: Option<&MetricStep>, observed: &'p Snapshot) -> Self {
+        let mut pods = HashSet::new();
         if spec.is_resource() {
             let (name, container) = (spec.name(), spec.container());
-            let mut items = Vec::from_iter(&snapshot.pod_metrics);
+            let mut items = Vec::from_iter(&observed.pod_metrics);
             items.retain(|item| item.usage(name, container).is_some());
-            values.extend(items.iter().map(|item| (index, &*item.name)));
-        } else if let Some(MetricAnswer::Pods(own)) = snapshot.answer_for(spec) {
-            values.extend(own.iter().map(|value| (index, &*value.pod)));
+            pods.extend(items.iter().map(|item| &*item.name));
+        } else if let Some(MetricAnswer::Pods(values)) = observed.answer_for(spec) {
+            pods.extend(values.iter().map(|value| &*value.pod));
+        }
+        let mut rows = step.iter().flat_map(|step| &step.pods);
+        if !pods.is_empty() {
+            Self::Observed(pods)
+        } else if rows.any(|row| row.value.is_some()) {
+            Self::Assumed
+        } else {
+            Self::None
         }
     }
-    values
 }
 
 impl<'p> Case<'p> {
@@ -130,7 +146,7 @@ impl<'p> Case<'p> {
             last_top: Cell::new(None),
             measured: OnceCell::new(),
             observed_pods: OnceCell::new(),
-            observed_values: OnceCell::new(),
+            origins: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
@@ -275,21 +291,27 @@ impl<'p> Case<'p> {
             .copied()
     }
 
-    /// Whether it is only assumed that a metric has no value of a pod. A container that only a candidate has was never
-    /// measured.
+    /// Whether it is only assumed that a metric has no value of a pod. A pod that is added takes after others; a container
+    /// that only a candidate has was never measured.
     pub(crate) fn assumes_missing(&self, pod: &'p Pod, metric: usize) -> bool {
         let Some(observed) = &self.pass.input.observed else {
             return false;
         };
-        let Some(was) = self.observed_pod(pod) else {
-            return true;
-        };
-        let metrics = &self.snapshot().hpa.spec.metrics;
-        let values = self
-            .observed_values
-            .get_or_init(|| values_of_pods(observed, metrics));
-        let runs = |name: &str| was.running(false).any(|own| &*own.name == name);
-        values.contains(&(metric, &*pod.name)) && pod.running(false).all(|own| runs(&own.name))
+        let origins = self.origins.get_or_init(|| {
+            let specs = self.snapshot().hpa.spec.metrics.iter().enumerate();
+            specs
+                .map(|(index, spec)| ValueOrigin::of(spec, self.decision().metric(index), observed))
+                .collect()
+        });
+        let spec = &self.snapshot().hpa.spec.metrics[metric];
+        match &origins[metric] {
+            _ if self.pass.input.new_container(spec).is_some() => false,
+            ValueOrigin::Observed(pods) => {
+                pods.contains(&*pod.name) || self.observed_pod(pod).is_none()
+            }
+            ValueOrigin::Assumed => true,
+            ValueOrigin::None => false,
+        }
     }
 
     /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of

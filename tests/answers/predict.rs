@@ -773,6 +773,14 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     ] {
         assert_eq!(advice(&assumed(&without_rps, flags)), "", "{flags}");
     }
+    // Nor does one whose other values are assumed as well.
+    let mut empty = without_rps.clone();
+    empty.snapshot.pod_metrics.clear();
+    let pass = assumed(&empty, "--cpu=95% --pod=web-4:cpu=missing");
+    assert_eq!(advice(&pass), "");
+    // A pod that is added lacks no value that others lack in fact.
+    let fails = "Make sure that metrics-server scrapes the nodes of these pods.";
+    assert_eq!(advice(&assumed(&empty, "--replicas=+1")), fails);
     input.snapshot.pods[3] =
         last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
     assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");

@@ -105,7 +105,8 @@ impl Kind for MetricEmpty {
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_of_candidate));
         let active = about.hpa().status.condition("ScalingActive");
         let was_active = active.is_some_and(|it| it.status == "True");
-        if about.finding.explains && was_active && about.pass.input.observed.is_none() {
+        let is_read = self.pods_lack != Some(PodsLack::Assumed) && !is_of_candidate;
+        if about.finding.explains && was_active && is_read {
             evidence.push(
                 "The last status had valid metrics, so the value is gone since then, or the input lacks it."
                     .to_owned(),

@@ -22,6 +22,7 @@ use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
+use crate::snapshot::note::Subject;
 use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
@@ -307,14 +308,16 @@ impl<'a> About<'a> {
     pub(crate) fn of_candidate(&self, metric: usize) -> Option<String> {
         let spec = self.spec(metric);
         if spec.is_resource() {
-            let own = self.pass.input.new_container(spec)?;
+            let mut new = self.new_containers();
+            let own = new.find(|name| spec.container().is_none_or(|own| own == **name))?;
             let value = shell_word(&format!("{own}=VALUE"));
             return Some(format!(
                 "state the usage of the new container: --{} {value}",
                 spec.name()
             ));
         }
-        if self.pass.input.as_observed().answer_for(spec).is_some() {
+        let running = &self.pass.input.as_observed().hpa.spec.metrics;
+        if running.iter().any(|own| own.id() == spec.id()) {
             return None;
         }
         let value = shell_word(&format!("{}=VALUE", title(spec)));
@@ -324,9 +327,18 @@ impl<'a> About<'a> {
         ))
     }
 
+    /// Returns the containers that no pod has run yet.
+    fn new_containers(&self) -> impl Iterator<Item = &'a String> {
+        let notes = self.pass.input.notes.iter();
+        notes.flat_map(|note| match &note.subject {
+            Subject::UsageUnknown { containers } => &containers[..],
+            _ => &[],
+        })
+    }
+
     /// Whether no pod has run a container yet.
     pub(crate) fn is_new(&self, container: &str) -> bool {
-        self.pass.input.new_containers().any(|own| own == container)
+        self.new_containers().any(|own| own == container)
     }
 
     /// Describes whether a trigger of a ScaledObject is active, or when one was last.

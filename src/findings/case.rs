@@ -1,7 +1,7 @@
 //! The pass under examination, with the queries that several findings share.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -20,7 +20,7 @@ use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
-use crate::snapshot::{MetricAnswer, Scale, Snapshot};
+use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
 
 /// The pass under examination.
@@ -41,8 +41,6 @@ pub(crate) struct Case<'p> {
     measured: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
-    /// The origin of the values of each metric, if anything is assumed.
-    origins: OnceCell<Vec<ValueOrigin<'p>>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
@@ -92,38 +90,6 @@ fn direct_owner(target: &str) -> Option<&'static str> {
         .find(is)
 }
 
-/// The origin of a metric's values of single pods.
-enum ValueOrigin<'p> {
-    /// A value of each of these pods was read.
-    Observed(HashSet<&'p str>),
-    /// None was read, so that all are assumed, and so is the lack of one.
-    Assumed,
-    /// There are none.
-    None,
-}
-
-impl<'p> ValueOrigin<'p> {
-    fn of(spec: &MetricSpec, step: Option<&MetricStep>, observed: &'p Snapshot) -> Self {
-        let mut pods = HashSet::new();
-        if spec.is_resource() {
-            let (name, container) = (spec.name(), spec.container());
-            let mut items = Vec::from_iter(&observed.pod_metrics);
-            items.retain(|item| item.usage(name, container).is_some());
-            pods.extend(items.iter().map(|item| &*item.name));
-        } else if let Some(MetricAnswer::Pods(values)) = observed.answer_for(spec) {
-            pods.extend(values.iter().map(|value| &*value.pod));
-        }
-        let mut rows = step.iter().flat_map(|step| &step.pods);
-        if !pods.is_empty() {
-            Self::Observed(pods)
-        } else if rows.any(|row| row.value.is_some()) {
-            Self::Assumed
-        } else {
-            Self::None
-        }
-    }
-}
-
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let Snapshot {
@@ -146,7 +112,6 @@ impl<'p> Case<'p> {
             last_top: Cell::new(None),
             measured: OnceCell::new(),
             observed_pods: OnceCell::new(),
-            origins: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
@@ -289,29 +254,6 @@ impl<'p> Case<'p> {
             .get_or_init(|| observed.pods.iter().map(by_name).collect())
             .get(&*pod.name)
             .copied()
-    }
-
-    /// Whether it is only assumed that a metric has no value of a pod. A pod that is added takes after others; a container
-    /// that only a candidate has was never measured.
-    pub(crate) fn assumes_missing(&self, pod: &'p Pod, metric: usize) -> bool {
-        let Some(observed) = &self.pass.input.observed else {
-            return false;
-        };
-        let origins = self.origins.get_or_init(|| {
-            let specs = self.snapshot().hpa.spec.metrics.iter().enumerate();
-            specs
-                .map(|(index, spec)| ValueOrigin::of(spec, self.decision().metric(index), observed))
-                .collect()
-        });
-        let spec = &self.snapshot().hpa.spec.metrics[metric];
-        match &origins[metric] {
-            _ if self.pass.input.new_container(spec).is_some() => false,
-            ValueOrigin::Observed(pods) => {
-                pods.contains(&*pod.name) || self.observed_pod(pod).is_none()
-            }
-            ValueOrigin::Assumed => true,
-            ValueOrigin::None => false,
-        }
     }
 
     /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of

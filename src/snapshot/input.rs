@@ -13,7 +13,7 @@ use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
 use super::hpa::{MetricId, MetricSpec};
 use super::memory::Memory;
-use super::note::{Note, Subject};
+use super::note::Note;
 use super::shared::Shared;
 use super::surroundings::Surroundings;
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
@@ -127,20 +127,6 @@ impl Input {
     pub(crate) fn count(&mut self, counted: Option<Counted>) {
         let alike = self.snapshot.has_pods_alike();
         self.evidence.counted = counted.map(|counted| Counted { alike, ..counted });
-    }
-
-    /// Returns the containers that no pod has run yet, so that their usage is unknown.
-    pub(crate) fn new_containers(&self) -> impl Iterator<Item = &String> {
-        self.notes.iter().flat_map(|note| match &note.subject {
-            Subject::UsageUnknown { containers } => &containers[..],
-            _ => &[],
-        })
-    }
-
-    /// Returns such a container whose usage a resource metric needs.
-    pub(crate) fn new_container(&self, metric: &MetricSpec) -> Option<&String> {
-        let mut new = self.new_containers().filter(|_| metric.is_resource());
-        new.find(|name| metric.container().is_none_or(|own| own == **name))
     }
 
     /// Whether the time at which everything was read is known.

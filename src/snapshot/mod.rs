@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 use crate::apimachinery::selector::{Labels, Selector, SelectorError};
 use crate::error::Error;
 use controller::Controller;
-use hpa::{Hpa, MetricSpec};
+use hpa::Hpa;
 use metric::PodMetrics;
 use neighbour::OtherHpa;
 use pod::{Phase, Pod, ZERO_TIME};
@@ -77,14 +77,6 @@ impl Snapshot {
             }
             Err(e) => Err(e),
         }
-    }
-
-    /// Returns the answer for the metric of the spec that has the same values as another one.
-    pub(crate) fn answer_for(&self, metric: &MetricSpec) -> Option<&MetricAnswer> {
-        let id = metric.id();
-        let own = self.hpa.spec.metrics.iter().zip(&self.metrics);
-        own.into_iter()
-            .find_map(|(own, answer)| (own.id() == id).then_some(answer))
     }
 
     /// Returns an HPA with its target at a time, under a controller of the newest known version with the

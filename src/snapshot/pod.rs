@@ -74,6 +74,8 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
+    /// The metrics, by index in the spec, that have a value of the pod in fact, and are assumed to have none.
+    pub assumed_missing: Vec<usize>,
 }
 
 /// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
@@ -473,6 +475,7 @@ impl<'de> Deserialize<'de> for Pod {
             annotations: metadata.annotations,
             statuses,
             resizes: status.conditions.resizes,
+            assumed_missing: Vec::new(),
             containers: containers.into(),
             init_containers: init_containers.into(),
             manager: spec.containers.manager,

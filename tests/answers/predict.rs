@@ -682,6 +682,9 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
         let mut pass = assumed(&input, flags);
         assert_eq!(advice(&pass), "", "{flags}");
         pass.input.observed = None;
+        for pod in &mut pass.input.snapshot.pods {
+            pod.assumed_missing.clear();
+        }
         assert_ne!(advice(&pass), "", "{flags}: the pods are old");
     }
     // Nor does a target that is off lack the pods of the replicas that are assumed.
@@ -773,14 +776,21 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     ] {
         assert_eq!(advice(&assumed(&without_rps, flags)), "", "{flags}");
     }
-    // Nor does one whose other values are assumed as well.
-    let mut empty = without_rps.clone();
+    // Where no pod has a value, neither one that is added nor one that is stated explains the others.
+    let mut empty = input.clone();
     empty.snapshot.pod_metrics.clear();
-    let pass = assumed(&empty, "--cpu=95% --pod=web-4:cpu=missing");
-    assert_eq!(advice(&pass), "");
-    // A pod that is added lacks no value that others lack in fact.
-    let fails = "Make sure that metrics-server scrapes the nodes of these pods.";
-    assert_eq!(advice(&assumed(&empty, "--replicas=+1")), fails);
+    for (flags, told) in [
+        (
+            "--replicas=+1",
+            "Make sure that metrics-server scrapes the nodes of these pods.",
+        ),
+        (
+            "--pod=web-4:cpu=200%",
+            "Find out why the metrics API has no values for some pods.!",
+        ),
+    ] {
+        assert_eq!(advice(&assumed(&empty, flags)), told, "{flags}");
+    }
     input.snapshot.pods[3] =
         last_in(&json!({"startTime": start, "conditions": unready(start)})).into();
     assert_eq!(advice(&assumed(&input, "--cpu=95% --pending=web-4")), "");

@@ -196,7 +196,8 @@ fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
 impl PodsLack {
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let spec = case.spec(step);
-        if case.pods().any(|pod| case.assumes_missing(pod, step.index)) {
+        let mut missing = case.pods().flat_map(|pod| &pod.assumed_missing);
+        if missing.any(|metric| *metric == step.index) {
             return Some(Self::Assumed);
         }
         let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();

@@ -150,7 +150,9 @@ impl UncountedPod {
     fn of(case: &Case<'_>, metric: usize, row: PodRow) -> Self {
         let pod = case.pod_of(&row);
         let is_assumed = match row.clause {
-            Clause::NoMetric => case.assumes_missing(pod, metric),
+            Clause::NoMetric => {
+                pod.assumed_missing.contains(&metric) || case.observed_pod(pod).is_none()
+            }
             clause => assumes_unready(case, pod, clause),
         };
         Self {
@@ -426,7 +428,7 @@ fn assumes_unready<'p>(case: &Case<'p>, pod: &'p Pod, clause: Clause) -> bool {
     let delay = case.snapshot().controller.initial_readiness_delay;
     case.observed_pod(pod).is_none_or(|was| match clause {
         Clause::Pending => was.phase != pod.phase,
-        _ => was.ready != pod.ready && !shows_no_readiness(was, delay),
+        _ => was.ready.is_some() && was.ready != pod.ready && !shows_no_readiness(was, delay),
     })
 }
 

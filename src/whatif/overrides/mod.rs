@@ -32,6 +32,7 @@ pub use supposed::{KnownValues, suppose_pods};
 pub use template::TEMPLATE;
 pub(crate) use template::{drop_known, matters};
 pub use typed::Assumptions;
+pub(super) use values::Values;
 
 use super::value::AssumedValue;
 use crate::apimachinery::quantity::Quantity;
@@ -40,6 +41,7 @@ use crate::engine::decision::{Decision, MetricResult};
 use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricId;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
@@ -47,7 +49,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Replacement;
 use pods::known_selector;
-pub(super) use values::Values;
+use samples::samples;
 
 /// One difference from the observed state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -65,7 +67,7 @@ pub struct Override {
     pub is_observable: bool,
     /// The metric or container whose value is typed.
     #[serde(skip)]
-    typed: Option<Typed>,
+    typed: Option<TypedValue>,
     /// The metric whose values it sets.
     #[serde(skip)]
     id: Option<MetricId>,
@@ -76,7 +78,7 @@ pub struct Override {
 
 /// A value that was typed for a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Typed {
+struct TypedValue {
     /// The place of the metric in the spec.
     place: usize,
     /// The container, if the value is only one of the pods' metric.
@@ -154,7 +156,7 @@ impl Override {
 
     /// Marks it as an override of a metric, or of a container in it, for which this text was given.
     pub(super) fn of_metric(self, place: usize, container: Option<&str>, text: &str) -> Self {
-        let typed = Typed {
+        let typed = TypedValue {
             place,
             container: container.map(str::to_owned),
             text: text.to_owned(),
@@ -181,7 +183,7 @@ impl Override {
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
-        let Some(Typed {
+        let Some(TypedValue {
             place,
             container,
             text,
@@ -215,6 +217,13 @@ impl Override {
 }
 
 impl Assumptions {
+    /// Whether metrics may lose their values of some pods.
+    fn takes_values(&self) -> bool {
+        let of_pods = self.of_pods.iter().map(|(_, own)| own);
+        let mut all = self.metrics.iter().chain(of_pods);
+        !self.pods.states.is_empty() || all.any(|own| own.value == AssumedValue::Missing)
+    }
+
     /// Returns the input with the assumptions, and each difference. `decision` is the decision for the input as
     /// observed.
     ///
@@ -245,6 +254,7 @@ impl Assumptions {
             ..
         } = &mut input;
         let supposed = surroundings.supposed.as_ref();
+        let had = self.takes_values().then(|| measured(snapshot));
         let chosen = self
             .pods
             .apply(snapshot, decision, &mut overrides, notes, supposed)?;
@@ -264,6 +274,9 @@ impl Assumptions {
         }
         values.check_whole(snapshot)?;
         values.share(snapshot);
+        if let Some(had) = had {
+            mark_missing(snapshot, &had);
+        }
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods also applies to the container.
         let whole: Vec<usize> = self
@@ -294,6 +307,30 @@ impl Assumptions {
         input.command_flags.assumed = self.flags();
         input.remark_anew(&was);
         Ok((input, overrides))
+    }
+}
+
+/// Returns the pods of which each metric of the spec has a value.
+fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
+    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let values = metrics.map(|(index, spec)| samples(snapshot, index, spec).into_iter());
+    values
+        .map(|own| own.map(|(pod, _)| pod).collect())
+        .collect()
+}
+
+/// Marks the pods of which metrics had a value before one was assumed to be missing.
+fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
+    let has = measured(snapshot);
+    let both = Vec::from_iter(had.iter().zip(&has).enumerate());
+    for pod in &mut snapshot.pods {
+        let lost = both
+            .iter()
+            .filter(|(_, (had, has))| had.contains(&pod.name) && !has.contains(&pod.name));
+        let lost: Vec<usize> = lost.map(|(index, _)| *index).collect();
+        if !lost.is_empty() {
+            pod.assumed_missing = lost;
+        }
     }
 }
 

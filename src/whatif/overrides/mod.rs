@@ -191,13 +191,14 @@ impl Override {
         else {
             return;
         };
-        let mut probe = snapshot.clone();
         let result = match container {
-            Some(container) => in_container(&mut probe, *place, container, |probe, place| {
-                value_alone(probe.clone(), place)
-            }),
+            Some(container) => {
+                in_container(&mut snapshot.clone(), *place, container, |own, place| {
+                    value_alone(own.clone(), place)
+                })
+            }
             None if decision.metric(*place).is_some() => current(decision, *place),
-            None => value_alone(probe, *place),
+            None => value_alone(snapshot.clone(), *place),
         };
         self.result = result.filter(|reported| reported.to_string() != *text);
     }

@@ -20,6 +20,10 @@ use crate::whatif::value::AssumedValue;
 /// The assumed values, as they are set.
 pub(in crate::whatif) struct Values<'d> {
     was: &'d Snapshot,
+    /// The same without metrics, to copy.
+    bare: Snapshot,
+    /// Its metrics without their targets.
+    sources: Vec<MetricSpec>,
     /// The answers about the metrics of the changed spec, before any value is set.
     answers: Vec<MetricAnswer>,
     /// The decision for the snapshot before any value is set, if it is known.
@@ -56,8 +60,14 @@ impl<'d> Values<'d> {
         known: Option<&'d Decision>,
     ) -> Self {
         let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bare = was.clone();
+        bare.metrics.clear();
+        bare.hpa.spec.metrics.clear();
+        bare.hpa.status.current_metrics = None;
         Self {
             was,
+            bare,
+            sources: was.hpa.spec.metrics.iter().map(source_of).collect(),
             answers: snapshot.metrics.clone(),
             known,
             taken,
@@ -75,20 +85,18 @@ impl<'d> Values<'d> {
     /// Returns the snapshot before any change, with one metric only: that of a changed spec, with the answer at a
     /// place there if only that spec has it.
     fn before(&self, spec: &MetricSpec, answer: usize) -> Snapshot {
-        let mut was = self.was.clone();
+        let mut before = self.bare.clone();
         let source = source_of(spec);
-        let mut own = was.hpa.spec.metrics.iter();
-        let (spec, answer) = match own.position(|own| source_of(own) == source) {
-            Some(place) => (was.hpa.spec.metrics[place].clone(), &was.metrics[place]),
-            None => {
-                // Before 1.30, the controller looks at metrics of containers only with its gate.
-                was.controller.gates.container_metrics = true;
-                (spec.clone(), &self.answers[answer])
-            }
+        let place = self.sources.iter().position(|own| *own == source);
+        // Before 1.30, the controller looks at metrics of containers only with its gate.
+        before.controller.gates.container_metrics |= place.is_none();
+        let (spec, answer) = match place {
+            Some(place) => (&self.was.hpa.spec.metrics[place], &self.was.metrics[place]),
+            None => (spec, &self.answers[answer]),
         };
-        was.metrics = vec![answer.clone()];
-        was.hpa.spec.metrics = vec![spec];
-        was
+        before.metrics.push(answer.clone());
+        before.hpa.spec.metrics.push(spec.clone());
+        before
     }
 
     /// Returns the value before any change of the metric at a place; the answer about it is at the other place.

@@ -82,7 +82,7 @@ impl Kind for ScaleNotWritten {
         let failures = Failures::so_far(case, error);
         let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
         let is_passing = !says(&REFUSED)
-            && (says(&PASSING) || failures.is_some_and(|it| it.in_a_row() < OFTEN))
+            && (says(&PASSING) || failures.is_some_and(|it| it.in_a_row < OFTEN))
             && !failures.is_some_and(|it| it.are_often(case.snapshot().now));
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
@@ -139,6 +139,7 @@ impl Kind for ScaleNotWritten {
             times,
             first,
             worked,
+            ..
         }) = self.failures
         {
             let failures = count(times, "failure");
@@ -222,6 +223,8 @@ pub struct Failures {
     pub first: Option<Timestamp>,
     /// The last success, if it came after the first one: those in a row began after it.
     pub worked: Option<Timestamp>,
+    /// How many there are in a row, at most: those after the first one, and no more than passes since the last success.
+    pub in_a_row: i32,
 }
 
 impl Failures {
@@ -245,12 +248,17 @@ impl Failures {
         let any = Self::of(failed.filter(is_any)).into_iter();
         let failures = any.chain(same).max_by_key(|it| it.times)?;
         let worked = worked.filter(|it| failures.first.is_some_and(|first| first < *it));
-        Some(Self { worked, ..failures })
-    }
-
-    /// Returns how many there are in a row, at most: the first one came before a success.
-    fn in_a_row(self) -> i32 {
-        self.times.saturating_sub(self.worked.is_some().into())
+        let period = case.snapshot().controller.sync_period.as_nanos().max(1);
+        let in_a_row = worked.map_or(failures.times, |worked| {
+            let passes = now.duration_since(worked).as_nanos() / period;
+            let most = i32::try_from(passes).unwrap_or(i32::MAX);
+            most.min(failures.times.saturating_sub(1))
+        });
+        Some(Self {
+            worked,
+            in_a_row,
+            ..failures
+        })
     }
 
     /// Returns when those in a row began, at the earliest.
@@ -258,10 +266,10 @@ impl Failures {
         self.worked.or(self.first)
     }
 
-    /// Whether there are many in a row, in a short time for so many.
+    /// Whether there are many in a row, and all of them in a short time for so many.
     fn are_often(self, now: Timestamp) -> bool {
-        let is_dense = |since| now.duration_since(since) < APART * self.in_a_row();
-        self.in_a_row() >= OFTEN && self.since().is_none_or(is_dense)
+        let is_dense = |first| now.duration_since(first) < APART * self.times;
+        self.in_a_row >= OFTEN && self.first.is_none_or(is_dense)
     }
 
     /// Adds up events, if there are any.
@@ -271,12 +279,14 @@ impl Failures {
             times: it.count,
             first: it.first,
             worked: None,
+            in_a_row: it.count,
         });
         each.reduce(|all, it| Self {
             events: all.events + 1,
             times: all.times.saturating_add(it.times),
             first: all.first.into_iter().chain(it.first).min(),
             worked: None,
+            in_a_row: all.in_a_row.saturating_add(it.in_a_row),
         })
     }
 }
@@ -362,12 +372,16 @@ mod tests {
                 scaled(&since(conflict, 3, "2026-11-21T05:10:00Z"), "05:45:00"),
             ),
             (
-                "another writer, often, and once long before a success",
+                "another writer, slowly before a success and after it",
                 scaled(&since(conflict, 11, "2026-11-21T01:00:00Z"), "05:30:00"),
             ),
             (
                 "another writer, often before a success",
                 scaled(&stated(conflict, 80), "05:59:55"),
+            ),
+            (
+                "another writer, often before a success and once after it",
+                scaled(&stated(conflict, 80), "05:59:30"),
             ),
             ("another writer of a custom kind", of_custom_kind),
             (
@@ -433,17 +447,23 @@ mod tests {
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
-        another writer, often, and once long before a success: error, explains, without it 8 -> 8
+        another writer, slowly before a success and after it: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
             - An event FailedRescale counts 11 failures since 01:00:00Z, and the last rescale succeeded at 05:30:00Z.
             - Once it can be written: 8 replicas.
-            > Find out what else changes Deployment/web all the time.
-            $ kubectl get deployment/web -n default -o yaml --show-managed-fields
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
         another writer, often before a success: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - Once it can be written: 8 replicas.
+            > Nothing to do: something else changed it meanwhile, and the next pass tries again.
+            @ deployment/web hpa/web
+        another writer, often before a success and once after it: error, explains, without it 8 -> 8
+            Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
+            - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
+            - An event FailedRescale counts 80 failures since 05:45:00Z, and the last rescale succeeded at 05:59:30Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
@@ -698,12 +718,6 @@ mod tests {
             (times[2], slow, times[1], "could not be scaled for 50m: "),
             (
                 times[0],
-                unserved,
-                times[2],
-                "could not be scaled for 30m: ",
-            ),
-            (
-                times[2],
                 unserved,
                 times[2],
                 "could not be scaled 20m ago: ",

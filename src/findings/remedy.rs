@@ -75,7 +75,7 @@ remedies! {
     LetInjector,
     /// Pods lack the request of their template.
     FindRequest,
-    /// The target is paused, so its pods are of an earlier template, or it has none.
+    /// The target is paused, so its pods are of an earlier template, or it has no pods.
     Resume,
     /// Pods of an earlier revision count, and the rollout pauses until it is promoted.
     Promote,

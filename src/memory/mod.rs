@@ -20,7 +20,6 @@ pub use scale_events::split;
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
-use crate::snapshot::evidence::Lease;
 use crate::snapshot::input::Input;
 pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
@@ -193,7 +192,7 @@ impl Remembered {
                 if let Some(past) = &evidence.past {
                     return sampled::remember(past, &hpa.spec, controller, *now);
                 }
-                if let Some(lease) = lost_leader(input) {
+                if let Some(lease) = input.lapsed_lease() {
                     let grounds = vec![Ground::LeaderLost {
                         renewed: lease.renewed,
                     }];
@@ -245,19 +244,6 @@ impl Remembered {
             grounds: Vec::new(),
         }
     }
-}
-
-/// Returns the lease of a leader that has certainly lost it, and ended along with its memory. If there is a sign of a
-/// controller since then, the controller needs no lease.
-fn lost_leader(input: &Input) -> Option<Lease> {
-    let lease = input.lapsed_lease()?;
-    let hpa = &input.as_observed().hpa;
-    let scaled = hpa.status.last_scale_time.filter(|_| !hpa.written.by_us);
-    let events = input.evidence.events.iter().map(|event| event.last);
-    let signs = events.chain([scaled]).flatten();
-    let seen = input.evidence.seen.iter().map(|seen| seen.time);
-    let is_dead = signs.chain(seen).all(|sign| sign <= lease.lost());
-    is_dead.then_some(lease)
 }
 
 #[cfg(test)]

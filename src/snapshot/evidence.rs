@@ -159,7 +159,7 @@ pub const TRIGGERED: &str = "TriggeredScaleUp";
 pub const NOT_TRIGGERED: &str = "NotTriggerScaleUp";
 
 /// The age from which a lease counts as lost for good, however much clocks differ.
-const LOST: SignedDuration = SignedDuration::from_secs(60);
+const LAPSED: SignedDuration = SignedDuration::from_secs(60);
 
 impl Lease {
     /// Returns the time from which its holder has certainly lost it: it gives up well before another may take over.
@@ -175,7 +175,7 @@ impl Lease {
 
     /// Whether the lease has no holder any more.
     pub(crate) fn has_lapsed(&self, now: Timestamp) -> bool {
-        now.duration_since(self.renewed) >= self.duration.max(LOST)
+        now.duration_since(self.renewed) >= self.duration.max(LAPSED)
     }
 }
 

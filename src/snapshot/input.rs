@@ -11,7 +11,7 @@ use super::clock::{Clock, ClockDoubt};
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
-use super::hpa::{MetricId, MetricSpec};
+use super::hpa::{Hpa, MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::shared::Shared;
@@ -80,8 +80,8 @@ impl Input {
         self.observed.as_deref().unwrap_or(&self.snapshot)
     }
 
-    /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only for a past pass on
-    /// that.
+    /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only of a past pass
+    /// on what was read.
     pub(crate) fn keep_observed(&mut self, was: &Shared<Snapshot>) {
         if self.snapshot != **was {
             self.observed.get_or_insert_with(|| was.clone());
@@ -167,14 +167,21 @@ impl Input {
         (replicas != hpa.status.current_replicas && self.is_unseen(written, set)).then_some(set)
     }
 
-    /// Returns the lease of the controller manager, if it is known to have expired, unless the status was written after
-    /// that: then the controller has another lease, or none.
+    /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. If there is a sign of
+    /// a controller since then, the controller has another lease, or needs none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
         let lease = self.evidence.lease?;
-        let written = &self.as_observed().hpa.written;
-        let is_of_another = written.status > Some(lease.lost()) && !written.by_us;
+        let Hpa {
+            written, status, ..
+        } = &self.as_observed().hpa;
+        let by_controller = [written.status, status.last_scale_time]
+            .into_iter()
+            .filter(|_| !written.by_us);
+        let events = self.evidence.events.iter().map(|event| event.last);
+        let signs = by_controller.chain(events).flatten();
+        let mut all = signs.chain(self.evidence.seen.iter().map(|seen| seen.time));
         let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
-        (has_lapsed && !is_of_another).then_some(lease)
+        (has_lapsed && all.all(|sign| sign <= lease.lost())).then_some(lease)
     }
 
     /// Looks for doubts about the clock of saved objects.

@@ -36,7 +36,7 @@ pub struct MetricEmpty {
 /// The reason why no pod has a value of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodsLack {
-    /// Somebody assumes it, and knows why.
+    /// An assumption takes their values.
     Assumed,
     /// None of them can have a value yet.
     NoneRuns,
@@ -210,7 +210,7 @@ impl PodsLack {
 }
 
 impl MetricEmpty {
-    /// Whether the pods are the reason, as other findings say; young ones are none.
+    /// Whether the pods give the reason, which another finding tells. That they are young is no other finding.
     pub(crate) fn is_because_of_pods(&self) -> bool {
         matches!(self.pods_lack, Some(PodsLack::Assumed | PodsLack::NoneRuns))
     }

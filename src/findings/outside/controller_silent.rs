@@ -320,7 +320,7 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{
-        deployment, finding, input, settled, unknown_memory, with_pods, writes,
+        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
     };
     use crate::memory::Remembered;
 
@@ -358,8 +358,13 @@ mod tests {
                 vec![lease("2026-11-21T04:58:50.000000Z")],
                 Some("lapsed"),
             ),
-            (earlier, vec![lease("2026-11-21T05:59:58.000000Z")], None),
-            // It has written a status since, so its lease is a different one.
+            (
+                earlier.clone(),
+                vec![lease("2026-11-21T05:59:58.000000Z")],
+                None,
+            ),
+            // It has tried to scale since, or has written a status, so its lease is a different one.
+            (earlier, vec![lease(lapsed), rescale(8, 80)], None),
             (settled(4), vec![lease(lapsed)], None),
             (created("2026-11-21T05:50:00Z"), vec![], Some("never")),
             (created("2026-11-21T05:59:40Z"), vec![], None),

@@ -148,10 +148,10 @@ impl Kind for ScaleNotWritten {
                 1 => "An event FailedRescale counts",
                 _ => "Events FailedRescale count",
             };
-            let between = worked.map_or_else(String::new, |it| {
-                format!(", and the last rescale succeeded at {}", time(now, it))
+            let success = worked.map_or_else(String::new, |it| {
+                format!("; a rescale last succeeded at {}", time(now, it))
             });
-            evidence.push(format!("{they} {failures}{since}{between}."));
+            evidence.push(format!("{they} {failures}{since}{success}."));
         }
         evidence.extend(about.result("Once it can be written"));
         evidence
@@ -236,7 +236,7 @@ impl Failures {
             |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
         let events = case.pass.input.evidence.events.iter();
         let worked = hpa.status.last_scale_time;
-        let is_over = |it: &Event| it.last.or(it.first) < worked;
+        let is_over = |it: &Event| it.last.or(it.first).is_some_and(|at| Some(at) < worked);
         let failed =
             events.filter(|it| it.is_about(hpa) && it.reason == "FailedRescale" && !is_over(it));
         let is_conflict = error.contains(CONFLICT);
@@ -443,14 +443,14 @@ mod tests {
         another writer, seldom before a success: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 3 failures since 05:10:00Z, and the last rescale succeeded at 05:45:00Z.
+            - An event FailedRescale counts 3 failures since 05:10:00Z; a rescale last succeeded at 05:45:00Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
         another writer, slowly before a success and after it: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 11 failures since 01:00:00Z, and the last rescale succeeded at 05:30:00Z.
+            - An event FailedRescale counts 11 failures since 01:00:00Z; a rescale last succeeded at 05:30:00Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web
@@ -463,7 +463,7 @@ mod tests {
         another writer, often before a success and once after it: error, explains, without it 8 -> 8
             Deployment/web cannot be scaled and stays at 4: … be fulfilled on deployments.apps "web": the object has been modified
             - The error is: Operation cannot be fulfilled on deployments.apps "web": the object has been modified.
-            - An event FailedRescale counts 80 failures since 05:45:00Z, and the last rescale succeeded at 05:59:30Z.
+            - An event FailedRescale counts 80 failures since 05:45:00Z; a rescale last succeeded at 05:59:30Z.
             - Once it can be written: 8 replicas.
             > Nothing to do: something else changed it meanwhile, and the next pass tries again.
             @ deployment/web hpa/web

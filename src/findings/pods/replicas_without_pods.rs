@@ -3,10 +3,13 @@
 use super::{is_alive, is_ready};
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::Condition;
+use crate::calendar::Calendar;
 use crate::findings::last_pass::LastPass;
 use crate::findings::outside::controller_silent::ControllerSilent;
 use crate::findings::prelude::*;
+use crate::pass::Pass;
 use crate::saved::assemble::{is_built_in, resource_of};
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
@@ -110,14 +113,13 @@ impl Kind for ReplicasWithoutPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let target = &others.pass.input.snapshot.hpa.spec.scale_target_ref;
-        // The controller manager also creates the pods of built-in kinds.
-        let is_idle = self.failure.is_none() && is_built_in(target.group(), &target.kind);
         others.first(|it| match &it.facts {
-            Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => is_idle,
+            Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => {
+                self.is_of_lost_manager(others.pass)
+            }
             Facts::NeverReady(_) | Facts::UnschedulablePods(_) => {
-                let mut waits_for = self.waits_for.iter();
-                waits_for.any(|pod| it.pods().contains(&**pod))
+                let waits_for = self.waits_for.as_deref();
+                waits_for.is_some_and(|pod| it.pods().contains(&pod))
             }
             _ => false,
         })
@@ -179,7 +181,7 @@ impl Kind for ReplicasWithoutPods {
         let revision = about
             .workload()
             .and_then(|it| it.metadata.annotations.get(REVISION));
-        let has_begun = self.pods > 0 || revision.is_some();
+        let has_begun = self.pods > 0 || revision.is_some() || self.failure.is_some();
         if about.is_paused()
             && !has_begun
             && let Some(resume) = about.resume()
@@ -215,6 +217,22 @@ impl Kind for ReplicasWithoutPods {
             about.kubectl_quoted("describe", "resourcequota", ""),
             about.kubectl_quoted("get", "events", "--field-selector=reason=FailedCreate"),
         ])
+    }
+}
+
+impl ReplicasWithoutPods {
+    /// Whether the controller manager, which also creates the pods of built-in kinds, lost its lease before it could
+    /// create these, and nothing has created pods since.
+    fn is_of_lost_manager(&self, pass: &Pass) -> bool {
+        let Snapshot { hpa, pods, .. } = &pass.input.snapshot;
+        let target = &hpa.spec.scale_target_ref;
+        pass.input.lapsed_lease().is_some_and(|lease| {
+            let lacked_before = |since: Timestamp| since.plus(CREATION) <= lease.renewed;
+            self.failure.is_none()
+                && is_built_in(target.group(), &target.kind)
+                && !self.since.is_some_and(lacked_before)
+                && pods.iter().all(|pod| pod.created <= Some(lease.lost()))
+        })
     }
 }
 
@@ -337,6 +355,8 @@ mod tests {
             "subresource": "status", "time": "2026-11-21T05:59:51Z"}]}});
         let seen = with(&off, "HorizontalPodAutoscaler", &seen);
         let of_another = [seen, vec![lapsed.clone()]].concat();
+        let late = json!({"spec": {"renewTime": "2026-11-21T05:58:00.000000Z"}});
+        let silent_of_late = [off.clone(), vec![build::with(lapsed.clone(), &late)]].concat();
         let silent = [off.clone(), vec![lapsed]].concat();
         let states = [
             ("are all there", three.clone()),
@@ -355,6 +375,10 @@ mod tests {
             ("are all missing, and were there in the last pass", had),
             ("are all missing, of a target that was off", off),
             ("are all missing, and no controller runs", silent),
+            (
+                "are all missing, since long before no controller runs",
+                silent_of_late,
+            ),
             (
                 "are all missing, and a controller has another lease",
                 of_another,
@@ -423,6 +447,7 @@ mod tests {
             - No pod has been created since 05:50:00Z (10m ago).
             > Follow the advice of controller-silent.
             @ deployment/web
+        are all missing, since long before no controller runs: as are all missing, long after the last rescale
         are all missing, and a controller has another lease: as are all missing
         are all missing, long after the replicas were set: as are all missing, long after the last rescale
         are all missing, and are being added: as are all missing

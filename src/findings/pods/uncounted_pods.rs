@@ -142,7 +142,7 @@ pub struct UncountedPod {
     pub metric: usize,
     /// The reason, and until when.
     pub row: PodRow,
-    /// Whether only what somebody assumes is the reason, who knows why.
+    /// Whether it does not count only because of an assumption, whose author knows why.
     pub is_only_assumed: bool,
 }
 

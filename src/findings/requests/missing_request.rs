@@ -127,11 +127,10 @@ impl Kind for MissingRequest {
             }
             None => about.result("Without these pods"),
         });
-        let containers = self.containers.iter().filter(|it| {
-            matches!(
-                it.source,
-                ContainerOrigin::Template | ContainerOrigin::Injected
-            )
+        let containers = self.containers.iter().filter(|it| match it.source {
+            ContainerOrigin::Template => true,
+            ContainerOrigin::Injected => self.annotations(about).is_some(),
+            _ => false,
         });
         evidence.extend(containers.filter_map(|it| self.share(about, it)));
         evidence
@@ -416,7 +415,6 @@ impl MissingRequest {
 
     /// Returns the advice, by the origin of the container to change first.
     fn remedy(&self, about: &About<'_>, first: &Unrequested) -> Advice {
-        let resource = &self.resource;
         match &first.source {
             ContainerOrigin::Injected => self.remedy_of_injected(about),
             ContainerOrigin::Earlier if about.is_paused() => Remedy::Resume.says(format!(
@@ -435,65 +433,70 @@ impl MissingRequest {
             ),
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
-                let known = self.annotations(about).unwrap_or_default();
-                let annotate = if known.is_empty() {
-                    String::new()
-                } else {
-                    let after = self.after_limit(about, &ContainerOrigin::Injected);
-                    let and = if after.is_empty() { "and " } else { "" };
-                    let annotations = names(&known);
-                    format!(", {and}{after}annotate its pod template with {annotations}")
-                };
-                let set = format!(
-                    "{}set a {resource} request for {} in {}{annotate}.",
-                    self.after_limit(about, &first.source),
-                    names(&self.names_from(&first.source)),
-                    about.template_reference()
-                );
-                Remedy::SetRequest.says(sentence(&set))
+                Remedy::SetRequest.says(self.changes(about, &first.source))
             }
         }
     }
 
-    /// Returns what the user must do before containers of an origin can have a request, to begin the advice.
-    fn after_limit(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
-        let own = self.containers.iter().filter(|it| it.source == *source);
-        let closed = own.filter(|it| self.limit(about, it) == Some(0));
-        let closed: Vec<&str> = closed.map(|it| &*it.container).collect();
-        if closed.is_empty() {
-            return String::new();
-        }
-        let (resource, closed) = (&self.resource, names(&closed));
-        format!("raise or remove the {resource} limit of {closed}, which is 0, and ")
-    }
-
     /// Returns the advice on an injected container.
     fn remedy_of_injected(&self, about: &About<'_>) -> Advice {
-        let resource = &self.resource;
-        let after = self.after_limit(about, &ContainerOrigin::Injected);
+        let changes = self.changes(about, &ContainerOrigin::Injected);
         match (self.annotations(about), &self.instead) {
-            (Some(annotations), _) => Remedy::Annotate.says(sentence(&format!(
-                "{after}annotate the pod template with {}.",
-                names(&annotations)
-            ))),
+            (Some(_), _) => Remedy::Annotate.says(changes),
             (None, Some(container)) => Remedy::UseContainer.says(format!(
                 "Use {}.",
                 about.container_metric(self.metric, container)
             )),
-            (None, None) => Remedy::LetInjector.says(format!(
-                "Let the injector {after}set a {resource} request for {}.",
-                names(&self.names_from(&ContainerOrigin::Injected))
-            )),
+            (None, None) => Remedy::LetInjector.says(changes),
         }
+    }
+
+    /// Returns a sentence with all changes that give containers of an origin, and injected ones, a request.
+    fn changes(&self, about: &About<'_>, source: &ContainerOrigin) -> String {
+        let resource = &self.resource;
+        let mut changes = Vec::new();
+        let closed = self.closed(about, &[source, &ContainerOrigin::Injected]);
+        if !closed.is_empty() {
+            let zero = names(&closed);
+            changes.push(format!(
+                "raise or remove the zero {resource} limit of {zero}"
+            ));
+        }
+        if *source != ContainerOrigin::Injected {
+            let own = names(&self.names_from(source));
+            let holder = about.template_reference();
+            changes.push(format!("set a {resource} request for {own} in {holder}"));
+        }
+        match self.annotations(about) {
+            Some(known) if known.is_empty() => {}
+            Some(known) => {
+                changes.push(format!("annotate the pod template with {}", names(&known)));
+            }
+            None => {
+                let injected = names(&self.names_from(&ContainerOrigin::Injected));
+                changes.push(format!(
+                    "let the injector set a {resource} request for {injected}"
+                ));
+            }
+        }
+        format!("{}.", sentence(&list(&changes)))
+    }
+
+    /// Returns the containers of some origins whose limit of 0 allows no request.
+    fn closed(&self, about: &About<'_>, sources: &[&ContainerOrigin]) -> Vec<&str> {
+        let own = self
+            .containers
+            .iter()
+            .filter(|it| sources.contains(&&it.source));
+        let closed = own.filter(|it| self.limit(about, it) == Some(0));
+        closed.map(|it| &*it.container).collect()
     }
 
     /// Returns the annotations that give the injected containers requests, unless one of them has none, or a limit of 0
     /// forbids a request and another metric needs none.
     fn annotations(&self, about: &About<'_>) -> Option<Vec<&'static str>> {
-        let is_closed = !self
-            .after_limit(about, &ContainerOrigin::Injected)
-            .is_empty();
-        if is_closed && self.instead.is_some() {
+        let closed = self.closed(about, &[&ContainerOrigin::Injected]);
+        if !closed.is_empty() && self.instead.is_some() {
             return None;
         }
         let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
@@ -876,7 +879,6 @@ mod tests {
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
-            - 9m in proxy is 9% of a request of 100m.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
             @ pod/web-0 pod/web-1
@@ -892,8 +894,7 @@ mod tests {
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
-            - 9m in proxy is 9% of a request of 100m.
-            > Set a cpu request for app in Deployment/web.
+            > Set a cpu request for app in Deployment/web and let the injector set a cpu request for proxy.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of a container of the template, beside one that an annotation sets: error, explains
@@ -902,7 +903,7 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
             - 9m in istio-proxy is 9% of a request of 100m.
-            > Set a cpu request for app in Deployment/web, and annotate its pod template with sidecar.istio.io/proxyCPU.
+            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m"}}}}}'
             @ pod/web-0 pod/web-1
@@ -911,7 +912,7 @@ mod tests {
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
-            > Set a cpu request for app in Deployment/web, raise or remove the cpu limit of istio-proxy, which is 0, and annotate its pod template with sidecar.istio.io/proxyCPU.
+            > Raise or remove the zero cpu limit of istio-proxy, set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of pods that state no owner: error, explains
@@ -929,7 +930,6 @@ mod tests {
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0: it is not in the template of Deployment/web, so it was injected.
             - Container proxy, which uses up to 9m, in web-1: no object controls the pod.
-            - 9m in proxy is 9% of a request of 100m.
             > Let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         of a pod of another owner: error, explains, follows foreign-pods, without it 2 -> 2
@@ -986,7 +986,7 @@ mod tests {
         of a container that has a limit of 0: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
-            > Raise or remove the cpu limit of app, which is 0, and set a cpu request for app in Deployment/web.
+            > Raise or remove the zero cpu limit of app and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
@@ -1023,7 +1023,7 @@ mod tests {
         of an injected container that has a limit of 0, and is meant: error, explains
             the target of cpu in proxy is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
-            > Let the injector raise or remove the cpu limit of proxy, which is 0, and set a cpu request for proxy.
+            > Raise or remove the zero cpu limit of proxy and let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

@@ -320,7 +320,7 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
         .collect()
 }
 
-/// Marks the pods of which metrics had a value before one was assumed to be missing.
+/// Marks each pod with the metrics that have lost their value of it.
 fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
     let has = measured(snapshot);
     let both = Vec::from_iter(had.iter().zip(&has).enumerate());

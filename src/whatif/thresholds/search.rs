@@ -373,12 +373,10 @@ impl<'s> ValueSearch<'s> {
         } = Outlook::new(snapshot, self.remembered, &decision);
         let mut changes = upcoming.iter().filter(|step| step.replicas != replicas);
         end.changes_at = changes.next().map(|step| step.time);
-        // Whatever unread metrics ask for, nothing can be written.
+        // Whatever unread metrics ask for, nothing can be written, or something else may hold the replicas now.
         if end.is_unread() && self.snapshot.scale_update_error.is_some() {
             end.held_by = vec![HeldBy::Scale];
-        }
-        // Whatever unread metrics ask for, something else may hold the replicas now.
-        if let (Some(least), None, true) = (extremes.first(), self.elsewhen, end.is_unread())
+        } else if let (Some(least), None, true) = (extremes.first(), self.elsewhen, end.is_unread())
             && extremes.iter().all(|it| it.replicas >= replicas)
         {
             let others = held_by(&self.snapshot.hpa.spec, &least.steps);

@@ -644,6 +644,28 @@ fn a_history_without_effect_leaves_nothing_open() {
     insta::assert_snapshot!(page.why.join("\n"), @"You are not allowed to read queue: the pass may end anywhere from 2 to 6.");
 }
 
+/// A metric that could not be read may ask for replicas that cannot be written, as one that was read does.
+#[test]
+fn an_unread_metric_may_ask_for_what_cannot_be_written() {
+    let jobs = build::external("jobs", &build::average("10"));
+    let errors = json!({"errors": [
+        {"api": "external", "metric": "jobs", "message": "no", "denied": true},
+        {"api": "scaleUpdate", "message": "down"},
+    ]});
+    let state = build::with(build::state(&json!({})), &errors);
+    let metrics = [build::external("queue", &build::average("10")), jobs];
+    let items = [
+        build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": metrics})),
+        build::scale(3),
+        state,
+        build::queue(&["30"]),
+    ];
+    let asked = expect(&["desired == 3"], &[]);
+    let input = common::read(&build::list(items)).expect("an input");
+    let (open, _) = judge(&input, &asked);
+    assert_eq!(open[0].truth, Truth::Unknown, "{}", open[0].because());
+}
+
 #[test]
 fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
     let queue = |values: &[&str]| vec![build::queue(values)];

@@ -479,7 +479,7 @@ impl<'a> PassFacts<'a> {
             return Fact::unknown(stays(block));
         }
         if self.may_fail_to_write() {
-            return Fact::unknown(HISTORY);
+            return self.unread().unwrap_or_else(|| Fact::unknown(HISTORY));
         }
         match (
             self.outlook.range(self.decision),
@@ -508,10 +508,11 @@ impl<'a> PassFacts<'a> {
         of(self.decision)
     }
 
-    /// Whether the scale cannot be written and it depends on the history whether the pass tries to.
+    /// Whether the scale cannot be written and it depends on the history, or on metrics that could not be read, whether
+    /// the pass tries to.
     fn may_fail_to_write(&self) -> bool {
         let normalizes = self.decision.stabilization().is_some();
-        let open = self.remembered.is_open() && normalizes;
+        let open = self.remembered.is_open() && normalizes || self.unread().is_some();
         open && self.snapshot.scale_update_error.is_some()
     }
 

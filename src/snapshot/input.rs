@@ -83,8 +83,8 @@ impl Input {
     /// Keeps the snapshot as it was read, if this one differs from it, and drops what is known only of a past pass
     /// on what was read.
     pub(crate) fn keep_observed(&mut self, was: &Shared<Snapshot>) {
-        if self.snapshot != **was {
-            self.observed.get_or_insert_with(|| was.clone());
+        if self.observed.is_none() && self.snapshot != **was {
+            self.observed = Some(was.clone());
         }
         let is_assumed = self.observed.is_some();
         if let Some(past) = self.evidence.past.as_mut().filter(|_| is_assumed) {

@@ -127,7 +127,7 @@ impl Leader {
             .lease
             .filter(|lease| lease.has_lapsed(input.snapshot.now));
         // Another controller manager may have another lease.
-        let later = status.filter(|written| lapsed.is_none_or(|lease| *written > lease.renewed));
+        let later = status.filter(|written| lapsed.is_none_or(|lease| *written > lease.lost()));
         let seen = later.filter(|written| !by_us && !input.is_several_passes_ago(*written));
         match (input.evidence.lease, seen) {
             (Some(lease), _) if lapsed.is_none() => Self::Holds(lease.renewed),

@@ -156,6 +156,12 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
+    // A metric of its own shows how busy the container is.
+    let metrics = &case.snapshot().hpa.spec.metrics;
+    let own = metrics[metric].of_container(&container).id();
+    if !any_uncounted && metrics.iter().any(|it| it.id() == own) {
+        return None;
+    }
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| {
         if has_type {
@@ -290,6 +296,7 @@ mod tests {
 
     use super::*;
     use crate::build;
+    use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{cpu_of, with_container};
     use crate::findings::testing::{state, table, with};
 
@@ -297,6 +304,11 @@ mod tests {
     fn shares_that_differ_by_container() {
         let two = state(&[cpu_of(70)], &["50m", "50m"]);
         let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
+        let own = with(
+            &idle,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+        );
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
         let native = |version: &str| {
@@ -330,6 +342,7 @@ mod tests {
         };
         let states = [
             ("by an idle container", idle),
+            ("by one with a metric of its own", own),
             ("not at all", busy),
             // The other one is busier: 98% and 200%, of 107% in the pods.
             ("by a small busy container", small),
@@ -348,6 +361,7 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        by one with a metric of its own: none
         not at all: none
         by a small busy container: none
         with one container: none

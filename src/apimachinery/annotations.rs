@@ -5,7 +5,7 @@
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::json::read_str;
+use super::json::{expecting, read_str};
 
 /// The revision of a Deployment, and of the ReplicaSet that the Deployment created for it.
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -79,9 +79,7 @@ impl<'de> Deserialize<'de> for Annotations {
         impl<'de> Visitor<'de> for AnnotationsVisitor {
             type Value = Annotations;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of annotations")
-            }
+            expecting!("a map of annotations");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Annotations, A::Error> {
                 let mut known: Vec<(&'static str, Box<str>)> = Vec::new();

@@ -3,14 +3,13 @@
 //! value. Follows `web/api/v1` of Prometheus, whose format Thanos, Mimir and VictoriaMetrics share.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{self, BorrowedText, boundary, read_str};
+use crate::apimachinery::json::{self, BorrowedText, boundary, expecting, read_str};
 use crate::apimachinery::selector::Labels;
 
 /// A successful answer.
@@ -190,9 +189,7 @@ read_into_room!(ReadWarnings, Vec<String>, deserialize_seq);
 impl<'de> Visitor<'de> for ReadMatrix<'_> {
     type Value = Vec<Series>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of series")
-    }
+    expecting!("a list of series");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Series>, A::Error> {
         let mut all = Vec::new();
@@ -207,9 +204,7 @@ impl<'de> Visitor<'de> for ReadMatrix<'_> {
 impl<'de> Visitor<'de> for ReadSeries<'_> {
     type Value = Series;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a series")
-    }
+    expecting!("a series");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Series, A::Error> {
         let mut series = Series::default();
@@ -230,9 +225,7 @@ impl<'de> Visitor<'de> for ReadSeries<'_> {
 impl<'de> Visitor<'de> for ReadLabels<'_> {
     type Value = Labels;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("labels")
-    }
+    expecting!("labels");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
         let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
@@ -248,9 +241,7 @@ impl<'de> Visitor<'de> for ReadLabels<'_> {
 impl<'de> Visitor<'de> for ReadSamples<'_> {
     type Value = Vec<(i64, f64)>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of samples")
-    }
+    expecting!("a list of samples");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<(i64, f64)>, A::Error> {
         let (mut points, mut last) = (Vec::new(), i64::MIN);
@@ -275,9 +266,7 @@ const LONGEST_TEXT: usize = 8 << 10;
 impl<'de> Visitor<'de> for ReadWarnings<'_> {
     type Value = Vec<String>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of texts")
-    }
+    expecting!("a list of texts");
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
         let mut warnings = Vec::new();

@@ -12,7 +12,7 @@ use super::pod::{Meta, ResourceKey, ResourceName, ZERO_TIME};
 use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{duplicate, optional_time};
+use crate::apimachinery::json::{duplicate, expecting, optional_time};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::snapshot::by_name::Cursor;
@@ -157,7 +157,7 @@ mod usage_map {
 
     use super::{
         Deserializer, MapAccess, Milli, ResourceKey, ResourceName, Serializer, Usage, Visitor,
-        duplicate,
+        duplicate, expecting,
     };
 
     pub(super) fn serialize<S: Serializer>(
@@ -174,9 +174,7 @@ mod usage_map {
         impl<'de> Visitor<'de> for UsageVisitor {
             type Value = Usage;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of resource names to quantities")
-            }
+            expecting!("a map of resource names to quantities");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut usage = Usage::new();

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{BorrowedText, duplicate, optional_time, read_each, read_str};
+use crate::apimachinery::json::{
+    BorrowedText, duplicate, expecting, optional_time, read_each, read_str,
+};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -350,9 +352,7 @@ impl<'de> Deserialize<'de> for Requests {
         impl<'de> Visitor<'de> for RequestsVisitor {
             type Value = Requests;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a map of resource names to quantities")
-            }
+            expecting!("a map of resource names to quantities");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
                 let mut list = Requests(Vec::with_capacity(2));

@@ -22,6 +22,17 @@ pub(crate) use cut::cut_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 
+/// What a visitor expects, for errors.
+macro_rules! expecting {
+    ($what:literal) => {
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str($what)
+        }
+    };
+}
+
+pub(crate) use expecting;
+
 /// The reason why JSON could not be read as a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{message}", prefix(.path))]
@@ -277,9 +288,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for BorrowedText<'a> {
         impl<'de> Visitor<'de> for BorrowedTextVisitor {
             type Value = BorrowedText<'de>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
+            expecting!("a string");
 
             fn visit_borrowed_str<E>(self, text: &'de str) -> Result<BorrowedText<'de>, E> {
                 Ok(BorrowedText(Cow::Borrowed(text)))
@@ -312,9 +321,7 @@ where
         {
             type Value = UniqueMap<K, V>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a map")
-            }
+            expecting!("a map");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = BTreeMap::new();

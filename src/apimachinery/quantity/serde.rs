@@ -2,13 +2,12 @@
 //! number's text must not pass through a float where the format can still show it, because `1e3` prints as
 //! `1e3` and `1000` as `1k`.
 
-use std::fmt;
-
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::{Amount, ParseError, Quantity};
 use crate::apimachinery::go;
+use crate::apimachinery::json::expecting;
 
 /// The name under which serde_json passes on a value's text instead of the value. Other formats ignore it,
 /// and so would a serde_json that renamed it; numbers are then read as such and printed again.
@@ -45,9 +44,7 @@ struct QuantityVisitor;
 impl<'de> Visitor<'de> for QuantityVisitor {
     type Value = Quantity;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a quantity")
-    }
+    expecting!("a quantity");
 
     /// serde_json's raw text, as a map of one entry.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Quantity, A::Error> {
@@ -101,9 +98,7 @@ struct AmountVisitor;
 impl Visitor<'_> for AmountVisitor {
     type Value = Amount;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a quantity")
-    }
+    expecting!("a quantity");
 
     #[inline]
     fn visit_str<E: Error>(self, text: &str) -> Result<Amount, E> {

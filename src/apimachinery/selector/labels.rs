@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use crate::apimachinery::json::duplicate;
+use crate::apimachinery::json::{duplicate, expecting};
 
 /// Labels by key, sorted.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
@@ -84,9 +84,7 @@ struct LabelsVisitor;
 impl<'de> Visitor<'de> for LabelsVisitor {
     type Value = Labels;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a map of labels")
-    }
+    expecting!("a map of labels");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
         let mut pairs = Vec::<(Box<str>, Box<str>)>::with_capacity(8);

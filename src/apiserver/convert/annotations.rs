@@ -4,13 +4,12 @@
 //! and the like. Follows `pkg/apis/autoscaling/annotations.go`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{DecodeError, decode, read_borrowed};
+use crate::apimachinery::json::{DecodeError, decode, expecting, read_borrowed};
 use crate::apiserver::metadata::LabelMap;
 use crate::snapshot::note::{Note, Subject};
 
@@ -139,9 +138,7 @@ impl<'de> Deserialize<'de> for Entries<'de> {
         impl<'de> Visitor<'de> for EntriesVisitor {
             type Value = Entries<'de>;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
+            expecting!("an object");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut entries = BTreeMap::new();

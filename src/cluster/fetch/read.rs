@@ -2,14 +2,13 @@
 //! unexpected object is reported as such, and the next page of a list can be requested before the items
 //! of this one are read.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::de::{Read, SliceRead};
 
-use crate::apimachinery::json::{self, Elements};
+use crate::apimachinery::json::{self, Elements, expecting};
 use crate::cluster::http::body::MOST;
 use crate::snapshot::shared::{Share, Shared, Sharing};
 
@@ -153,9 +152,7 @@ impl<'de> DeserializeSeed<'de> for &mut Head {
 impl<'de> Visitor<'de> for &mut Head {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
+    expecting!("an object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while !self.is_complete()

@@ -2,7 +2,7 @@
 //! it, and one reader serves both. This is the only place that reads YAML.
 
 use std::collections::HashSet;
-use std::{fmt, io};
+use std::io;
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -14,7 +14,7 @@ use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, PlaceStep};
-use crate::apimachinery::json::plain;
+use crate::apimachinery::json::{expecting, plain};
 use crate::apimachinery::yaml;
 use crate::error::Error;
 use crate::saved::objects::Objects;
@@ -166,9 +166,7 @@ impl<'de> Deserialize<'de> for YamlDocument {
         impl<'de> Visitor<'de> for DocumentVisitor {
             type Value = YamlDocument;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a Kubernetes object")
-            }
+            expecting!("a Kubernetes object");
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<YamlDocument, A::Error> {
                 let mut fields = serde_json::Map::new();
@@ -323,9 +321,7 @@ impl<'de> Deserialize<'de> for Tree {
         impl<'de> Visitor<'de> for Nodes {
             type Value = Tree;
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any value")
-            }
+            expecting!("any value");
 
             scalars! {
                 visit_bool: bool,

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{BorrowedText, UniqueMap, unique_map};
+use crate::apimachinery::json::{BorrowedText, UniqueMap, expecting, unique_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -136,9 +136,7 @@ impl<'de> DeserializeSeed<'de> for ObjectReader<'_> {
 impl<'de> Visitor<'de> for ObjectReader<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a Kubernetes object")
-    }
+    expecting!("a Kubernetes object");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let Self {
@@ -745,9 +743,7 @@ struct ListReader<'r>(ItemsReader<'r>);
 impl<'de> Visitor<'de> for ListReader<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of Kubernetes objects")
-    }
+    expecting!("a list of Kubernetes objects");
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut reader = Some(self.0);
@@ -769,9 +765,7 @@ struct ItemsReader<'r>(ObjectReader<'r>);
 impl<'de> Visitor<'de> for ItemsReader<'_> {
     type Value = ();
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of Kubernetes objects")
-    }
+    expecting!("a list of Kubernetes objects");
 
     fn visit_unit<E>(self) -> Result<(), E> {
         Ok(())

@@ -95,7 +95,7 @@ impl Input {
             };
             let is_up = event.is_up();
             let first = event.first.filter(|_| event.count > 1);
-            let times = [first, event.last.or(event.first)].into_iter().flatten();
+            let times = [first, event.last].into_iter().flatten();
             rescales.extend(times.map(|time| ReportedRescale { time, size, is_up }));
         }
         // Within a second, the controller only scales further in the same direction.

@@ -85,16 +85,7 @@ impl Outlook {
     pub fn range(&self, decision: &Decision) -> Option<Range> {
         let likely = decision.replicas_after()?;
         let possible = self.extremes.iter().map(|extreme| extreme.replicas);
-        Some(possible.fold(
-            Range {
-                min: likely,
-                max: likely,
-            },
-            |range, replicas| Range {
-                min: range.min.min(replicas),
-                max: range.max.max(replicas),
-            },
-        ))
+        Some(Range::around(likely, possible))
     }
 }
 
@@ -119,6 +110,15 @@ pub struct Range {
 }
 
 impl Range {
+    /// Returns the range of the likely and all other possible counts.
+    fn around(likely: i32, possible: impl Iterator<Item = i32>) -> Self {
+        let exactly = |replicas| Self {
+            min: replicas,
+            max: replicas,
+        };
+        possible.map(exactly).fold(exactly(likely), Self::hull)
+    }
+
     /// Whether a count is possible.
     pub(crate) fn contains(self, replicas: i32) -> bool {
         (self.min..=self.max).contains(&replicas)
@@ -161,12 +161,37 @@ pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
 /// controller may have read. Empty if everything is known, or the memory is ignored. `decision` comes from
 /// the same snapshot with any memory: the metrics do not depend on it, so they are not evaluated again.
 fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Vec<AtBound> {
-    let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
-        return Vec::new();
-    };
-    if decision.unwritten().is_some() {
+    if snapshot.scale_update_error.is_some() || decision.unwritten().is_some() {
         return Vec::new();
     }
+    at_bounds_if_written(snapshot, remembered, decision)
+}
+
+/// Whether the scale cannot be written, and it is unknown whether the pass tries to.
+pub(crate) fn may_fail_to_write(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> bool {
+    let Some(current) = decision.replicas_before() else {
+        return false;
+    };
+    let to = decision.unwritten().map_or(current, |(to, _)| to);
+    let extremes = at_bounds_if_written(snapshot, remembered, decision);
+    let replicas = extremes.iter().map(|extreme| extreme.replicas);
+    let range = Range::around(to, replicas);
+    snapshot.scale_update_error.is_some() && range.min != range.max && range.contains(current)
+}
+
+/// Returns the pass at each bound of the unknowns, as if its scale could be written.
+fn at_bounds_if_written(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    decision: &Decision,
+) -> Vec<AtBound> {
+    let Ok(scale) = &snapshot.scale else {
+        return Vec::new();
+    };
     let current = scale.spec_replicas;
     let proposals = match bounds::proposals(decision, current) {
         Some(proposals) => proposals,

@@ -16,7 +16,6 @@ use crate::snapshot::evidence::{
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::metric::ObjectReference;
-use crate::snapshot::written::FIELD_MANAGER;
 
 /// An object with its kind, to be written.
 #[derive(Serialize)]
@@ -140,6 +139,8 @@ pub(crate) struct EventObject {
     series: Option<EventSeries>,
     #[serde(alias = "deprecatedSource", skip_serializing)]
     source: EventSource,
+    #[serde(alias = "reportingController", skip_serializing)]
+    reporting_component: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -157,6 +158,9 @@ struct EventSeries {
 }
 
 const HPA: &str = "HorizontalPodAutoscaler";
+
+/// The name under which the controller reports (`NewHorizontalController`).
+const HPA_CONTROLLER: &str = "horizontal-pod-autoscaler";
 
 impl EventObject {
     /// Returns an event about an object of a kind.
@@ -188,10 +192,14 @@ impl EventObject {
         }
     }
 
-    /// Returns the event, if it is about an HPA and not written by this program.
+    /// Returns the event, if it is about an HPA, and reported by the controller as far as the event says.
     pub(crate) fn about_hpa(self) -> Option<Event> {
-        let is_one = self.involved_object.kind == HPA;
-        (is_one && self.source.component != FIELD_MANAGER).then(|| self.event())
+        let reporters = [&self.source.component, &self.reporting_component];
+        let is_controllers = reporters
+            .iter()
+            .all(|name| ["", HPA_CONTROLLER].contains(&&***name));
+        let is_one = self.involved_object.kind == HPA && is_controllers;
+        is_one.then(|| self.event())
     }
 
     /// Returns the event, if it is about a Deployment that scaled one of its ReplicaSets.
@@ -218,17 +226,19 @@ impl EventObject {
     fn event(self) -> Event {
         let object = self.involved_object;
         let series = self.series.unwrap_or_default();
+        let first = self.first_timestamp.or(self.event_time);
         Event {
             namespace: object.namespace,
             name: object.name,
             uid: object.uid,
             reason: self.reason,
             message: self.message,
-            first: self.first_timestamp.or(self.event_time),
+            first,
             last: series
                 .last_observed_time
                 .or(self.last_timestamp)
-                .or(self.event_time),
+                .or(self.event_time)
+                .or(first),
             count: self.count.max(series.count).max(1),
         }
     }
@@ -315,7 +325,7 @@ mod tests {
     use super::EventObject;
 
     #[test]
-    fn our_own_events_tell_nothing_of_the_controller() {
+    fn events_of_others_tell_nothing_of_the_controller() {
         for (source, tells) in [
             (
                 r#""source": {"component": "horizontal-pod-autoscaler"}"#,
@@ -328,6 +338,11 @@ mod tests {
             (r#""message": "without a source""#, true),
             (r#""source": {"component": "kubectl-hpa"}"#, false),
             (r#""deprecatedSource": {"component": "kubectl-hpa"}"#, false),
+            (r#""reportingController": "my-operator""#, false),
+            (
+                r#""source": {"component": ""}, "reportingComponent": "horizontal-pod-autoscaler""#,
+                true,
+            ),
         ] {
             let text = format!(
                 r#"{{"involvedObject": {{"kind": "HorizontalPodAutoscaler", "name": "web"}}, {source}}}"#

@@ -11,7 +11,7 @@ use super::clock::{Clock, ClockDoubt};
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
-use super::hpa::{Hpa, MetricId, MetricSpec};
+use super::hpa::{MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::shared::Shared;
@@ -168,20 +168,26 @@ impl Input {
     }
 
     /// Returns the lease of the controller manager, if its holder has certainly lost it and ended. If there is a sign of
-    /// a controller since then, the controller has another lease, or needs none.
+    /// one of its controllers since then, they have another lease, or need none.
     pub(crate) fn lapsed_lease(&self) -> Option<Lease> {
-        let lease = self.evidence.lease?;
-        let Hpa {
-            written, status, ..
-        } = &self.as_observed().hpa;
-        let by_controller = [written.status, status.last_scale_time]
+        let Evidence {
+            lease,
+            events,
+            scaled,
+            seen,
+            ..
+        } = &self.evidence;
+        let lease = (*lease)?;
+        let Snapshot { hpa, pods, .. } = self.as_observed();
+        let by_hpa = [hpa.written.status, hpa.status.last_scale_time]
             .into_iter()
-            .filter(|_| !written.by_us);
-        let events = self.evidence.events.iter().map(|event| event.last);
-        let signs = by_controller.chain(events).flatten();
-        let mut all = signs.chain(self.evidence.seen.iter().map(|seen| seen.time));
+            .filter(|_| !hpa.written.by_us);
+        let reported = events.iter().chain(scaled).map(|event| event.last);
+        let created = pods.iter().map(|pod| pod.created_by_manager());
+        let seen = seen.iter().map(|seen| Some(seen.time));
+        let signs = by_hpa.chain(reported).chain(created).chain(seen);
         let has_lapsed = lease.has_lapsed(self.snapshot.now) && self.knows_time();
-        (has_lapsed && all.all(|sign| sign <= lease.lost())).then_some(lease)
+        (has_lapsed && signs.flatten().all(|sign| sign <= lease.lost())).then_some(lease)
     }
 
     /// Looks for doubts about the clock of saved objects.

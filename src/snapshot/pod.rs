@@ -16,6 +16,7 @@ use crate::apimachinery::json::{
     BorrowedText, duplicate, expecting, optional_time, read_each, read_str,
 };
 use crate::apimachinery::metadata::{Condition, OwnerReference};
+use crate::apimachinery::names;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
 
@@ -100,6 +101,18 @@ impl Pod {
         (self.created, self.start_time, self.phase) == (None, None, Phase::Other)
             && self.ready.is_none()
             && self.statuses.is_empty()
+    }
+
+    /// Returns when it was created, if a controller of the controller manager has created it.
+    pub(super) fn created_by_manager(&self) -> Option<Timestamp> {
+        let owner = self.owner.as_ref()?;
+        let is_built_in = match names::group(&owner.api_version) {
+            "apps" | "batch" => true,
+            // The kubelet creates the pods of a Node.
+            "" => owner.kind == "ReplicationController",
+            _ => false,
+        };
+        self.created.filter(|_| is_built_in)
     }
 
     /// Returns its ordinal, if it is a pod of a StatefulSet.

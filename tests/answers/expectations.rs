@@ -654,16 +654,23 @@ fn an_unread_metric_may_ask_for_what_cannot_be_written() {
     ]});
     let state = build::with(build::state(&json!({})), &errors);
     let metrics = [build::external("queue", &build::average("10")), jobs];
-    let items = [
-        build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": metrics})),
-        build::scale(3),
-        state,
-        build::queue(&["30"]),
-    ];
     let asked = expect(&["desired == 3"], &[]);
-    let input = common::read(&build::list(items)).expect("an input");
-    let (open, _) = judge(&input, &asked);
-    assert_eq!(open[0].truth, Truth::Unknown, "{}", open[0].because());
+    for (max, queue, truth) in [
+        (9, "30", Truth::Unknown),
+        // Nothing can be asked for beyond the maximum, which the other metric alone asks for.
+        (3, "90", Truth::True),
+        (3, "30", Truth::True),
+    ] {
+        let items = [
+            build::hpa(&json!({"minReplicas": 2, "maxReplicas": max, "metrics": metrics})),
+            build::scale(3),
+            state.clone(),
+            build::queue(&[queue]),
+        ];
+        let input = common::read(&build::list(items)).expect("an input");
+        let (open, _) = judge(&input, &asked);
+        assert_eq!(open[0].truth, truth, "{max} {queue}: {}", open[0].because());
+    }
 }
 
 #[test]

@@ -9,7 +9,6 @@ use crate::findings::outside::controller_silent::ControllerSilent;
 use crate::findings::prelude::*;
 use crate::pass::Pass;
 use crate::saved::assemble::{is_built_in, resource_of};
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Phase;
 
@@ -222,16 +221,14 @@ impl Kind for ReplicasWithoutPods {
 
 impl ReplicasWithoutPods {
     /// Whether the controller manager, which also creates the pods of built-in kinds, lost its lease before it could
-    /// create these, and nothing has created pods since.
+    /// create these.
     fn is_of_lost_manager(&self, pass: &Pass) -> bool {
-        let Snapshot { hpa, pods, .. } = &pass.input.snapshot;
-        let target = &hpa.spec.scale_target_ref;
+        let target = &pass.input.snapshot.hpa.spec.scale_target_ref;
         pass.input.lapsed_lease().is_some_and(|lease| {
             let lacked_before = |since: Timestamp| since.plus(CREATION) <= lease.renewed;
             self.failure.is_none()
                 && is_built_in(target.group(), &target.kind)
                 && !self.since.is_some_and(lacked_before)
-                && pods.iter().all(|pod| pod.created <= Some(lease.lost()))
         })
     }
 }

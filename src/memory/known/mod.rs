@@ -756,7 +756,7 @@ fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
         .iter()
         .filter(|event| event.reason == "SuccessfulRescale");
     rescales
-        .filter_map(|event| event.first.or(event.last).zip(event.last.or(event.first)))
+        .filter_map(|event| event.first.or(event.last).zip(event.last))
         .collect()
 }
 
@@ -783,9 +783,8 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
             _ => RescaleReason::None,
         };
         let first = event.first.or(event.last).filter(|_| event.count > 1);
-        let last = event.last.or(event.first);
         let hides = event.count > if separate.is_some() { 1 } else { 2 };
-        for (time, gap) in [(first, separate.is_some()), (last, hides)] {
+        for (time, gap) in [(first, separate.is_some()), (event.last, hides)] {
             rescales.extend(time.map(|time| Rescale {
                 time,
                 size,

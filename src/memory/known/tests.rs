@@ -739,8 +739,7 @@ fn repeated_events_hide_rescales() {
             vec![(&merged, Some(10), Some(20), 2)],
             vec![(10, true), (20, true)],
         ),
-        // Some events have only one of the times.
-        (vec![(plain, Some(10), None, 1)], vec![(10, false)]),
+        // Some events do not have the first time.
         (vec![(plain, None, Some(20), 1)], vec![(20, false)]),
         (vec![(plain, None, None, 1)], vec![]),
         // In order of time, and nothing before a gap is complete.

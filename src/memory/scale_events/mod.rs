@@ -383,7 +383,7 @@ fn other_change(event: &Event) -> UnknownRescales {
 
 /// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.
 fn may_be_within(event: &Event, span: &Range<Timestamp>) -> bool {
-    let (first, last) = (event.first.or(event.last), event.last.or(event.first));
+    let (first, last) = (event.first.or(event.last), event.last);
     let is_around = first < Some(span.start) && last >= Some(span.end);
     let mut times = [first, last].into_iter().flatten();
     times.any(|time| span.contains(&time)) || is_around && event.count > 2

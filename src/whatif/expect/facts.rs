@@ -14,7 +14,7 @@ use crate::engine::decision::{
 };
 use crate::memory::{Remembered, infer};
 use crate::numbers::duration;
-use crate::outlook::{Outlook, Range, lacking};
+use crate::outlook::{self, Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
@@ -511,9 +511,7 @@ impl<'a> PassFacts<'a> {
     /// Whether the scale cannot be written and it depends on the history, or on metrics that could not be read, whether
     /// the pass tries to.
     fn may_fail_to_write(&self) -> bool {
-        let normalizes = self.decision.stabilization().is_some();
-        let open = self.remembered.is_open() && normalizes || self.unread().is_some();
-        open && self.snapshot.scale_update_error.is_some()
+        outlook::may_fail_to_write(self.snapshot, self.remembered, self.decision)
     }
 
     /// Returns whether a step changed its number, over all unknowns. Between two bounds at which it changes in

@@ -350,6 +350,24 @@ mod tests {
             ]}}),
         );
         let lapsed = "2026-11-21T05:00:00.000000Z";
+        let pod = |owners: Value| {
+            let metadata =
+                json!({"creationTimestamp": "2026-11-21T05:30:00Z", "ownerReferences": owners});
+            build::with(build::pod("web-9"), &json!({ "metadata": metadata }))
+        };
+        let owned = |kind: &str, api: &str| {
+            pod(json!([{"apiVersion": api, "kind": kind, "name": "web-1", "controller": true}]))
+        };
+        let foreign = build::with(
+            rescale(8, 80),
+            &json!({"source": {"component": "an-operator"}}),
+        );
+        let followed = json!({
+            "apiVersion": "v1", "kind": "Event",
+            "involvedObject": {"kind": "Deployment", "namespace": "default", "name": "web"},
+            "reason": "ScalingReplicaSet", "message": "Scaled up replica set web-1 from 2 to 4",
+            "lastTimestamp": "2026-11-21T05:30:00Z",
+        });
         for (hpa, lease, want) in [
             (earlier.clone(), vec![lease(lapsed)], Some("lapsed")),
             // Its holder makes passes until the lease ends.
@@ -363,7 +381,29 @@ mod tests {
                 vec![lease("2026-11-21T05:59:58.000000Z")],
                 None,
             ),
-            // It has tried to scale since, or has written a status, so its lease is a different one.
+            // Others need no controller manager.
+            (
+                earlier.clone(),
+                vec![lease(lapsed), foreign],
+                Some("lapsed"),
+            ),
+            (
+                earlier.clone(),
+                vec![lease(lapsed), pod(json!([]))],
+                Some("lapsed"),
+            ),
+            (
+                earlier.clone(),
+                vec![lease(lapsed), owned("Node", "v1")],
+                Some("lapsed"),
+            ),
+            // It has created pods since, tried to scale, or written a status, so its lease is a different one.
+            (
+                earlier.clone(),
+                vec![lease(lapsed), owned("ReplicaSet", "apps/v1")],
+                None,
+            ),
+            (earlier.clone(), vec![lease(lapsed), followed], None),
             (earlier, vec![lease(lapsed), rescale(8, 80)], None),
             (settled(4), vec![lease(lapsed)], None),
             (created("2026-11-21T05:50:00Z"), vec![], Some("never")),

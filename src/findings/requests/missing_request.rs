@@ -201,6 +201,17 @@ pub enum ContainerOrigin {
     Unknown,
 }
 
+/// Returns the names of containers, each once: one may be of several origins.
+fn different_names<'u>(containers: impl Iterator<Item = &'u Unrequested>) -> Vec<&'u str> {
+    let mut names = Vec::new();
+    for container in containers {
+        if !names.contains(&&*container.container) {
+            names.push(&*container.container);
+        }
+    }
+    names
+}
+
 /// The controller's messages if a request is missing, and if all requests are 0.
 const MISSING: [&str; 3] = [
     "missing request for ",
@@ -344,19 +355,12 @@ impl Unrequested {
 impl MissingRequest {
     /// Returns the names of the containers, each once.
     fn names(&self) -> Vec<&str> {
-        let mut names = Vec::with_capacity(self.containers.len());
-        for container in self.containers.iter().map(|it| &*it.container) {
-            if !names.contains(&container) {
-                names.push(container);
-            }
-        }
-        names
+        different_names(self.containers.iter())
     }
 
     /// Returns the names of the containers of one origin, which are changed in one place.
     fn names_from(&self, source: &ContainerOrigin) -> Vec<&str> {
-        let containers = self.containers.iter().filter(|it| it.source == *source);
-        containers.map(|it| &*it.container).collect()
+        different_names(self.containers.iter().filter(|it| it.source == *source))
     }
 
     /// Describes what the containers have instead. A request of 0 counts as none.
@@ -488,8 +492,7 @@ impl MissingRequest {
             .containers
             .iter()
             .filter(|it| sources.contains(&&it.source));
-        let closed = own.filter(|it| self.limit(about, it) == Some(0));
-        closed.map(|it| &*it.container).collect()
+        different_names(own.filter(|it| self.limit(about, it) == Some(0)))
     }
 
     /// Returns the annotations that give the injected containers requests, unless one of them has none, or a limit of 0
@@ -792,6 +795,13 @@ mod tests {
                 &json!({"spec": {"containers": three}}),
             )
         };
+        let of_unknown_owner = {
+            let mut items = closed("proxy");
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-0";
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["ownerReferences"][0]["name"] = json!("unknown");
+            items
+        };
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -867,6 +877,10 @@ mod tests {
             (
                 "of an injected container that has a limit of 0, and is meant",
                 with_spec(&closed("proxy"), &of_container),
+            ),
+            (
+                "of a container that has a limit of 0, once in a pod of an unknown owner",
+                of_unknown_owner,
             ),
             (
                 "where the target is an amount",
@@ -1024,6 +1038,12 @@ mod tests {
             the target of cpu in proxy is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             > Raise or remove the zero cpu limit of proxy and let the injector set a cpu request for proxy.
+            @ pod/web-0 pod/web-1
+        of a container that has a limit of 0, once in a pod of an unknown owner: error, explains
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0.
+            - Container proxy, which uses up to 9m, in web-1: it is not in the template of Deployment/web, so it was injected.
+            > Raise or remove the zero cpu limit of proxy, set a cpu request for proxy in Deployment/web and let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

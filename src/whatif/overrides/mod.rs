@@ -68,9 +68,6 @@ pub struct Override {
     /// The metric or container whose value is typed.
     #[serde(skip)]
     typed: Option<TypedValue>,
-    /// The metric whose values it sets.
-    #[serde(skip)]
-    id: Option<MetricId>,
     /// The pods that it applies to, if it names single pods.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
@@ -79,6 +76,8 @@ pub struct Override {
 /// A value that was typed for a metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TypedValue {
+    /// The metric, which may be one of a container that the spec does not have.
+    id: MetricId,
     /// The place of the metric in the spec.
     place: usize,
     /// The container, if the value is only one of the pods' metric.
@@ -133,7 +132,6 @@ impl Override {
             observed,
             is_observable: true,
             typed: None,
-            id: None,
             pods: Vec::new(),
         }
     }
@@ -155,8 +153,15 @@ impl Override {
     }
 
     /// Marks it as an override of a metric, or of a container in it, for which this text was given.
-    pub(super) fn of_metric(self, place: usize, container: Option<&str>, text: &str) -> Self {
+    pub(super) fn of_metric(
+        self,
+        id: MetricId,
+        place: usize,
+        container: Option<&str>,
+        text: &str,
+    ) -> Self {
         let typed = TypedValue {
+            id,
             place,
             container: container.map(str::to_owned),
             text: text.to_owned(),
@@ -167,18 +172,9 @@ impl Override {
         }
     }
 
-    /// Marks it as an override of a metric's values; the metric may be one of a container that the spec does not
-    /// have.
-    pub(super) fn of(self, id: MetricId) -> Self {
-        Self {
-            id: Some(id),
-            ..self
-        }
-    }
-
     /// Whether it sets the values of a metric.
     pub(super) fn sets(&self, id: &MetricId) -> bool {
-        self.id.as_ref() == Some(id)
+        self.typed.as_ref().is_some_and(|own| own.id == *id)
     }
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
@@ -187,6 +183,7 @@ impl Override {
             place,
             container,
             text,
+            ..
         }) = &self.typed
         else {
             return;

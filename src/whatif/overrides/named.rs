@@ -119,8 +119,8 @@ impl Meant {
 
 impl NamedMetric {
     /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
-    /// own.
-    pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<usize> {
+    /// own, and that container.
+    pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<(usize, &str)> {
         let container = self.container.as_deref()?;
         let mut whole = None;
         let all = metrics.iter().enumerate();
@@ -131,7 +131,7 @@ impl NamedMetric {
                 _ => {}
             }
         }
-        whole
+        Some((whole?, container))
     }
 
     /// Whether it is a resource of the pods or of one of their containers.
@@ -148,8 +148,7 @@ impl NamedMetric {
     ///
     /// There is no such metric or container, or it is ambiguous.
     pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
-        let whole = self.whole(&snapshot.hpa.spec.metrics);
-        let Some((whole, container)) = whole.zip(self.container.as_deref()) else {
+        let Some((whole, container)) = self.whole(&snapshot.hpa.spec.metrics) else {
             return Ok(Meant {
                 places: self.places(snapshot)?,
                 container: None,

@@ -14,6 +14,7 @@ use super::{Override, Reported, look, source_of, value_alone, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::AssumedValue;
 
@@ -43,13 +44,6 @@ struct Taken {
     flag: String,
     label: String,
     is_missing: bool,
-}
-
-/// A container without a metric of its own, while the HPA uses the usage of its pods.
-struct ContainerPart<'t> {
-    /// The place in the spec of the pods' metric.
-    whole: usize,
-    container: &'t str,
 }
 
 impl<'d> Values<'d> {
@@ -116,36 +110,27 @@ impl<'d> Values<'d> {
         snapshot: &mut Snapshot,
         assigned: &Assigned,
     ) -> Result<Override, Error> {
-        let Some(ContainerPart { whole, container }) = ContainerPart::of(assigned, snapshot) else {
-            let places = assigned.places(snapshot)?;
-            let first = places[0];
-            let label = self.take(snapshot, assigned, first)?;
-            let observed = self.observed(snapshot, first, first);
-            let decision = self.decide(snapshot);
-            set_metric(snapshot, first, &assigned.value, &decision)?;
-            copy_answer(snapshot, &places);
-            let id = snapshot.hpa.spec.metrics[first].id();
-            let own = Override::new(label, assigned.words(), observed).of(id);
-            return Ok(own.of_metric(first, None, &assigned.text));
-        };
-        has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
-        if assigned.value != AssumedValue::Missing {
-            self.wholes.push(whole);
-        }
-        in_container(snapshot, whole, container, |snapshot, place| {
-            let observed = self.observed(snapshot, place, whole);
-            let label = self.take(snapshot, assigned, place)?;
-            if assigned.value == AssumedValue::Missing {
+        at_places(
+            snapshot,
+            assigned,
+            |_| true,
+            |snapshot, [place, answer]| {
+                let container = assigned.wanted.container.as_deref();
+                let part = container.filter(|_| place != answer);
+                let label = self.take(snapshot, assigned, place)?;
+                let observed = self.observed(snapshot, place, answer);
                 let spec = snapshot.hpa.spec.metrics[place].clone();
-                change(snapshot, place, &spec, |_, _| None);
-            } else {
-                let decision = self.decide(snapshot);
-                set_metric(snapshot, place, &assigned.value, &decision)?;
-            }
-            let id = snapshot.hpa.spec.metrics[place].id();
-            let own = Override::new(label, assigned.words(), observed).of(id);
-            Ok(own.of_metric(whole, Some(container), &assigned.text))
-        })
+                if part.is_some() && assigned.value == AssumedValue::Missing {
+                    change(snapshot, place, &spec, |_, _| None);
+                } else {
+                    self.wholes.extend(part.map(|_| answer));
+                    let decision = self.decide(snapshot);
+                    set_metric(snapshot, place, &assigned.value, &decision)?;
+                }
+                let own = Override::new(label, assigned.words(), observed);
+                Ok(own.of_metric(spec.id(), answer, part, &assigned.text))
+            },
+        )
     }
 
     /// Reserves the metric at a place for this value, and returns its label.
@@ -199,20 +184,10 @@ impl<'d> Values<'d> {
                 state.word()
             )));
         }
-        let Some(ContainerPart { whole, container }) = ContainerPart::of(assigned, snapshot) else {
-            let places = assigned.places(snapshot)?;
-            self.check_not_missing(snapshot, places[0], pod, assigned)?;
-            let own = self.set_pod_at(snapshot, pod, assigned, [places[0]; 2])?;
-            copy_answer(snapshot, &places);
-            return Ok(own);
-        };
-        let own = of_target(snapshot)?
-            .into_iter()
-            .filter(|own| *own.name == *pod);
-        has_container(&Vec::from_iter(own), container, false, &assigned.flag)?;
-        self.check_not_missing(snapshot, whole, pod, assigned)?;
-        in_container(snapshot, whole, container, |snapshot, place| {
-            self.set_pod_at(snapshot, pod, assigned, [place, whole])
+        let is_meant = |own: &Pod| *own.name == *pod;
+        at_places(snapshot, assigned, is_meant, |snapshot, places| {
+            self.check_not_missing(snapshot, places[1], pod, assigned)?;
+            self.set_pod_at(snapshot, pod, assigned, places)
         })
     }
 
@@ -339,22 +314,31 @@ fn same_usage(label: &str, with: &str) -> Error {
     .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
 }
 
-impl<'t> ContainerPart<'t> {
-    fn of(assigned: &'t Assigned, snapshot: &Snapshot) -> Option<Self> {
-        let whole = assigned.wanted.whole(&snapshot.hpa.spec.metrics)?;
-        Some(Self {
-            whole,
-            container: assigned.wanted.container.as_deref()?,
-        })
+/// Sets a value at the places of a metric, or in a container without a metric of its own, which some pod that is meant
+/// has to have. `set` gets the place of the metric that it sets, and that of the answer about it.
+fn at_places<T>(
+    snapshot: &mut Snapshot,
+    assigned: &Assigned,
+    is_meant: impl Fn(&Pod) -> bool,
+    set: impl FnOnce(&mut Snapshot, [usize; 2]) -> Result<T, Error>,
+) -> Result<T, Error> {
+    if let Some((whole, container)) = assigned.wanted.whole(&snapshot.hpa.spec.metrics) {
+        let mut pods = of_target(snapshot)?;
+        pods.retain(|pod| is_meant(pod));
+        has_container(&pods, container, false, &assigned.flag)?;
+        return in_container(snapshot, whole, container, |own, place| {
+            set(own, [place, whole])
+        });
     }
-}
-
-/// Copies the answer at a metric's first place to all its other places, if the spec has it several times.
-fn copy_answer(snapshot: &mut Snapshot, places: &[usize]) {
-    let answer = snapshot.metrics[places[0]].clone();
+    let places = assigned.places(snapshot)?;
+    let first = places[0];
+    let done = set(snapshot, [first, first])?;
+    // The spec may have the metric several times.
+    let answer = snapshot.metrics[first].clone();
     for place in &places[1..] {
         snapshot.metrics[*place].clone_from(&answer);
     }
+    Ok(done)
 }
 
 impl Assigned {

@@ -198,8 +198,8 @@ impl Player {
                     })
                 }
             };
-            let assumed = Override::new(label, meaning(stated, snapshot, first), now).of(id);
-            overrides.push(assumed.of_metric(first, container, stated.text));
+            let assumed = Override::new(label, meaning(stated, snapshot, first), now);
+            overrides.push(assumed.of_metric(id, first, container, stated.text));
             let world = match &mut later {
                 Some(later) if !world.has(meant) => later,
                 _ => &mut world,

@@ -110,40 +110,39 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, UnreadCause::Missing { .. });
-    Some(
-        if unread.iter().any(missing) && surroundings.supposed.is_some() {
-            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
-            Error::usage(message).hint(format!("state what is missing, such as {flags}"))
-        } else if unread.iter().any(missing) && pass.input.evidence.past.is_some() {
-            let mut metrics = unread.iter().map(|own| &hpa.spec.metrics[own.index]);
-            Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
-                None => format!(
-                    "Prometheus must scrape cAdvisor, see {}",
-                    docs("prometheus.md")
-                ),
-                Some(metric) => {
-                    let query =
-                        shell_word(&format!("{}=PROMQL", metric.flag_name(&hpa.spec.metrics)));
-                    format!("--query {query} gives its values in the history")
-                }
-            })
-        } else if unread.iter().any(missing) && surroundings.lacks_pods {
-            let workload = surroundings.workload(&hpa.spec.scale_target_ref);
-            let states_replicas = workload.is_none_or(Workload::states_replicas);
-            Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
-        } else if unread.iter().any(missing) {
-            let of_candidate = pass.input.flags_of_candidate();
-            let save = save_command(hpa, &of_candidate);
-            Error::usage(message).hint(if of_candidate.is_empty() {
-                save
-            } else {
-                let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
-                format!("state what is missing, such as {flags}; {save}")
-            })
+    if !unread.iter().any(missing) {
+        return Some(Error::failed(message));
+    }
+    let metrics = || unread.iter().map(|own| &hpa.spec.metrics[own.index]);
+    let hint = if surroundings.supposed.is_some() {
+        let flags = value_flags(metrics(), hpa);
+        format!("state what is missing, such as {flags}")
+    } else if pass.input.evidence.past.is_some() {
+        match metrics().find(|metric| !metric.is_resource()) {
+            None => format!(
+                "Prometheus must scrape cAdvisor, see {}",
+                docs("prometheus.md")
+            ),
+            Some(metric) => {
+                let query = shell_word(&format!("{}=PROMQL", metric.flag_name(&hpa.spec.metrics)));
+                format!("--query {query} gives its values in the history")
+            }
+        }
+    } else if surroundings.lacks_pods {
+        let workload = surroundings.workload(&hpa.spec.scale_target_ref);
+        let states_replicas = workload.is_none_or(Workload::states_replicas);
+        assume_pods(hpa, command_flags, states_replicas)
+    } else {
+        let of_candidate = pass.input.flags_of_candidate();
+        let save = save_command(hpa, &of_candidate);
+        if of_candidate.is_empty() {
+            save
         } else {
-            Error::failed(message)
-        },
-    )
+            let flags = value_flags(metrics(), hpa);
+            format!("state what is missing, such as {flags}; {save}")
+        }
+    };
+    Some(Error::usage(message).hint(hint))
 }
 
 /// Returns the error that explains why there is no prediction: the same, or too little is known about the

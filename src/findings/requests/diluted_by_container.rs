@@ -12,7 +12,8 @@ use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
-/// busy one of them is. Before Kubernetes 1.29 the usage of native sidecars counts and their requests do not.
+/// busy one of them is, unless that container has a metric of its own. Before Kubernetes 1.29 the usage of native
+/// sidecars counts and their requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]

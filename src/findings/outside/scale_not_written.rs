@@ -1,6 +1,7 @@
 //! The finding `scale-not-written`.
 
 use crate::apimachinery::names;
+use crate::calendar::Calendar;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
@@ -81,9 +82,12 @@ impl Kind for ScaleNotWritten {
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::so_far(case, error);
         let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
-        let is_passing = !says(&REFUSED)
-            && (says(&PASSING) || failures.is_some_and(|it| it.in_a_row < OFTEN))
-            && !failures.is_some_and(|it| it.are_often(case.snapshot().now));
+        let is_rare = if says(&PASSING) {
+            !failures.is_some_and(|it| it.are_often(case.snapshot().now))
+        } else {
+            failures.is_some_and(|it| it.times < OFTEN)
+        };
+        let is_passing = is_rare && !says(&REFUSED);
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas().is_none()
@@ -221,9 +225,9 @@ pub struct Failures {
     pub times: i32,
     /// The time of the first one.
     pub first: Option<Timestamp>,
-    /// The last success, if it came after the first one: those in a row began after it.
+    /// The last success, unless all came after it: those in a row began after it.
     pub worked: Option<Timestamp>,
-    /// How many there are in a row, at most: those after the first one, and no more than passes since the last success.
+    /// How many there are in a row, at most.
     pub in_a_row: i32,
 }
 
@@ -231,34 +235,61 @@ impl Failures {
     /// Returns the failures so far: with this error, or of late with any, as the text may name another address each
     /// time; that of a conflict does not, and only late ones show that something goes on.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
-        let Snapshot { hpa, now, .. } = case.snapshot();
+        let input = &case.pass.input;
+        // They are those of the running HPA.
+        if input.is_new_hpa {
+            return None;
+        }
+        let Snapshot { hpa, now, .. } = input.as_observed();
         let is_recent =
             |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
-        let events = case.pass.input.evidence.events.iter();
+        let events = input.evidence.events.iter();
         let worked = hpa.status.last_scale_time;
-        let is_over = |it: &Event| it.last.or(it.first).is_some_and(|at| Some(at) < worked);
+        let is_over = |it: &Event| it.last.is_some_and(|at| Some(at) < worked);
         let failed =
             events.filter(|it| it.is_about(hpa) && it.reason == "FailedRescale" && !is_over(it));
         let is_conflict = error.contains(CONFLICT);
-        let is_same = |it: &&Event| {
-            it.message.contains(error) && (!is_conflict || is_recent(it.last.or(it.first)))
-        };
+        let is_same =
+            |it: &&Event| it.message.contains(error) && (!is_conflict || is_recent(it.last));
         let is_any = |it: &&Event| !is_conflict && is_recent(began(it));
-        let same = Self::of(failed.clone().filter(is_same));
-        let any = Self::of(failed.filter(is_any)).into_iter();
-        let failures = any.chain(same).max_by_key(|it| it.times)?;
-        let worked = worked.filter(|it| failures.first.is_some_and(|first| first < *it));
-        let period = case.snapshot().controller.sync_period.as_nanos().max(1);
-        let in_a_row = worked.map_or(failures.times, |worked| {
-            let passes = now.duration_since(worked).as_nanos() / period;
+        let of = |it| Self::of(it, worked, case.snapshot());
+        let same = failed.clone().filter(is_same).map(of).reduce(Self::and);
+        let any = failed.filter(is_any).map(of).reduce(Self::and);
+        any.into_iter().chain(same).max_by_key(|it| it.times)
+    }
+
+    /// Returns the failures of an event. Those in a row came after the last success, so there are no more of them than
+    /// passes from it to the last one, which the event may show some minutes late.
+    fn of(event: &Event, worked: Option<Timestamp>, snapshot: &Snapshot) -> Self {
+        let &Event {
+            first, last, count, ..
+        } = event;
+        let worked = worked.filter(|worked| first.is_none_or(|first| first < *worked));
+        let in_a_row = worked.map_or(count, |worked| {
+            let end = last.map_or(snapshot.now, |it| snapshot.now.min(it.plus(RECENT)));
+            let period = snapshot.controller.sync_period.as_nanos().max(1);
+            let passes = end.duration_since(worked).as_nanos() / period;
             let most = i32::try_from(passes).unwrap_or(i32::MAX);
-            most.min(failures.times.saturating_sub(1))
+            most.min(count - i32::from(first.is_some()))
         });
-        Some(Self {
+        Self {
+            events: 1,
+            times: count,
+            first,
             worked,
             in_a_row,
-            ..failures
-        })
+        }
+    }
+
+    /// Adds up the failures of events.
+    fn and(self, other: Self) -> Self {
+        Self {
+            events: self.events + other.events,
+            times: self.times.saturating_add(other.times),
+            first: self.first.into_iter().chain(other.first).min(),
+            worked: self.worked.or(other.worked),
+            in_a_row: self.in_a_row.saturating_add(other.in_a_row),
+        }
     }
 
     /// Returns when those in a row began, at the earliest.
@@ -271,28 +302,11 @@ impl Failures {
         let is_dense = |first| now.duration_since(first) < APART * self.times;
         self.in_a_row >= OFTEN && self.first.is_none_or(is_dense)
     }
-
-    /// Adds up events, if there are any.
-    fn of<'e>(events: impl Iterator<Item = &'e Event>) -> Option<Self> {
-        let each = events.map(|it| Self {
-            events: 1,
-            times: it.count,
-            first: it.first,
-            worked: None,
-            in_a_row: it.count,
-        });
-        each.reduce(|all, it| Self {
-            events: all.events + 1,
-            times: all.times.saturating_add(it.times),
-            first: all.first.into_iter().chain(it.first).min(),
-            worked: None,
-            in_a_row: all.in_a_row.saturating_add(it.in_a_row),
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
@@ -506,6 +520,10 @@ mod tests {
                 "message": message, "lastTransitionTime": "2026-11-21T05:40:00Z"});
             build::with(settled(4), &json!({"status": {"conditions": [able]}}))
         };
+        let scaled = |hpa: Value, time: &str| {
+            let status = json!({"status": {"lastScaleTime": format!("2026-11-21T{time}Z")}});
+            build::with(hpa, &status)
+        };
         let last = failed("FailedUpdateScale", denied);
         let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
         let since: Option<Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
@@ -642,6 +660,39 @@ mod tests {
                 "90m",
                 Some((Severity::Warning, since, None)),
             ),
+            // Nor if most of many failures came before the last success.
+            (
+                vec![
+                    unknown_memory(),
+                    scaled(failed("FailedUpdateScale", unserved), "05:59:20"),
+                    failing(unserved),
+                ],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            // No more than one pass since the last success, whenever the first failure was.
+            (
+                vec![
+                    unknown_memory(),
+                    scaled(failed("FailedUpdateScale", slow), "05:59:40"),
+                    build::with(failing(slow), &json!({"firstTimestamp": null})),
+                ],
+                "90m",
+                None,
+            ),
+            // Each event has one that came before the last success.
+            (
+                [
+                    vec![
+                        unknown_memory(),
+                        scaled(failed("FailedUpdateScale", slow), "05:59:00"),
+                    ],
+                    unrouted(4),
+                ]
+                .concat(),
+                "90m",
+                None,
+            ),
             (
                 vec![stated, settled(4)],
                 "90m",
@@ -697,33 +748,28 @@ mod tests {
             assert_eq!(got, want, "{items:?}");
         }
         // It fails only since it was last scaled, and only failures that go on have a beginning.
-        let said = |scaled: &str, error: &str, first: &str| {
-            let status = json!({"status": {"lastScaleTime": scaled}});
+        let said = |time: &str, error: &str, first: &str| {
             let began = json!({"firstTimestamp": first, "count": 4});
             let items = [
                 unknown_memory(),
-                build::with(failed("FailedUpdateScale", error), &status),
+                scaled(failed("FailedUpdateScale", error), time),
                 build::with(failing(error), &began),
                 build::scale(4),
             ];
             table(Code::ScaleNotWritten, [("", with_pods(items, 4, "90m"))])
         };
-        let times = [
-            "2026-11-21T05:30:00Z",
-            "2026-11-21T05:10:00Z",
-            "2026-11-21T01:00:00Z",
-        ];
-        for (scaled, error, first, wanted) in [
-            (times[0], slow, times[1], "could not be scaled for 30m: "),
-            (times[2], slow, times[1], "could not be scaled for 50m: "),
+        let (earlier, long_ago) = ("2026-11-21T05:10:00Z", "2026-11-21T01:00:00Z");
+        for (time, error, first, wanted) in [
+            ("05:30:00", slow, earlier, "could not be scaled for 30m: "),
+            ("01:00:00", slow, earlier, "could not be scaled for 50m: "),
             (
-                times[0],
+                "05:30:00",
                 unserved,
-                times[2],
+                long_ago,
                 "could not be scaled 20m ago: ",
             ),
         ] {
-            let said = said(scaled, error, first);
+            let said = said(time, error, first);
             assert!(said.contains(wanted), "{said}");
         }
     }

@@ -12,7 +12,7 @@ use crate::version::Version;
 /// makes no difference.
 ///
 /// State the flags and the version of the controller.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiffersFromStatus {
     /// The replicas that the controller decided on.
     pub last: i32,
@@ -79,7 +79,7 @@ impl Kind for DiffersFromStatus {
     }
 
     fn summary(&self, _: &About<'_>) -> String {
-        let settings: Vec<String> = self.would_explain.iter().map(Setting::words).collect();
+        let settings: Vec<&str> = self.would_explain.iter().map(|it| &*it.words).collect();
         format!(
             "the controller wanted {}, and this pass {} from the same values: {} would explain it",
             count(self.last, "replica"),
@@ -103,57 +103,24 @@ impl Kind for DiffersFromStatus {
         let settings = self.would_explain.iter();
         Remedy::StateFlags
             .says("State the flags and the version of the controller.")
-            .with_all(settings.map(|it| about.kubectl("hpa explain", &it.flag())))
+            .with_all(settings.map(|it| about.kubectl("hpa explain", &it.flag)))
     }
 }
 
 /// A setting of the controller.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Setting {
-    /// The tolerance.
-    Tolerance(f64),
-    /// The time for which recommendations hold back scaling down.
-    DownscaleStabilization(SignedDuration),
-    /// The time for which CPU samples of starting pods may be skipped.
-    CpuInitializationPeriod(SignedDuration),
-    /// The time after its start for which an unready pod counts as never having been ready.
-    InitialReadinessDelay(SignedDuration),
-    /// The version.
-    Version(Version),
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// Describes it: `a tolerance of 0.2`.
+    pub words: String,
+    /// The flag that states it.
+    pub flag: String,
 }
 
 impl Setting {
-    /// Describes the setting.
-    fn words(&self) -> String {
-        match self {
-            Self::Tolerance(tolerance) => format!("a tolerance of {}", number(*tolerance)),
-            Self::DownscaleStabilization(window) => {
-                format!("a downscale stabilization of {}", duration(*window))
-            }
-            Self::CpuInitializationPeriod(period) => {
-                format!("a CPU initialization period of {}", duration(*period))
-            }
-            Self::InitialReadinessDelay(delay) => {
-                format!("an initial readiness delay of {}", duration(*delay))
-            }
-            Self::Version(version) => format!("the rules of {version}"),
-        }
-    }
-
-    /// Returns the flag that states it.
-    fn flag(&self) -> String {
-        match self {
-            Self::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
-            Self::DownscaleStabilization(window) => {
-                format!("--downscale-stabilization {}", duration(*window))
-            }
-            Self::CpuInitializationPeriod(period) => {
-                format!("--cpu-initialization-period {}", duration(*period))
-            }
-            Self::InitialReadinessDelay(delay) => {
-                format!("--initial-readiness-delay {}", duration(*delay))
-            }
-            Self::Version(version) => format!("--kubernetes-version {}", version.named()),
+    fn new(words: &str, flag: &str, value: &str) -> Self {
+        Self {
+            words: format!("{words} {value}"),
+            flag: format!("{flag} {value}"),
         }
     }
 }
@@ -177,26 +144,39 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
     if known.tolerance.is_none() {
         settings.extend(search.tolerance());
     }
-    if known.downscale_stabilization.is_none() {
-        let period =
-            search.period(|controller, period| controller.downscale_stabilization = period);
-        settings.extend(period.map(Setting::DownscaleStabilization));
-    }
-    if known.cpu_initialization_period.is_none() {
-        let period =
-            search.period(|controller, period| controller.cpu_initialization_period = period);
-        settings.extend(period.map(Setting::CpuInitializationPeriod));
-    }
-    if known.initial_readiness_delay.is_none() {
-        let period =
-            search.period(|controller, period| controller.initial_readiness_delay = period);
-        settings.extend(period.map(Setting::InitialReadinessDelay));
+    for (known, words, flag, period) in [
+        (
+            known.downscale_stabilization,
+            "a downscale stabilization of",
+            "--downscale-stabilization",
+            (|it| &mut it.downscale_stabilization) as Period,
+        ),
+        (
+            known.cpu_initialization_period,
+            "a CPU initialization period of",
+            "--cpu-initialization-period",
+            |it| &mut it.cpu_initialization_period,
+        ),
+        (
+            known.initial_readiness_delay,
+            "an initial readiness delay of",
+            "--initial-readiness-delay",
+            |it| &mut it.initial_readiness_delay,
+        ),
+    ] {
+        if known.is_none() {
+            let found = search.period(period);
+            settings.extend(found.map(|it| Setting::new(words, flag, &duration(it))));
+        }
     }
     if case.snapshot().controller.version.stated().is_none() {
         settings.extend(search.version());
     }
     settings
 }
+
+/// A period of the controller.
+type Period = fn(&mut Controller) -> &mut SignedDuration;
 
 /// A search for settings that would bring a pass to this many replicas.
 struct SettingSearch<'c, 'p> {
@@ -228,14 +208,14 @@ impl SettingSearch<'_, '_> {
         let tolerance = percent / 100.0;
         let explains = tolerance <= LARGEST_TOLERANCE
             && self.is_explained_with(|controller| controller.tolerance = tolerance);
-        explains.then_some(Setting::Tolerance(tolerance))
+        explains.then(|| Setting::new("a tolerance of", "--tolerance", &number(tolerance)))
     }
 
-    fn period(&self, set: fn(&mut Controller, SignedDuration)) -> Option<SignedDuration> {
+    fn period(&self, of: Period) -> Option<SignedDuration> {
         let mut periods = [0, 1, 2, 3, 10, 15, 30]
             .map(SignedDuration::from_mins)
             .into_iter();
-        periods.find(|period| self.is_explained_with(|controller| set(controller, *period)))
+        periods.find(|period| self.is_explained_with(|controller| *of(controller) = *period))
     }
 
     fn version(&self) -> Option<Setting> {
@@ -244,7 +224,10 @@ impl SettingSearch<'_, '_> {
         Version::all()
             .filter(|version| version.minor() != minor)
             .find(|version| self.is_explained_by(&engine::reconcile_in(version, snapshot, memory)))
-            .map(Setting::Version)
+            .map(|version| Setting {
+                words: format!("the rules of {version}"),
+                flag: format!("--kubernetes-version {}", version.named()),
+            })
     }
 }
 
@@ -303,14 +286,12 @@ mod tests {
         else {
             panic!("{items:?}")
         };
-        let minutes = SignedDuration::from_mins;
-        assert_eq!(
-            facts.would_explain,
-            [
-                Setting::CpuInitializationPeriod(minutes(15)),
-                Setting::InitialReadinessDelay(minutes(2))
-            ]
-        );
+        let flags: Vec<_> = facts.would_explain.iter().map(|it| &*it.flag).collect();
+        let both = [
+            "--cpu-initialization-period 15m",
+            "--initial-readiness-delay 2m",
+        ];
+        assert_eq!(flags, both);
         // It counts since the controller's pass, by the default period of five minutes.
         let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
         pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
@@ -350,7 +331,7 @@ mod tests {
                 values(58, 4),
                 "58m",
                 json!({}),
-                Some(vec![Setting::Tolerance(0.16)]),
+                Some(vec![Setting::new("a tolerance of", "--tolerance", "0.16")]),
             ),
             (values(58, 4), "58m", json!({"tolerance": 0.1}), None),
             // Other values, or a pass that has scaled.

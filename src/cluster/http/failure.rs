@@ -182,8 +182,9 @@ impl Failure {
         self.status() == Some(410)
     }
 
-    /// Returns the failure for a body that a caller could not read, such as one of another kind.
-    pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
+    /// Returns a failure for tests.
+    #[cfg(test)]
+    pub(crate) fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::Body(cause.into()),
             scheme: Box::default(),

@@ -148,7 +148,8 @@ impl Session {
     }
 
     /// Returns the server's host and port, for messages.
-    pub fn host(&self) -> &str {
+    #[cfg(test)]
+    pub(crate) fn host(&self) -> &str {
         &self.inner.host
     }
 
@@ -289,7 +290,7 @@ impl Session {
     }
 
     /// Returns the failure of one try of a request.
-    fn failure(&self, kind: FailureKind, method: Method, path: &str) -> Failure {
+    pub(super) fn failure(&self, kind: FailureKind, method: Method, path: &str) -> Failure {
         let inner = &self.inner;
         Failure {
             kind,

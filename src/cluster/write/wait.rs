@@ -10,7 +10,7 @@ use super::scale::read_again;
 use super::settle::is_gone;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::cluster::{Failure, FailureKind, Session, WaitingFor};
+use crate::cluster::{Failure, FailureKind, Method, Session, WaitingFor};
 
 /// The first pause between two looks; each is twice as long as the previous one, up to the last.
 const FIRST: Duration = Duration::from_millis(250);
@@ -57,14 +57,14 @@ pub async fn wait(
             Ok(Ok(None)) => None,
             Ok(Err(e)) if matches!(e.status(), Some(401 | 403)) => return Err(e),
             Ok(Err(e)) => Some(e),
-            Err(_) => Some(Failure {
-                kind: FailureKind::Timeout {
+            Err(_) => {
+                let kind = FailureKind::Timeout {
                     after: limit - begun,
                     in_all: false,
                     waiting: WaitingFor::Answer,
-                },
-                ..Failure::unreadable(session.host(), &at.path, "")
-            }),
+                };
+                Some(session.failure(kind, Method::Get, &at.path))
+            }
         };
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -10,7 +10,7 @@ use super::api::{Auth, Cluster, Fault, Server, When};
 use super::metrics::{pods_metric, with_metrics};
 use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorded};
 
-const LATENCY: Duration = Duration::from_millis(60);
+const LATENCY: Duration = Duration::from_millis(150);
 
 /// Adds a Rollout with the recorded Deployment's selector, and the HPA for it.
 pub(super) fn rollout(cluster: &mut Cluster) {

@@ -1,597 +1,150 @@
-//! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): the name that each gives
-//! its metric, and the field of a trigger's metadata that is the target. Each row has the `keda` tags and
-//! the `GetMetricSpecForScaling` of the file in `pkg/scalers` that is named above it. The sources of a field are
-//! in `keys.txt`, and the required fields in `fields.txt`. The contents of a TriggerAuthentication or of the
-//! environment of a container are not known here.
+//! The scalers of KEDA 2.20.2: the name that each gives its metric, and the field of a trigger's metadata that is
+//! the target. Most are only a line in `scalers.txt`; the rules for the others follow their files in `pkg/scalers`.
+//! The sources of a field are in `keys.txt`, and the required fields in `fields.txt`. The contents of a
+//! TriggerAuthentication or of the environment of a container are not known here.
 
 use super::Refused;
 use super::cron::is_schedule;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
 use super::url::{UrlPath, parameters, query_escaped};
 use crate::apimachinery::go;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::similar::nearest;
 
-/// The rules by which a type of triggers becomes metrics.
+/// The table of scalers, which begins with the meaning of its columns.
+const SCALERS: &str = include_str!("scalers.txt");
+
+/// A line of the table: the rules by which a type of triggers becomes metrics.
 pub(super) struct Scaler {
-    types: &'static [&'static str],
-    pub(super) metrics: Metrics,
+    type_: &'static str,
+    name: &'static str,
+    target: &'static str,
     /// The type of the target, if the trigger cannot change it.
     pub(super) only: Option<&'static str>,
 }
 
-/// The metrics of a trigger.
-pub(super) enum Metrics {
-    /// One metric.
-    One(MetricName, ScalerTarget),
-    /// One metric for each of these fields that is set: the end of its name, the field, and the factor for the
-    /// value. The name begins with a text and the value of another field.
-    Each {
-        prefix: &'static str,
-        field: &'static str,
-        metrics: &'static [(&'static str, &'static str, i64)],
-    },
-    /// The metrics that a user's own server answers with.
-    OfScaler,
-}
-
-/// The name of a metric, which gets an index and is normalized.
-pub(super) enum MetricName {
-    /// Always the same.
-    Fixed(&'static str),
-    /// A text and the value of a field.
-    Of(&'static str, &'static str),
-    /// A rule.
-    Rule(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
-    /// A rule for the whole name, which may lack an index.
-    Whole(fn(&TriggerMetadata<'_>) -> Result<String, Gap>),
-}
-
-/// The target of a metric. Several names of a field are separated by `;`.
-#[derive(Clone, Copy)]
-pub(super) enum ScalerTarget {
-    /// Always the same.
-    Fixed(i64),
-    /// The value of a field, with its default.
-    Of(TargetNumber, &'static str, Option<&'static str>),
-    /// The value of a field that a rule selects.
-    Rule(
-        TargetNumber,
-        for<'t> fn(&TriggerMetadata<'t>) -> Result<Field<'t>, Refused>,
-    ),
-}
-
-/// A field and its value or default; `None` if it is missing.
-type Field<'t> = (&'static str, Option<&'t str>);
-
-/// The notation of a target.
-#[derive(Clone, Copy)]
-pub(super) enum TargetNumber {
-    /// `int64`, `GetMetricTarget`.
-    Whole,
-    /// `float64`, `GetMetricTargetMili`.
-    Milli,
-}
+/// A field and its value or default.
+type Field<'t> = (&'static str, &'t str);
 
 /// Returns the scaler of a type; on failure, the type that may be meant.
-pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str>> {
-    let known = SCALERS
-        .iter()
-        .flat_map(|scaler| scaler.types.iter().copied());
-    let found = SCALERS.iter().find(|scaler| scaler.types.contains(&type_));
-    found.ok_or_else(|| nearest(type_, known.chain(["cpu", "memory"])))
+pub(super) fn scaler(type_: &str) -> Result<Scaler, Option<&'static str>> {
+    let mut scalers = SCALERS.lines().filter_map(Scaler::read);
+    let known = scalers.clone().map(|scaler| scaler.type_);
+    scalers
+        .find(|scaler| scaler.type_ == type_)
+        .ok_or_else(|| nearest(type_, known.chain(["cpu", "memory"])))
 }
 
-impl MetricName {
+impl Scaler {
+    /// Returns the scaler in a line, unless it is a comment.
+    fn read(line: &'static str) -> Option<Self> {
+        let mut columns = line.split_whitespace();
+        Some(Self {
+            type_: columns.next().filter(|type_| *type_ != "#")?,
+            name: columns.next()?,
+            target: columns.next()?,
+            only: columns.next(),
+        })
+    }
+
     /// Returns the name of the metric of a trigger.
-    pub(super) fn of(&self, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-        let name = match *self {
-            Self::Fixed(name) => name.to_owned(),
-            Self::Of(prefix, field) => format!("{prefix}{}", metadata.known_need(field)?),
-            Self::Rule(rule) => rule(metadata)?,
-            Self::Whole(rule) => return rule(metadata),
-        };
+    pub(super) fn name(&self, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+        let name = match self.type_ {
+            "activemq" => activemq(metadata),
+            "apache-kafka" => apache_kafka(metadata),
+            "artemis-queue" => artemis(metadata),
+            "aws-sqs-queue" => aws_sqs(metadata),
+            "azure-eventhub" => Ok(format!(
+                "azure-eventhub-{}",
+                metadata.get("consumerGroup").unwrap_or("$Default")
+            )),
+            "azure-pipelines" => azure_pipelines(metadata),
+            "azure-servicebus" => azure_servicebus(metadata),
+            "beanstalkd" => Ok(format!(
+                "beanstalkd-{}",
+                query_escaped(metadata.need("tube")?)
+            )),
+            "couchdb" => couchdb(metadata),
+            "cron" => cron(metadata),
+            "datadog" => return datadog(metadata),
+            type_ @ ("elasticsearch" | "opensearch") => search(type_, metadata),
+            // It reads nothing, not even the index.
+            "external-mock" => return Ok("mockMetricName".to_owned()),
+            "gcp-pubsub" => gcp_pubsub(metadata),
+            "ibmmq" => ibmmq(metadata),
+            "influxdb" => influxdb(metadata),
+            "kafka" => kafka(metadata, ToOwned::to_owned),
+            "kubernetes-resource" => kubernetes_resource(metadata),
+            "kubernetes-workload" => workload(metadata),
+            "mysql" => mysql(metadata),
+            "openstack-swift" => openstack_swift(metadata),
+            "rabbitmq" => Ok(format!(
+                "rabbitmq-{}",
+                query_escaped(metadata.need("queueName")?)
+            )),
+            "selenium-grid" => selenium_grid(metadata),
+            "temporal" => temporal(metadata),
+            _ => filled(self.name, metadata),
+        }?;
         Ok(metadata.with_index(&name))
     }
-}
 
-use MetricName::{Fixed, Of, Rule};
-
-const fn one(types: &'static [&'static str], name: MetricName, target: ScalerTarget) -> Scaler {
-    Scaler {
-        types,
-        metrics: Metrics::One(name, target),
-        only: None,
+    /// Returns the number that is the target.
+    pub(super) fn target(
+        &self,
+        metadata: &TriggerMetadata<'_>,
+        uses_modifiers: bool,
+    ) -> Result<Quantity, Gap> {
+        let Some((notation, field)) = self.target.split_once(':') else {
+            return Ok(quantity(self.target.parse().unwrap_or_default()));
+        };
+        let (name, text) = match self.type_ {
+            "rabbitmq" => rabbitmq(metadata)?,
+            "redis-streams" | "redis-cluster-streams" | "redis-sentinel-streams" => {
+                redis_streams(metadata)?
+            }
+            _ => stated_or_default(field, metadata, uses_modifiers)?,
+        };
+        let value = match notation {
+            "whole" => quantity(metadata.whole(name, text)?),
+            _ => milli(metadata, name, text)?,
+        };
+        // No metric of an HPA may have such a target; a composite metric replaces it.
+        if value.signum() <= 0 && !uses_modifiers {
+            let message = format!("{text:?} is no target: the API server takes only more than 0");
+            return Err(metadata.refused(name, message).into());
+        }
+        Ok(value)
     }
 }
 
-const fn only(type_: &'static str, scaler: Scaler) -> Scaler {
-    Scaler {
-        only: Some(type_),
-        ..scaler
+/// Returns a template of the table with the values of the fields in it.
+fn filled(template: &'static str, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let mut name = String::new();
+    for part in template.split_inclusive('}') {
+        let (text, field) = part.split_once('{').unwrap_or((part, ""));
+        name.push_str(text);
+        if let Some(field) = field.strip_suffix('}') {
+            name.push_str(metadata.known_need(field)?);
+        }
+    }
+    Ok(name)
+}
+
+/// Returns the field of a target, from its names and default in the table.
+fn stated_or_default<'t>(
+    field: &'static str,
+    metadata: &TriggerMetadata<'t>,
+    uses_modifiers: bool,
+) -> Result<Field<'t>, Gap> {
+    let (names, default) = field.split_once('=').unwrap_or((field, ""));
+    // A default that cannot be a target means that the field is required.
+    let is_required = default.is_empty() || !uses_modifiers && default.starts_with(['0', '-']);
+    match metadata.known_field(names)? {
+        None if is_required => Err(metadata.missing(names).into()),
+        stated => Ok(stated.unwrap_or((names, default))),
     }
 }
-
-const fn whole(field: &'static str, default: &'static str) -> ScalerTarget {
-    ScalerTarget::Of(TargetNumber::Whole, field, Some(default))
-}
-
-const fn whole_needed(field: &'static str) -> ScalerTarget {
-    ScalerTarget::Of(TargetNumber::Whole, field, None)
-}
-
-const fn milli(field: &'static str, default: &'static str) -> ScalerTarget {
-    ScalerTarget::Of(TargetNumber::Milli, field, Some(default))
-}
-
-const fn milli_needed(field: &'static str) -> ScalerTarget {
-    ScalerTarget::Of(TargetNumber::Milli, field, None)
-}
-
-static SCALERS: &[Scaler] = &[
-    // activemq_scaler.go
-    one(
-        &["activemq"],
-        Rule(activemq),
-        whole("targetQueueSize", "10"),
-    ),
-    // apache_kafka_scaler.go
-    one(
-        &["apache-kafka"],
-        Rule(apache_kafka),
-        whole("lagThreshold", "10"),
-    ),
-    // arangodb_scaler.go
-    one(&["arangodb"], Fixed("arangodb"), milli("queryValue", "0")),
-    // artemis_scaler.go
-    one(
-        &["artemis-queue"],
-        Rule(artemis),
-        whole("queueLength", "10"),
-    ),
-    // aws_cloudwatch_scaler.go
-    one(
-        &["aws-cloudwatch"],
-        Fixed("aws-cloudwatch"),
-        milli_needed("targetMetricValue"),
-    ),
-    // aws_dynamodb_scaler.go
-    one(
-        &["aws-dynamodb"],
-        Of("aws-dynamodb-", "tableName"),
-        whole("targetValue", "-1"),
-    ),
-    // aws_dynamodb_streams_scaler.go
-    one(
-        &["aws-dynamodb-streams"],
-        Of("aws-dynamodb-streams-", "tableName"),
-        whole("shardCount", "2"),
-    ),
-    // aws_kinesis_stream_scaler.go
-    one(
-        &["aws-kinesis-stream"],
-        Of("aws-kinesis-", "streamName"),
-        whole("shardCount", "2"),
-    ),
-    // aws_sqs_queue_scaler.go
-    one(&["aws-sqs-queue"], Rule(aws_sqs), whole("queueLength", "5")),
-    // azure_app_insights_scaler.go
-    one(
-        &["azure-app-insights"],
-        Of("azure-app-insights-", "metricId"),
-        milli("targetValue", "0"),
-    ),
-    // azure_blob_scaler.go
-    one(
-        &["azure-blob"],
-        Of("azure-blob-", "blobContainerName"),
-        whole("blobCount", "5"),
-    ),
-    // azure_data_explorer_scaler.go
-    one(
-        &["azure-data-explorer"],
-        Of("azure-data-explorer-", "databaseName"),
-        milli_needed("threshold"),
-    ),
-    // azure_eventhub_scaler.go, azure/azure_eventhub.go
-    one(
-        &["azure-eventhub"],
-        Rule(|it| {
-            Ok(format!(
-                "azure-eventhub-{}",
-                it.get("consumerGroup").unwrap_or("$Default")
-            ))
-        }),
-        whole("unprocessedEventThreshold", "64"),
-    ),
-    // azure_log_analytics_scaler.go
-    one(
-        &["azure-log-analytics"],
-        Of("azure-log-analytics-", "workspaceId"),
-        milli_needed("threshold"),
-    ),
-    // azure_monitor_scaler.go
-    one(
-        &["azure-monitor"],
-        Of("azure-monitor-", "metricName"),
-        milli_needed("targetValue"),
-    ),
-    // azure_pipelines_scaler.go
-    one(
-        &["azure-pipelines"],
-        Rule(azure_pipelines),
-        whole("targetPipelinesQueueLength", "1"),
-    ),
-    // azure_queue_scaler.go
-    one(
-        &["azure-queue"],
-        Of("azure-queue-", "queueName"),
-        whole("queueLength", "5"),
-    ),
-    // azure_servicebus_scaler.go
-    one(
-        &["azure-servicebus"],
-        Rule(azure_servicebus),
-        whole("messageCount", "5"),
-    ),
-    // beanstalkd_scaler.go
-    one(
-        &["beanstalkd"],
-        Rule(|it| Ok(format!("beanstalkd-{}", query_escaped(it.need("tube")?)))),
-        milli_needed("value"),
-    ),
-    // cassandra_scaler.go
-    one(
-        &["cassandra"],
-        Of("cassandra-", "keyspace"),
-        whole_needed("targetQueryValue"),
-    ),
-    // couchdb_scaler.go
-    one(&["couchdb"], Rule(couchdb), whole("queryValue", "0")),
-    // cron_scaler.go
-    one(&["cron"], Rule(cron), ScalerTarget::Fixed(1)),
-    // datadog_scaler.go
-    one(
-        &["datadog"],
-        MetricName::Whole(datadog),
-        milli("targetValue;queryValue", "-1"),
-    ),
-    // dynatrace_scaler.go
-    one(
-        &["dynatrace"],
-        Fixed("dynatrace"),
-        milli_needed("threshold"),
-    ),
-    // elastic_forecast_scaler.go
-    one(
-        &["elastic-forecast"],
-        Of("elastic-forecast-", "jobID"),
-        milli_needed("targetValue"),
-    ),
-    // elasticsearch_scaler.go
-    one(
-        &["elasticsearch"],
-        Rule(|it| search("elasticsearch", it)),
-        milli_needed("targetValue"),
-    ),
-    // etcd_scaler.go
-    one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value")),
-    // external_mock_scaler.go, which reads nothing
-    only(
-        "Value",
-        one(
-            &["external-mock"],
-            MetricName::Whole(|_| Ok("mockMetricName".to_owned())),
-            ScalerTarget::Fixed(100),
-        ),
-    ),
-    // external_scaler.go
-    Scaler {
-        types: &["external", "external-push"],
-        metrics: Metrics::OfScaler,
-        only: None,
-    },
-    // forgejo_runner_scaler.go
-    one(
-        &["forgejo-runner"],
-        Fixed("forgejo"),
-        ScalerTarget::Fixed(1),
-    ),
-    // gcp_cloud_tasks_scaler.go
-    one(
-        &["gcp-cloudtasks"],
-        Of("gcp-ct-", "queueName"),
-        milli("value", "100"),
-    ),
-    // gcp_pubsub_scaler.go
-    one(&["gcp-pubsub"], Rule(gcp_pubsub), milli("value", "10")),
-    // gcp_stackdriver_scaler.go
-    one(
-        &["gcp-stackdriver"],
-        Of("gcp-stackdriver-", "projectId"),
-        milli("targetValue", "5"),
-    ),
-    // gcp_storage_scaler.go
-    one(
-        &["gcp-storage"],
-        Of("gcp-storage-", "bucketName"),
-        whole("targetObjectCount", "100"),
-    ),
-    // github_runner_scaler.go
-    one(
-        &["github-runner"],
-        Of("github-runner-", "owner"),
-        whole("targetWorkflowQueueLength", "1"),
-    ),
-    // graphite_scaler.go
-    one(&["graphite"], Fixed("graphite"), milli("threshold", "100")),
-    // huawei_cloudeye_scaler.go
-    one(
-        &["huawei-cloudeye"],
-        Of("huawei-cloudeye-", "metricName"),
-        milli_needed("targetMetricValue"),
-    ),
-    // ibmmq_scaler.go: the first of several queues
-    one(
-        &["ibmmq"],
-        Rule(|it| {
-            let queues = it.need("queueName;queueNames")?;
-            Ok(format!(
-                "ibmmq-{}",
-                queues.split(',').next().unwrap_or_default().trim()
-            ))
-        }),
-        whole("queueDepth", "20"),
-    ),
-    // influxdb_scaler.go: an influxVersion other than 2 or 3, such as several versions, requires no name
-    one(
-        &["influxdb"],
-        Rule(|it| {
-            let name = match it.get("influxVersion").unwrap_or("2") {
-                "2" => it.known_need("organizationName")?,
-                "3" => it.known_need("database")?,
-                _ => it.known("organizationName")?.unwrap_or_default(),
-            };
-            Ok(format!("influxdb-{name}"))
-        }),
-        milli("thresholdValue", "0"),
-    ),
-    // kafka_scaler.go
-    one(
-        &["kafka"],
-        Rule(|it| kafka(it, ToOwned::to_owned)),
-        whole("lagThreshold", "10"),
-    ),
-    // kubernetes_resource_scaler.go
-    one(
-        &["kubernetes-resource"],
-        Rule(|it| {
-            let kind = it.need("resourceKind")?.to_lowercase();
-            Ok(format!(
-                "{kind}-{}-{}",
-                it.need("resourceName")?,
-                it.need("key")?
-            ))
-        }),
-        milli_needed("targetValue"),
-    ),
-    // kubernetes_workload_scaler.go
-    one(
-        &["kubernetes-workload"],
-        Rule(workload),
-        milli("value", "0"),
-    ),
-    // liiklus_scaler.go
-    one(
-        &["liiklus"],
-        Of("liiklus-", "topic"),
-        whole("lagThreshold", "10"),
-    ),
-    // loki_scaler.go
-    one(&["loki"], Fixed("loki"), milli_needed("threshold")),
-    // metrics_api_scaler.go
-    one(
-        &["metrics-api"],
-        Of("metric-api-", "valueLocation"),
-        milli("targetValue", "0"),
-    ),
-    // mongo_scaler.go
-    one(
-        &["mongodb"],
-        Of("mongodb-", "collection"),
-        milli_needed("queryValue"),
-    ),
-    // mssql_scaler.go
-    one(&["mssql"], Fixed("mssql"), milli_needed("targetValue")),
-    // mysql_scaler.go
-    one(&["mysql"], Rule(mysql), milli_needed("queryValue")),
-    // nats_jetstream_scaler.go
-    one(
-        &["nats-jetstream"],
-        Of("nats-jetstream-", "stream"),
-        whole("lagThreshold", "10"),
-    ),
-    // newrelic_scaler.go
-    one(
-        &["new-relic"],
-        Fixed("new-relic"),
-        milli_needed("threshold"),
-    ),
-    // nsq_scaler.go
-    one(
-        &["nsq"],
-        Rule(|it| {
-            Ok(format!(
-                "nsq-{}-{}",
-                it.known_need("topic")?,
-                it.known_need("channel")?
-            ))
-        }),
-        whole("depthThreshold", "10"),
-    ),
-    // opensearch_scaler.go
-    one(
-        &["opensearch"],
-        Rule(|it| search("opensearch", it)),
-        milli_needed("targetValue"),
-    ),
-    // openstack_metrics_scaler.go
-    one(
-        &["openstack-metric"],
-        Of("openstack-metric-", "metricID"),
-        milli("threshold", "0"),
-    ),
-    // openstack_swift_scaler.go
-    one(
-        &["openstack-swift"],
-        Rule(|it| {
-            let prefix = it.get("objectPrefix").map(|prefix| format!("-{prefix}"));
-            let container = it.need("containerName")?;
-            Ok(format!(
-                "openstack-swift-{container}{}",
-                prefix.unwrap_or_default()
-            ))
-        }),
-        whole("objectCount", "2"),
-    ),
-    // postgresql_scaler.go
-    one(
-        &["postgresql"],
-        Fixed("postgresql"),
-        milli("targetQueryValue", "0"),
-    ),
-    // predictkube_scaler.go
-    one(
-        &["predictkube"],
-        Fixed("predictkube-predictkube_metric"),
-        milli("threshold", "0"),
-    ),
-    // prometheus_scaler.go
-    one(
-        &["prometheus"],
-        Fixed("prometheus"),
-        milli_needed("threshold"),
-    ),
-    // pulsar_scaler.go, which does not use metricType
-    only(
-        "AverageValue",
-        one(
-            &["pulsar"],
-            Rule(|it| {
-                let (topic, subscription) =
-                    (it.known_need("topic")?, it.known_need("subscription")?);
-                Ok(format!("pulsar-{topic}-{subscription}"))
-            }),
-            whole("msgBacklogThreshold", "10"),
-        ),
-    ),
-    // rabbitmq_scaler.go
-    one(
-        &["rabbitmq"],
-        Rule(|it| Ok(format!("rabbitmq-{}", query_escaped(it.need("queueName")?)))),
-        ScalerTarget::Rule(TargetNumber::Milli, rabbitmq),
-    ),
-    // redis_scaler.go
-    one(
-        &["redis", "redis-cluster", "redis-sentinel"],
-        Of("redis-", "listName"),
-        whole("listLength", "5"),
-    ),
-    // redis_streams_scaler.go
-    one(
-        &[
-            "redis-streams",
-            "redis-cluster-streams",
-            "redis-sentinel-streams",
-        ],
-        Of("redis-streams-", "stream"),
-        ScalerTarget::Rule(TargetNumber::Whole, redis_streams),
-    ),
-    // selenium_grid_scaler.go
-    one(
-        &["selenium-grid"],
-        Rule(selenium_grid),
-        ScalerTarget::Fixed(1),
-    ),
-    // solace_dm_scaler.go
-    Scaler {
-        types: &["solace-direct-messaging"],
-        metrics: Metrics::Each {
-            prefix: "solace-dm-",
-            field: "clientNamePattern",
-            metrics: SOLACE_DM,
-        },
-        only: None,
-    },
-    // solace_scaler.go; the spool is given in megabytes
-    Scaler {
-        types: &["solace-event-queue"],
-        metrics: Metrics::Each {
-            prefix: "solace-",
-            field: "queueName",
-            metrics: &[
-                ("msgcount", "messageCountTarget", 1),
-                ("msgspoolusage", "messageSpoolUsageTarget", 1024 * 1024),
-                ("msgrcvrate", "messageReceiveRateTarget", 1),
-            ],
-        },
-        only: None,
-    },
-    // solarwinds_scaler.go
-    one(
-        &["solarwinds"],
-        Fixed("solarwinds"),
-        milli_needed("targetValue"),
-    ),
-    // solr_scaler.go
-    one(&["solr"], Fixed("solr"), milli_needed("targetQueryValue")),
-    // splunk_observability_scaler.go, which does not use metricType
-    only(
-        "Value",
-        one(
-            &["splunk-observability"],
-            Fixed("signalfx"),
-            milli_needed("targetValue"),
-        ),
-    ),
-    // splunk_scaler.go
-    one(
-        &["splunk"],
-        Of("splunk-", "savedSearchName"),
-        whole_needed("targetValue"),
-    ),
-    // sumologic_scaler.go
-    one(
-        &["sumologic"],
-        Of("sumologic-", "queryType"),
-        milli_needed("threshold"),
-    ),
-    // temporal_scaler.go
-    one(&["temporal"], Rule(temporal), whole("targetQueueSize", "5")),
-];
-
-/// The ends of the names are the fields.
-const SOLACE_DM: &[(&str, &str, i64)] = &[
-    (
-        "aggregatedClientTxByteRateTarget",
-        "aggregatedClientTxByteRateTarget",
-        1,
-    ),
-    (
-        "aggregatedClientAverageTxByteRateTarget",
-        "aggregatedClientAverageTxByteRateTarget",
-        1,
-    ),
-    (
-        "aggregatedClientTxMsgRateTarget",
-        "aggregatedClientTxMsgRateTarget",
-        1,
-    ),
-    (
-        "aggregatedClientAverageTxMsgRateTarget",
-        "aggregatedClientAverageTxMsgRateTarget",
-        1,
-    ),
-];
 
 /// `Validate` in `activemq_scaler.go`: the name may be in a URL.
 fn activemq(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
@@ -836,6 +389,31 @@ fn gcp_pubsub(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     Ok(format!("gcp-ps-{name}"))
 }
 
+/// `GetMetricSpecForScaling` in `ibmmq_scaler.go`: the first of several queues.
+fn ibmmq(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let queues = metadata.need("queueName;queueNames")?;
+    let first = queues.split(',').next().unwrap_or_default();
+    Ok(format!("ibmmq-{}", first.trim()))
+}
+
+/// `GetMetricSpecForScaling` in `influxdb_scaler.go`: an `influxVersion` other than 2 or 3, such as several versions,
+/// requires no name.
+fn influxdb(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let name = match metadata.get("influxVersion").unwrap_or("2") {
+        "2" => metadata.known_need("organizationName")?,
+        "3" => metadata.known_need("database")?,
+        _ => metadata.known("organizationName")?.unwrap_or_default(),
+    };
+    Ok(format!("influxdb-{name}"))
+}
+
+/// `GetMetricSpecForScaling` in `kubernetes_resource_scaler.go`.
+fn kubernetes_resource(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let kind = metadata.need("resourceKind")?.to_lowercase();
+    let (name, key) = (metadata.need("resourceName")?, metadata.need("key")?);
+    Ok(format!("{kind}-{name}-{key}"))
+}
+
 /// `GetMetricSpecForScaling` in `kubernetes_workload_scaler.go`.
 fn workload(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     match metadata.namespace {
@@ -859,6 +437,15 @@ fn mysql(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     ))
 }
 
+/// `GetMetricSpecForScaling` in `openstack_swift_scaler.go`.
+fn openstack_swift(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+    let container = metadata.need("containerName")?;
+    Ok(match metadata.get("objectPrefix") {
+        Some(prefix) => format!("openstack-swift-{container}-{prefix}"),
+        None => format!("openstack-swift-{container}"),
+    })
+}
+
 /// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
 fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
     let length = non_zero(metadata, "queueLength")?;
@@ -868,12 +455,12 @@ fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
         metadata.get("mode").filter(|mode| *mode != "Unknown"),
         value,
     ) {
-        (None, None, None) => Ok(("value", Some("20"))),
-        (Some(_), None, None) => Ok(("queueLength", length)),
+        (None, None, None) => Ok(("value", "20")),
+        (Some(length), None, None) => Ok(("queueLength", length)),
         (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
         (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
         (None, Some(_), None) => Err(metadata.missing("value")),
-        (None, Some(_), Some(_)) => Ok(("value", value)),
+        (None, Some(_), Some(value)) => Ok(("value", value)),
     }
 }
 
@@ -899,7 +486,7 @@ fn redis_streams<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refuse
         (Some(_), true) => "lagCount",
         (Some(_), false) => "pendingEntriesCount",
     };
-    Ok((field, Some(metadata.get(field).unwrap_or("5"))))
+    Ok((field, metadata.get(field).unwrap_or("5")))
 }
 
 /// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
@@ -910,6 +497,52 @@ fn selenium_grid(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
         .chain(parts.into_iter().flatten())
         .collect();
     Ok(parts.join("-"))
+}
+
+/// `GetMetricSpecForScaling` in `solace_scaler.go` and `solace_dm_scaler.go`: returns the names and targets of the
+/// metrics, one for each of these fields that is set.
+pub(super) fn solace(
+    type_: &str,
+    metadata: &TriggerMetadata<'_>,
+) -> Result<Vec<(String, Quantity)>, Refused> {
+    let (start, fields): (_, &[&str]) = match type_ {
+        "solace-event-queue" => (
+            format!("solace-{}", metadata.need("queueName")?),
+            &[
+                "messageCountTarget",
+                "messageSpoolUsageTarget",
+                "messageReceiveRateTarget",
+            ],
+        ),
+        _ => (
+            format!("solace-dm-{}", metadata.need("clientNamePattern")?),
+            &[
+                "aggregatedClientTxByteRateTarget",
+                "aggregatedClientAverageTxByteRateTarget",
+                "aggregatedClientTxMsgRateTarget",
+                "aggregatedClientAverageTxMsgRateTarget",
+            ],
+        ),
+    };
+    let mut metrics = Vec::new();
+    for &field in fields {
+        let Some(text) = metadata.get(field) else {
+            continue;
+        };
+        let (end, factor) = match field {
+            "messageCountTarget" => ("msgcount", 1),
+            // The spool is given in megabytes.
+            "messageSpoolUsageTarget" => ("msgspoolusage", 1024 * 1024),
+            "messageReceiveRateTarget" => ("msgrcvrate", 1),
+            _ => (field, 1),
+        };
+        let value = metadata.whole(field, text)?.wrapping_mul(factor);
+        if value > 0 {
+            let name = metadata.with_index(&format!("{start}-{end}"));
+            metrics.push((name, quantity(value)));
+        }
+    }
+    Ok(metrics)
 }
 
 /// `GetMetricSpecForScaling` in `temporal_scaler.go`.
@@ -928,5 +561,108 @@ fn temporal(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
                 "needs workerDeploymentBuildId, and that needs it",
             )
             .into()),
+    }
+}
+
+/// Returns a float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
+fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
+    let value = metadata.number(name, text)?;
+    if value < 0.0 {
+        return Ok(quantity(0));
+    }
+    let quantity = Quantity::parse(&format!("{value:.3}"))
+        .map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
+    Ok(quantity.canonicalized())
+}
+
+/// `resource.NewQuantity`.
+fn quantity(value: i64) -> Quantity {
+    let exact = value
+        .checked_mul(1000)
+        .map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
+    exact
+        .or_else(|| Quantity::parse(&value.to_string()).ok())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::{SCALERS, Scaler};
+    use crate::keda::keys::keys;
+    use crate::keda::metadata::TriggerMetadata;
+
+    /// Returns the scalers of the table; each of its other lines is a comment.
+    fn scalers() -> impl Iterator<Item = Scaler> {
+        let lines = SCALERS.lines().filter(|line| !line.starts_with('#'));
+        lines.map(|line| {
+            let columns = line.split_whitespace().count();
+            assert!(matches!(columns, 3 | 4), "{line}");
+            Scaler::read(line).expect("a scaler")
+        })
+    }
+
+    /// Each type has a line, and the type of its target is one of those of external metrics.
+    #[test]
+    fn types_have_one_line() {
+        let mut types = BTreeSet::new();
+        for Scaler { type_, only, .. } in scalers() {
+            assert!(types.insert(type_), "{type_}");
+            assert!(
+                matches!(only, None | Some("Value" | "AverageValue")),
+                "{type_}"
+            );
+        }
+    }
+
+    /// A name has fields that the scaler reads, or a rule.
+    #[test]
+    fn names_can_be_read() {
+        for scaler in scalers().filter(|scaler| scaler.target != "*") {
+            let Scaler { type_, name, .. } = scaler;
+            let fields = name.split(['{', '}']).skip(1).step_by(2);
+            let values: BTreeMap<_, _> =
+                fields.map(|field| (field.to_owned(), "v".into())).collect();
+            let mut expected = name.to_owned();
+            for field in values.keys() {
+                assert!(keys(type_).any(|own| own == field), "{type_}: {field}");
+                expected = expected.replace(&format!("{{{field}}}"), "v");
+            }
+            let metadata = TriggerMetadata::new(0, type_, &values, false, None);
+            let is_from_table = scaler.name(&metadata).ok() == Some(format!("s0-{expected}"));
+            assert_eq!(is_from_table, name != "*", "{type_}");
+            assert!(!expected.contains(['{', '}']), "{type_}");
+        }
+    }
+
+    /// A target is a number, a field that the scaler reads, or has a rule; a default is a number.
+    #[test]
+    fn targets_can_be_read() {
+        let none = BTreeMap::new();
+        for scaler in scalers() {
+            let Scaler { type_, target, .. } = scaler;
+            if target == "*" {
+                assert!(
+                    type_.starts_with("external") || type_.starts_with("solace-"),
+                    "{type_}"
+                );
+                continue;
+            }
+            let (notation, field) = target.split_once(':').unwrap_or(("", ""));
+            let (names, _) = field.split_once('=').unwrap_or((field, ""));
+            let is_rule = matches!(names, "" | "*");
+            assert!(matches!(notation, "" | "whole" | "milli"), "{type_}");
+            for name in names.split(';').filter(|_| !is_rule) {
+                assert!(keys(type_).any(|own| own == name), "{type_}: {name}");
+            }
+            let metadata = TriggerMetadata::new(0, type_, &none, false, None);
+            let value = scaler.target(&metadata, true).ok();
+            assert_eq!(value.is_some(), is_rule || field.contains('='), "{type_}");
+            assert!(
+                !notation.is_empty() || value.is_some_and(|value| value.signum() > 0),
+                "{type_}"
+            );
+        }
     }
 }

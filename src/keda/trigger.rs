@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::manifest::Trigger;
 use super::metadata::{Gap, TriggerMetadata};
-use super::scalers::{Metrics, Scaler, ScalerTarget, TargetNumber, scaler};
+use super::scalers::{Scaler, scaler, solace};
 use super::{OWNER, OpenMetric, OpenName, OpenTarget, Refused, external, fields};
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
@@ -90,7 +90,7 @@ pub(super) fn metrics(
         return Ok(vec![Made::Known(Box::new(metric))]);
     }
     let path = |field: &str| format!("spec.triggers[{index}].{field}");
-    let Scaler { metrics, only, .. } = scaler(&trigger.type_).map_err(|meant| {
+    let found = scaler(&trigger.type_).map_err(|meant| {
         let error = Refused::new(
             path("type"),
             format!("KEDA 2.20 has no scaler {:?}", trigger.type_),
@@ -101,7 +101,7 @@ pub(super) fn metrics(
         }
     })?;
     // `GetMetricTargetType` in `scaler.go`; the API server rejects any other text.
-    let type_ = match (*only, &*trigger.metric_type) {
+    let type_ = match (found.only, &*trigger.metric_type) {
         (Some(only), _) => only,
         (None, "" | "AverageValue") => "AverageValue",
         (None, "Value") => "Value",
@@ -113,7 +113,7 @@ pub(super) fn metrics(
         }
     };
     fields::check(&trigger.type_, &metadata)?;
-    let made = external_metrics(metrics, &metadata, type_, trigger, index, owner)?;
+    let made = external_metrics(&found, &metadata, type_, trigger, index, owner)?;
     let assumed = metadata.assumed().into_iter();
     notes.extend(assumed.map(|field| {
         Note::new(format!(
@@ -126,7 +126,7 @@ pub(super) fn metrics(
 
 /// Returns the metrics of a scaler, with this type of target.
 fn external_metrics(
-    metrics: &Metrics,
+    scaler: &Scaler,
     metadata: &TriggerMetadata<'_>,
     type_: &'static str,
     trigger: &Trigger,
@@ -146,43 +146,30 @@ fn external_metrics(
     let known = |name: String, target: MetricTarget| {
         Made::Known(Box::new(external(name, owner.selector(), target)))
     };
-    match metrics {
-        Metrics::One(name, of) => {
-            let target = match of.read(metadata, owner.uses_modifiers) {
+    match &*trigger.type_ {
+        "external" | "external-push" => {
+            metadata.need("scalerAddress")?;
+            let why = "only the scaler itself knows its metrics and targets".to_owned();
+            Ok(vec![open(OpenName::OfKeda(why), OpenTarget::Number(type_))])
+        }
+        "solace-direct-messaging" | "solace-event-queue" => {
+            let metrics = solace(&trigger.type_, metadata)?.into_iter();
+            Ok(metrics
+                .map(|(name, value)| known(name, target(type_, value)))
+                .collect())
+        }
+        _ => {
+            let target = match scaler.target(metadata, owner.uses_modifiers) {
                 Ok(value) => target(type_, value),
                 Err(gap) => {
                     let name = OpenName::of(gap, metadata)?;
                     return Ok(vec![open(name, OpenTarget::Number(type_))]);
                 }
             };
-            Ok(vec![match name.of(metadata) {
+            Ok(vec![match scaler.name(metadata) {
                 Ok(name) => known(name, target),
                 Err(gap) => open(OpenName::of(gap, metadata)?, OpenTarget::Known(target)),
             }])
-        }
-        Metrics::Each {
-            prefix,
-            field,
-            metrics,
-        } => {
-            let name = metadata.need(field)?;
-            let mut made = Vec::new();
-            for (suffix, field, factor) in *metrics {
-                let Some(text) = metadata.get(field) else {
-                    continue;
-                };
-                let value = metadata.whole(field, text)?.wrapping_mul(*factor);
-                if value > 0 {
-                    let name = metadata.with_index(&format!("{prefix}{name}-{suffix}"));
-                    made.push(known(name, target(type_, quantity(value))));
-                }
-            }
-            Ok(made)
-        }
-        Metrics::OfScaler => {
-            metadata.need("scalerAddress")?;
-            let why = "only the scaler itself knows its metrics and targets".to_owned();
-            Ok(vec![open(OpenName::OfKeda(why), OpenTarget::Number(type_))])
         }
     }
 }
@@ -260,49 +247,6 @@ impl OpenName {
     }
 }
 
-impl ScalerTarget {
-    /// Returns the number that is the target.
-    fn read(&self, metadata: &TriggerMetadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
-        let (name, text, number) = match *self {
-            Self::Fixed(number) => return Ok(quantity(number)),
-            Self::Rule(number, rule) => {
-                let (field, text) = rule(metadata)?;
-                (field, text.ok_or_else(|| metadata.missing(field))?, number)
-            }
-            Self::Of(number, field, default) => {
-                let stated = metadata.known_field(field)?;
-                // A default that cannot be a target means that the field is required.
-                let is_target = |default: &&str| uses_modifiers || !default.starts_with(['0', '-']);
-                let (name, text) = stated
-                    .or(default.filter(is_target).map(|default| (field, default)))
-                    .ok_or_else(|| metadata.missing(field))?;
-                (name, text, number)
-            }
-        };
-        let value = match number {
-            TargetNumber::Whole => quantity(metadata.whole(name, text)?),
-            TargetNumber::Milli => milli(metadata, name, text)?,
-        };
-        // No metric of an HPA may have such a target; a composite metric replaces it.
-        if value.signum() <= 0 && !uses_modifiers {
-            let message = format!("{text:?} is no target: the API server takes only more than 0");
-            return Err(metadata.refused(name, message).into());
-        }
-        Ok(value)
-    }
-}
-
-/// Returns a float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
-fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
-    let value = metadata.number(name, text)?;
-    if value < 0.0 {
-        return Ok(quantity(0));
-    }
-    let quantity = Quantity::parse(&format!("{value:.3}"))
-        .map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
-    Ok(quantity.canonicalized())
-}
-
 /// `GetMetricTarget` and `GetMetricTargetMili` in `scaler.go`.
 pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
     let own = match type_ {
@@ -319,14 +263,4 @@ pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
         type_: type_.to_owned(),
         ..own
     }
-}
-
-/// `resource.NewQuantity`.
-fn quantity(value: i64) -> Quantity {
-    let exact = value
-        .checked_mul(1000)
-        .map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
-    exact
-        .or_else(|| Quantity::parse(&value.to_string()).ok())
-        .unwrap_or_default()
 }

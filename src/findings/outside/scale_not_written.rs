@@ -1,7 +1,6 @@
 //! The finding `scale-not-written`.
 
 use crate::apimachinery::names;
-use crate::calendar::Calendar;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
 use crate::findings::prelude::*;
@@ -61,7 +60,7 @@ impl Kind for ScaleNotWritten {
             "too many requests",
         ];
         let pass = case.pass;
-        let hpa = &case.snapshot().hpa;
+        let hpa = &pass.input.as_observed().hpa;
         if let Some((to, error)) = case.decision().unwritten() {
             let facts = ScaleNotWritten {
                 error: error.to_owned(),
@@ -82,12 +81,10 @@ impl Kind for ScaleNotWritten {
         let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
         let failures = Failures::so_far(case, error);
         let says = |words: &[&str]| words.iter().any(|words| error.contains(words));
-        let is_rare = if says(&PASSING) {
-            !failures.is_some_and(|it| it.are_often(case.snapshot().now))
-        } else {
-            failures.is_some_and(|it| it.times < OFTEN)
-        };
-        let is_passing = is_rare && !says(&REFUSED);
+        let are_often = failures.is_some_and(|it| it.are_often);
+        // What is not known to pass is rare only if events show that.
+        let are_few = failures.is_some_and(|it| (1..OFTEN).contains(&it.same));
+        let is_passing = !says(&REFUSED) && (says(&PASSING) && !are_often || are_few);
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas().is_none()
@@ -112,7 +109,7 @@ impl Kind for ScaleNotWritten {
         let now = about.now();
         let target = about.reference();
         let error = end(&self.error);
-        let lasting = self.failures.filter(|it| it.are_often(now));
+        let lasting = self.failures.filter(|it| it.are_often);
         match (self.failed, lasting.and_then(Failures::since)) {
             (None, _) => {
                 let replicas = about.pass.decision.replicas_before().unwrap_or_default();
@@ -171,7 +168,7 @@ impl Kind for ScaleNotWritten {
                 .says("Grant the controller the right with a role and a binding.")
                 .with(about.kubectl_quoted("auth can-i update", &about.target(), &flags));
         }
-        if is_conflict && !self.failures.is_some_and(|it| it.are_often(about.now())) {
+        if is_conflict && !self.failures.is_some_and(|it| it.are_often) {
             return Remedy::Nothing
                 .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
         }
@@ -223,27 +220,27 @@ pub struct Failures {
     pub events: usize,
     /// The number of failures.
     pub times: i32,
+    /// The number of failures with the same error, whether or not they are among these.
+    pub same: i32,
     /// The time of the first one.
     pub first: Option<Timestamp>,
-    /// The last success, unless all came after it: those in a row began after it.
+    /// The last success, if it came after the first one: those in a row began after it.
     pub worked: Option<Timestamp>,
-    /// How many there are in a row, at most.
-    pub in_a_row: i32,
+    /// Whether there are many in a row, and all of them in a short time for so many.
+    pub are_often: bool,
 }
 
 impl Failures {
-    /// Returns the failures so far: with this error, or of late with any, as the text may name another address each
-    /// time; that of a conflict does not, and only late ones show that something goes on.
+    /// Returns the failures so far of the HPA that was read, as a new one has none: with this error, or of late with any,
+    /// as the text may name another address each time; that of a conflict does not, and only late ones show that something
+    /// goes on.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
         let input = &case.pass.input;
-        // They are those of the running HPA.
-        if input.is_new_hpa {
-            return None;
-        }
-        let Snapshot { hpa, now, .. } = input.as_observed();
+        let observed = input.as_observed();
+        let Snapshot { hpa, now, .. } = observed;
         let is_recent =
             |at: Option<Timestamp>| at.is_some_and(|at| now.duration_since(at) < RECENT);
-        let events = input.evidence.events.iter();
+        let events = input.evidence.events.iter().filter(|_| !input.is_new_hpa);
         let worked = hpa.status.last_scale_time;
         let is_over = |it: &Event| it.last.is_some_and(|at| Some(at) < worked);
         let failed =
@@ -252,60 +249,64 @@ impl Failures {
         let is_same =
             |it: &&Event| it.message.contains(error) && (!is_conflict || is_recent(it.last));
         let is_any = |it: &&Event| !is_conflict && is_recent(began(it));
-        let of = |it| Self::of(it, worked, case.snapshot());
-        let same = failed.clone().filter(is_same).map(of).reduce(Self::and);
-        let any = failed.filter(is_any).map(of).reduce(Self::and);
-        any.into_iter().chain(same).max_by_key(|it| it.times)
+        let same = Self::of(failed.clone().filter(is_same), observed);
+        let any = Self::of(failed.filter(is_any), observed).into_iter();
+        let of_same = same.map_or(0, |it| it.times);
+        let failures = any.chain(same).max_by_key(|it| (it.are_often, it.times))?;
+        Some(Self {
+            same: of_same,
+            ..failures
+        })
     }
 
-    /// Returns the failures of an event. Those in a row came after the last success, so there are no more of them than
-    /// passes from it to the last one, which the event may show some minutes late.
-    fn of(event: &Event, worked: Option<Timestamp>, snapshot: &Snapshot) -> Self {
-        let &Event {
-            first, last, count, ..
-        } = event;
-        let worked = worked.filter(|worked| first.is_none_or(|first| first < *worked));
-        let in_a_row = worked.map_or(count, |worked| {
-            let end = last.map_or(snapshot.now, |it| snapshot.now.min(it.plus(RECENT)));
-            let period = snapshot.controller.sync_period.as_nanos().max(1);
-            let passes = end.duration_since(worked).as_nanos() / period;
-            let most = i32::try_from(passes).unwrap_or(i32::MAX);
-            most.min(count - i32::from(first.is_some()))
+    /// Adds up events, if there are any.
+    fn of<'e>(events: impl Iterator<Item = &'e Event>, observed: &Snapshot) -> Option<Self> {
+        let now = observed.now;
+        let worked = observed.hpa.status.last_scale_time;
+        let until = |it: &Event| it.last.unwrap_or(now);
+        let mut in_order = Vec::from_iter(events);
+        in_order.sort_by_key(|it| until(it));
+        let counts = in_order.iter().map(|it| it.count);
+        let times = counts.reduce(i32::saturating_add)?;
+        let first = in_order.iter().filter_map(|it| it.first).min();
+        // In each pass there is at most one, of whichever event.
+        let in_a_row = in_order.iter().fold(0, |before: i32, it| {
+            let all = before.saturating_add(since_success(it, worked));
+            all.min(passes(observed, worked, until(it)))
         });
-        Self {
-            events: 1,
-            times: count,
+        let is_dense = first.is_none_or(|first| now.duration_since(first) < APART * times);
+        Some(Self {
+            events: in_order.len(),
+            times,
+            same: times,
             first,
-            worked,
-            in_a_row,
-        }
-    }
-
-    /// Adds up the failures of events.
-    fn and(self, other: Self) -> Self {
-        Self {
-            events: self.events + other.events,
-            times: self.times.saturating_add(other.times),
-            first: self.first.into_iter().chain(other.first).min(),
-            worked: self.worked.or(other.worked),
-            in_a_row: self.in_a_row.saturating_add(other.in_a_row),
-        }
+            worked: worked.filter(|it| first.is_some_and(|first| first < *it)),
+            are_often: in_a_row >= OFTEN && is_dense,
+        })
     }
 
     /// Returns when those in a row began, at the earliest.
     fn since(self) -> Option<Timestamp> {
         self.worked.or(self.first)
     }
+}
 
-    /// Whether there are many in a row, and all of them in a short time for so many.
-    fn are_often(self, now: Timestamp) -> bool {
-        let is_dense = |first| now.duration_since(first) < APART * self.times;
-        self.in_a_row >= OFTEN && self.first.is_none_or(is_dense)
-    }
+/// Returns how many failures of an event came after the last success, at most: not the first one if it came before.
+fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
+    let began_before = event.first.is_some_and(|first| Some(first) < worked);
+    event.count - i32::from(began_before)
+}
+
+/// Returns how many passes have followed the last success until a time; without a limit if none is known.
+fn passes(observed: &Snapshot, worked: Option<Timestamp>, until: Timestamp) -> i32 {
+    let period = observed.controller.sync_period.as_nanos().max(1);
+    let passes = worked.map(|it| until.duration_since(it).as_nanos().max(0) / period);
+    passes.map_or(i32::MAX, |it| i32::try_from(it).unwrap_or(i32::MAX))
 }
 
 #[cfg(test)]
 mod tests {
+
     use serde_json::Value;
 
     use super::*;
@@ -313,8 +314,23 @@ mod tests {
 
     use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
 
-    use crate::findings::testing::{table, with};
-    use crate::findings::{Code, Facts};
+    use crate::findings::testing::{pass, table, with};
+    use crate::findings::{Code, Facts, find};
+    use crate::pass::Pass;
+    use crate::snapshot::input::Input;
+
+    /// Returns the number of failures in each finding about these objects, with an assumption.
+    fn failures_assuming(items: &[Value], assume: fn(&mut Input)) -> Vec<Option<i32>> {
+        let mut input = pass(items).input;
+        input.observed = Some(input.snapshot.clone().into());
+        assume(&mut input);
+        let findings = find(&Pass::run(input)).into_iter();
+        let own = findings.filter_map(|it| match it.facts {
+            Facts::ScaleNotWritten(facts) => Some(facts.failures.map(|it| it.times)),
+            _ => None,
+        });
+        own.collect()
+    }
 
     /// What refuses it is in the error.
     #[test]
@@ -520,10 +536,6 @@ mod tests {
                 "message": message, "lastTransitionTime": "2026-11-21T05:40:00Z"});
             build::with(settled(4), &json!({"status": {"conditions": [able]}}))
         };
-        let scaled = |hpa: Value, time: &str| {
-            let status = json!({"status": {"lastScaleTime": format!("2026-11-21T{time}Z")}});
-            build::with(hpa, &status)
-        };
         let last = failed("FailedUpdateScale", denied);
         let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
         let since: Option<Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
@@ -551,6 +563,13 @@ mod tests {
         let unserved = "failed calling webhook \"x\": failed to call webhook: Post \"https://x.y.svc:443/z?timeout=10s\": no \
                         endpoints available for service \"x\"";
         let conflict = "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+        let scaled = |error: &str, time: &str| {
+            let status = json!({"status": {"lastScaleTime": format!("2026-11-21T{time}Z")}});
+            build::with(failed("FailedUpdateScale", error), &status)
+        };
+        let two = json!({"firstTimestamp": "2026-11-21T05:50:00Z", "count": 2});
+        let without_first = json!({ "firstTimestamp": null });
+        let until_0530 = json!({"lastTimestamp": "2026-11-21T05:30:05Z"});
         for (items, cpu, want) in [
             (
                 vec![unknown_memory(), last.clone()],
@@ -635,6 +654,23 @@ mod tests {
                 "90m",
                 None,
             ),
+            // The same error, seldom and for long, does not hide that others go on.
+            (
+                [
+                    vec![
+                        unknown_memory(),
+                        failed("FailedUpdateScale", slow),
+                        build::with(
+                            failing(slow),
+                            &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 4}),
+                        ),
+                    ],
+                    unrouted(3),
+                ]
+                .concat(),
+                "90m",
+                Some((Severity::Warning, since, Some(3))),
+            ),
             (
                 vec![
                     unknown_memory(),
@@ -660,38 +696,61 @@ mod tests {
                 "90m",
                 Some((Severity::Warning, since, None)),
             ),
-            // Nor if most of many failures came before the last success.
+            // Nor if it has often failed, with a success in between.
             (
                 vec![
                     unknown_memory(),
-                    scaled(failed("FailedUpdateScale", unserved), "05:59:20"),
+                    scaled(unserved, "05:59:20"),
                     failing(unserved),
                 ],
                 "90m",
                 Some((Severity::Warning, since, Some(80))),
             ),
-            // No more than one pass since the last success, whenever the first failure was.
+            // There are no more failures in a row than passes since the success until the last failure, and of each event
+            // that began before the success, one less.
+            (
+                vec![unknown_memory(), scaled(slow, "05:59:20"), failing(slow)],
+                "90m",
+                None,
+            ),
             (
                 vec![
                     unknown_memory(),
-                    scaled(failed("FailedUpdateScale", slow), "05:59:40"),
-                    build::with(failing(slow), &json!({"firstTimestamp": null})),
+                    scaled(slow, "05:59:20"),
+                    build::with(failing(slow), &without_first),
                 ],
                 "90m",
                 None,
             ),
-            // Each event has one that came before the last success.
             (
-                [
-                    vec![
-                        unknown_memory(),
-                        scaled(failed("FailedUpdateScale", slow), "05:59:00"),
-                    ],
-                    unrouted(4),
-                ]
-                .concat(),
+                vec![
+                    unknown_memory(),
+                    scaled(slow, "05:30:00"),
+                    build::with(failing(slow), &until_0530),
+                ],
                 "90m",
                 None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    scaled(slow, "05:55:00"),
+                    build::with(failing(slow), &two),
+                    build::with(failing(slow), &two),
+                ],
+                "90m",
+                None,
+            ),
+            (
+                vec![
+                    unknown_memory(),
+                    scaled(slow, "05:55:00"),
+                    build::with(failing(slow), &two),
+                    build::with(failing(slow), &two),
+                    build::with(failing(slow), &two),
+                ],
+                "90m",
+                Some((Severity::Warning, since, Some(6))),
             ),
             (
                 vec![stated, settled(4)],
@@ -748,29 +807,51 @@ mod tests {
             assert_eq!(got, want, "{items:?}");
         }
         // It fails only since it was last scaled, and only failures that go on have a beginning.
-        let said = |time: &str, error: &str, first: &str| {
+        let said = |scaled: &str, error: &str, first: &str| {
+            let status = json!({"status": {"lastScaleTime": scaled}});
             let began = json!({"firstTimestamp": first, "count": 4});
             let items = [
                 unknown_memory(),
-                scaled(failed("FailedUpdateScale", error), time),
+                build::with(failed("FailedUpdateScale", error), &status),
                 build::with(failing(error), &began),
                 build::scale(4),
             ];
             table(Code::ScaleNotWritten, [("", with_pods(items, 4, "90m"))])
         };
-        let (earlier, long_ago) = ("2026-11-21T05:10:00Z", "2026-11-21T01:00:00Z");
-        for (time, error, first, wanted) in [
-            ("05:30:00", slow, earlier, "could not be scaled for 30m: "),
-            ("01:00:00", slow, earlier, "could not be scaled for 50m: "),
+        let times = [
+            "2026-11-21T05:30:00Z",
+            "2026-11-21T05:10:00Z",
+            "2026-11-21T01:00:00Z",
+        ];
+        for (scaled, error, first, wanted) in [
+            (times[0], slow, times[1], "could not be scaled for 30m: "),
+            (times[2], slow, times[1], "could not be scaled for 50m: "),
             (
-                "05:30:00",
+                times[0],
                 unserved,
-                long_ago,
+                times[2],
                 "could not be scaled 20m ago: ",
             ),
         ] {
-            let said = said(time, error, first);
+            let said = said(scaled, error, first);
             assert!(said.contains(wanted), "{said}");
+        }
+        // What is assumed has not happened, and what happened was not to a new HPA.
+        let of = |error: &str| {
+            let last = failed("FailedUpdateScale", error);
+            let items = [unknown_memory(), last, build::scale(4), failing(error)];
+            with_pods(items, 4, "90m")
+        };
+        let just_scaled: fn(&mut Input) = |input| {
+            input.snapshot.hpa.status.last_scale_time = Some(input.snapshot.now);
+        };
+        let is_new: fn(&mut Input) = |input| input.is_new_hpa = true;
+        for (error, assume, wanted) in [
+            (slow, just_scaled, vec![Some(80)]),
+            (slow, is_new, vec![]),
+            (unserved, is_new, vec![None]),
+        ] {
+            assert_eq!(failures_assuming(&of(error), assume), wanted, "{error}");
         }
     }
 }

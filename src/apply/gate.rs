@@ -114,7 +114,7 @@ pub enum Leader {
     /// There is no current lease of the usual name, or it cannot be read, but the status of the HPA was written
     /// within the last few passes, at this time.
     Seen(Timestamp),
-    /// There is no lease of the usual name, or it cannot be read.
+    /// There is no current lease of the usual name, or it cannot be read, and another sign of a controller is older.
     Unknown,
 }
 
@@ -122,18 +122,14 @@ impl Leader {
     /// Returns the known facts about the leading controller manager.
     pub fn of(input: &Input) -> Self {
         let Written { status, by_us, .. } = input.snapshot.hpa.written;
-        let lapsed = input
-            .evidence
-            .lease
-            .filter(|lease| lease.has_lapsed(input.snapshot.now));
-        // Another controller manager may have another lease.
-        let later = status.filter(|written| lapsed.is_none_or(|lease| *written > lease.lost()));
-        let seen = later.filter(|written| !by_us && !input.is_several_passes_ago(*written));
-        match (input.evidence.lease, seen) {
-            (Some(lease), _) if lapsed.is_none() => Self::Holds(lease.renewed),
-            (_, Some(written)) => Self::Seen(written),
-            (Some(lease), None) => Self::Lapsed(lease.renewed),
-            (None, None) => Self::Unknown,
+        let lease = input.evidence.lease;
+        let held = lease.filter(|lease| !lease.has_lapsed(input.snapshot.now));
+        let seen = status.filter(|written| !by_us && !input.is_several_passes_ago(*written));
+        match (held, input.lapsed_lease(), seen) {
+            (Some(lease), ..) => Self::Holds(lease.renewed),
+            (None, Some(lease), _) => Self::Lapsed(lease.renewed),
+            (None, None, Some(written)) => Self::Seen(written),
+            (None, None, None) => Self::Unknown,
         }
     }
 }
@@ -377,4 +373,75 @@ impl GateInput<'_> {
 fn anywhere(range: Option<Range>) -> Option<String> {
     let Range { min, max } = range.filter(|range| range.min != range.max)?;
     Some(format!("the pass may end anywhere from {min} to {max}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::saved::assemble::assemble;
+    use crate::saved::file::read_text;
+    use crate::saved::objects::Objects;
+    use crate::snapshot::input::Options;
+
+    /// Returns who leads at 06:00 by the last renewal of the lease, the last status, and another object.
+    fn leader(renewed: Option<&str>, written: Option<&str>, also: Option<Value>) -> Leader {
+        let date = |time: &str| format!("2026-11-21T{time}Z");
+        let hpa = written.map_or(build::hpa(&json!({})), |time| {
+            let entry = json!({"manager": "kube-controller-manager", "subresource": "status",
+                "time": date(time)});
+            let written = json!({"metadata": {"managedFields": [entry]}});
+            build::with(build::hpa(&json!({})), &written)
+        });
+        let lease = renewed.map(|time| {
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+                "spec": {"leaseDurationSeconds": 15, "acquireTime": date("01:00:00"),
+                    "renewTime": date(time)}})
+        });
+        let state = build::state(&json!({}));
+        let items = [hpa, build::scale(4), state].into_iter();
+        let text = build::list(items.chain(lease).chain(also));
+        let mut objects = Objects::default();
+        read_text(&text, "state", &mut objects).unwrap();
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
+        Leader::of(&assemble(objects, &options, build::NOW.parse().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_leader_is_lost_only_if_nothing_shows_another() {
+        let at = |time: &str| format!("2026-11-21T{time}Z").parse().unwrap();
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "controller": true}]);
+        let metadata =
+            json!({"creationTimestamp": "2026-11-21T05:55:00Z", "ownerReferences": owner});
+        let pod = build::with(build::pod("web-0"), &json!({ "metadata": metadata }));
+        let (held, lapsed) = (Some("05:59:58"), Some("05:00:00"));
+        let (recent, earlier) = (Some("05:59:50"), Some("05:50:00"));
+        for (renewed, written, also, want) in [
+            (held, earlier, None, Leader::Holds(at("05:59:58"))),
+            (lapsed, None, None, Leader::Lapsed(at("05:00:00"))),
+            (
+                lapsed,
+                Some("04:59:00"),
+                None,
+                Leader::Lapsed(at("05:00:00")),
+            ),
+            (lapsed, recent, None, Leader::Seen(at("05:59:50"))),
+            (lapsed, earlier, None, Leader::Unknown),
+            (lapsed, None, Some(pod), Leader::Unknown),
+            (None, recent, None, Leader::Seen(at("05:59:50"))),
+            (None, earlier, None, Leader::Unknown),
+        ] {
+            assert_eq!(
+                leader(renewed, written, also),
+                want,
+                "{renewed:?} {written:?}"
+            );
+        }
+    }
 }

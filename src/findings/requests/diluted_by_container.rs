@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{compared, look_at, milli, utilizations};
+use super::{compared, has_own_metric, look_at, milli, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
@@ -20,7 +20,7 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first.
+    /// The containers, sorted by usage, the highest first, but those with a metric of their own last.
     pub shares: Vec<ContainerShare>,
     /// The number of pods in the sums.
     pub pods: usize,
@@ -144,7 +144,9 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     /// The busiest container is this much busier than the pod.
     const FAR: f64 = 1.5;
     let proposal = step.proposal()?.replicas;
-    let shares = shares(case, step)?;
+    let mut shares = shares(case, step)?;
+    // A metric of its own shows how busy a container is.
+    shares.sort_by_key(|share| has_own_metric(case, step.index, &share.container));
     let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let any_uncounted = shares.iter().any(|it| !it.is_counted);
@@ -157,10 +159,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
-    // A metric of its own shows how busy the container is.
-    let metrics = &case.snapshot().hpa.spec.metrics;
-    let own = metrics[metric].of_container(&container).id();
-    if !any_uncounted && metrics.iter().any(|it| it.id() == own) {
+    if has_own_metric(case, metric, &container) {
         return None;
     }
     let has_type = case.snapshot().controller.gates.container_metrics;
@@ -310,6 +309,11 @@ mod tests {
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
+        let beside = with(
+            &with_container(&two, &build::requesting("proxy", "10m"), "60m", "55m"),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+        );
         let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
         let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
         let native = |version: &str| {
@@ -344,6 +348,7 @@ mod tests {
         let states = [
             ("by an idle container", idle),
             ("by one with a metric of its own", own),
+            ("beside one with a metric of its own", beside),
             ("not at all", busy),
             // The other one is busier: 98% and 200%, of 107% in the pods.
             ("by a small busy container", small),
@@ -363,6 +368,14 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         by one with a metric of its own: none
+        beside one with a metric of its own: info, aside, without it 16 -> 4
+            cpu is at 104% over all containers, while proxy uses 550% of its request
+            - proxy uses 110m of 20m, 550%, in 2 pods.
+            - app uses 120m of 200m, 60%, in 2 pods.
+            - cpu proposes 3; proxy alone proposes 16 with the same target.
+            - With ContainerResource: a proposal of 16, and 4 replicas after stabilization and limits.
+            > Use a ContainerResource metric for proxy.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"},{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         not at all: none
         by a small busy container: none
         with one container: none

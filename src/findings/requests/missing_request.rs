@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Revisions, has_request, look_at, milli, requested, rounded_request};
+use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Block;
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -48,7 +48,8 @@ impl Kind for MissingRequest {
             }
             let is_injected = |it: &Unrequested| it.source == ContainerOrigin::Injected;
             let instead = match step.container {
-                None if containers.iter().all(is_injected) => requested(case, step),
+                None if containers.iter().all(is_injected) => requested(case, step)
+                    .filter(|container| !has_own_metric(case, step.index, container)),
                 _ => None,
             };
             let going: Names<&str> = containers
@@ -467,9 +468,13 @@ impl MissingRequest {
             ));
         }
         if *source != ContainerOrigin::Injected {
-            let own = names(&self.names_from(source));
-            let holder = about.template_reference();
-            changes.push(format!("set a {resource} request for {own} in {holder}"));
+            let injected = self.names_from(&ContainerOrigin::Injected);
+            let mut own = self.names_from(source);
+            own.retain(|name| !injected.contains(name));
+            let (own, holder) = (names(&own), about.template_reference());
+            if !own.is_empty() {
+                changes.push(format!("set a {resource} request for {own} in {holder}"));
+            }
         }
         match self.annotations(about) {
             Some(known) if known.is_empty() => {}
@@ -1043,7 +1048,7 @@ mod tests {
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
             - Container proxy, which uses up to 9m, in web-0.
             - Container proxy, which uses up to 9m, in web-1: it is not in the template of Deployment/web, so it was injected.
-            > Raise or remove the zero cpu limit of proxy, set a cpu request for proxy in Deployment/web and let the injector set a cpu request for proxy.
+            > Raise or remove the zero cpu limit of proxy and let the injector set a cpu request for proxy.
             @ pod/web-0 pod/web-1
         where the target is an amount: none
         "#);

@@ -62,6 +62,13 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     }
 }
 
+/// Whether the HPA has a metric for the usage of a container that is part of a Resource metric.
+fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
+    let metrics = &case.snapshot().hpa.spec.metrics;
+    let own = metrics[metric].of_container(container).id();
+    metrics.iter().any(|it| it.id() == own)
+}
+
 /// Turns a Resource metric into the metric of a single container.
 fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
     let spec = &mut snapshot.hpa.spec.metrics[metric];

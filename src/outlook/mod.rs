@@ -173,14 +173,15 @@ pub(crate) fn may_fail_to_write(
     remembered: &Remembered,
     decision: &Decision,
 ) -> bool {
-    let Some(current) = decision.replicas_before() else {
+    let (Some(current), Some(_)) = (decision.replicas_before(), &snapshot.scale_update_error)
+    else {
         return false;
     };
     let to = decision.unwritten().map_or(current, |(to, _)| to);
     let extremes = at_bounds_if_written(snapshot, remembered, decision);
     let replicas = extremes.iter().map(|extreme| extreme.replicas);
     let range = Range::around(to, replicas);
-    snapshot.scale_update_error.is_some() && range.min != range.max && range.contains(current)
+    range.min != range.max && range.contains(current)
 }
 
 /// Returns the pass at each bound of the unknowns, as if its scale could be written.

@@ -139,8 +139,10 @@ pub(crate) struct EventObject {
     series: Option<EventSeries>,
     #[serde(alias = "deprecatedSource", skip_serializing)]
     source: EventSource,
-    #[serde(alias = "reportingController", skip_serializing)]
+    #[serde(skip_serializing)]
     reporting_component: String,
+    #[serde(skip_serializing)]
+    reporting_controller: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -159,8 +161,9 @@ struct EventSeries {
 
 const HPA: &str = "HorizontalPodAutoscaler";
 
-/// The name under which the controller reports (`NewHorizontalController`).
+/// The names under which the controllers report (`NewHorizontalController`, `NewDeploymentController`).
 const HPA_CONTROLLER: &str = "horizontal-pod-autoscaler";
+const DEPLOYMENT_CONTROLLER: &str = "deployment-controller";
 
 impl EventObject {
     /// Returns an event about an object of a kind.
@@ -194,18 +197,26 @@ impl EventObject {
 
     /// Returns the event, if it is about an HPA, and reported by the controller as far as the event says.
     pub(crate) fn about_hpa(self) -> Option<Event> {
-        let reporters = [&self.source.component, &self.reporting_component];
-        let is_controllers = reporters
-            .iter()
-            .all(|name| ["", HPA_CONTROLLER].contains(&&***name));
-        let is_one = self.involved_object.kind == HPA && is_controllers;
+        let is_one = self.involved_object.kind == HPA && self.may_be_of(HPA_CONTROLLER);
         is_one.then(|| self.event())
+    }
+
+    /// Whether a controller has reported the event, as far as it says.
+    fn may_be_of(&self, controller: &str) -> bool {
+        let reporters = [
+            &self.source.component,
+            &self.reporting_component,
+            &self.reporting_controller,
+        ];
+        let mut named = reporters.into_iter().filter(|name| !name.is_empty());
+        named.all(|name| name == controller)
     }
 
     /// Returns the event, if it is about a Deployment that scaled one of its ReplicaSets.
     pub(crate) fn about_scaled(self) -> Option<Event> {
         let is_one = self.involved_object.kind == DEPLOYMENT && self.reason == SCALED;
-        is_one.then(|| self.event())
+        let is_own = is_one && self.may_be_of(DEPLOYMENT_CONTROLLER);
+        is_own.then(|| self.event())
     }
 
     /// Returns the event, if it comes from the cluster autoscaler and is about a pod.
@@ -349,6 +360,14 @@ mod tests {
             );
             let event: EventObject = serde_json::from_str(&text).unwrap();
             assert_eq!(event.about_hpa().is_some(), tells, "{source}");
+        }
+        for (component, tells) in [("deployment-controller", true), ("my-operator", false)] {
+            let text = format!(
+                r#"{{"involvedObject": {{"kind": "Deployment", "name": "web"}}, "reason": "ScalingReplicaSet",
+                    "source": {{"component": "{component}"}}}}"#
+            );
+            let event: EventObject = serde_json::from_str(&text).unwrap();
+            assert_eq!(event.about_scaled().is_some(), tells, "{component}");
         }
     }
 }

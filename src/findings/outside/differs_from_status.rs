@@ -286,12 +286,17 @@ mod tests {
         else {
             panic!("{items:?}")
         };
-        let flags: Vec<_> = facts.would_explain.iter().map(|it| &*it.flag).collect();
-        let both = [
-            "--cpu-initialization-period 15m",
-            "--initial-readiness-delay 2m",
-        ];
-        assert_eq!(flags, both);
+        let initialization = Setting::new(
+            "a CPU initialization period of",
+            "--cpu-initialization-period",
+            "15m",
+        );
+        let readiness = Setting::new(
+            "an initial readiness delay of",
+            "--initial-readiness-delay",
+            "2m",
+        );
+        assert_eq!(facts.would_explain, [initialization, readiness]);
         // It counts since the controller's pass, by the default period of five minutes.
         let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
         pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");

@@ -233,6 +233,11 @@ pub fn trusts_events(input: &Input) -> bool {
     let Input {
         snapshot, evidence, ..
     } = input;
+    let is_deployment = snapshot.hpa.spec.scale_target_ref.is_kind(DEPLOYMENT);
+    // They may show that there is a controller manager without the lease.
+    if input.lapsed_lease().is_some() {
+        return is_deployment;
+    }
     let since = snapshot
         .now
         .checked_sub(window(&snapshot.hpa, &snapshot.controller));
@@ -240,7 +245,7 @@ pub fn trusts_events(input: &Input) -> bool {
     let Some(possible) = Remembered::of(input).possible else {
         return false;
     };
-    snapshot.hpa.spec.scale_target_ref.is_kind(DEPLOYMENT)
+    is_deployment
         && is_seen.is_none_or(|(seen, since)| seen.since > since)
         && possible
             .changes

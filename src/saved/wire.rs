@@ -195,13 +195,13 @@ impl EventObject {
         }
     }
 
-    /// Returns the event, if it is about an HPA, and reported by the controller as far as the event says.
+    /// Returns the event, if it is about an HPA and names no reporter but the controller.
     pub(crate) fn about_hpa(self) -> Option<Event> {
         let is_one = self.involved_object.kind == HPA && self.may_be_of(HPA_CONTROLLER);
         is_one.then(|| self.event())
     }
 
-    /// Whether a controller has reported the event, as far as it says.
+    /// Whether the event names no reporter but this controller.
     fn may_be_of(&self, controller: &str) -> bool {
         let reporters = [
             &self.source.component,

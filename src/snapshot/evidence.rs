@@ -124,7 +124,7 @@ pub struct Event {
     pub message: String,
     /// The time of the first occurrence.
     pub first: Option<Timestamp>,
-    /// The time of the last occurrence; that of the first one if there is no other.
+    /// The time of the last occurrence, or of the first one if there is no other.
     pub last: Option<Timestamp>,
     /// The number of occurrences, at least 1.
     pub count: i32,

@@ -22,7 +22,7 @@ pub(crate) use cut::cut_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 
-/// What a visitor expects, for errors.
+/// Implements `Visitor::expecting`.
 macro_rules! expecting {
     ($what:literal) => {
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -220,7 +220,7 @@ pub struct Failures {
     pub events: usize,
     /// The number of failures.
     pub times: i32,
-    /// The number of failures with the same error, whether or not they are among these.
+    /// The number of failures with the same error, which may be others.
     pub same: i32,
     /// The time of the first one.
     pub first: Option<Timestamp>,
@@ -231,9 +231,9 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Returns the failures so far of the HPA that was read, as a new one has none: with this error, or of late with any,
-    /// as the text may name another address each time; that of a conflict does not, and only late ones show that something
-    /// goes on.
+    /// Returns the failures so far of the HPA that was read; a new one has none. They have this error, or any if they are
+    /// recent, as the text may name another address each time. A conflict has the same text each time, and goes on only
+    /// if it is recent.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
         let input = &case.pass.input;
         let observed = input.as_observed();

@@ -314,8 +314,8 @@ fn same_usage(label: &str, with: &str) -> Error {
     .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
 }
 
-/// Sets a value at the places of a metric, or in a container without a metric of its own, which some pod that is meant
-/// has to have. `set` gets the place of the metric that it sets, and that of the answer about it.
+/// Sets a value at the places of a metric. For a container without a metric of its own, one of the meant pods has to
+/// have the container. `set` gets the places of the metric and of the answer about it.
 fn at_places<T>(
     snapshot: &mut Snapshot,
     assigned: &Assigned,

@@ -282,13 +282,27 @@ fn with_an_open_history(hpa: &mut Value) {
             "reason": "ReadyForNewScale", "message": ""}]});
 }
 
-/// Whoever takes over from a controller that has lost its lease begins without a history.
+/// Whoever takes over from a controller that has lost its lease begins without a history, unless a Deployment was scaled
+/// since then.
 #[test]
 fn a_controller_that_is_down_is_replaced_without_force() {
-    for (renewed, code) in [("07:07:10", 6), ("07:04:00", 0)] {
+    let scaled = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": "scaled", "namespace": "default"},
+        "involvedObject": {"kind": "Deployment", "name": "web", "namespace": "default"},
+        "reason": "ScalingReplicaSet", "message": "Scaled down replica set web-1 from 4 to 2",
+        "source": {"component": "deployment-controller"}, "lastTimestamp": "2026-11-21T07:06:00Z",
+    });
+    for (renewed, also, code) in [
+        ("07:07:10", None, 6),
+        ("07:04:00", None, 0),
+        ("07:04:00", Some(&scaled), 6),
+    ] {
         let mut cluster = cluster();
         hpa(&mut cluster, with_an_open_history);
         cluster.put(lease("one", renewed));
+        for event in also {
+            cluster.put(event.clone());
+        }
         let server = Server::start(cluster);
         let ran = apply(&server, &["--yes"]);
         assert_eq!(

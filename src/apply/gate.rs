@@ -361,8 +361,7 @@ impl GateInput<'_> {
                 format!("a controller wrote the status at {written}, and writes it itself")
             }
             Leader::Unknown => {
-                "unknown whether a controller manager holds the lease and writes the status itself"
-                    .to_owned()
+                "unknown whether a controller manager runs and writes the status itself".to_owned()
             }
         };
         Some(Concern::new(GateCode::StatusHeld, text))

@@ -645,7 +645,7 @@ fn the_status_is_written_where_nobody_else_does() {
             "a controller manager holds the lease (renewed at \
                             2026-11-21T07:07:12Z)",
         ),
-        (None, "unknown whether a controller manager holds the lease"),
+        (None, "unknown whether a controller manager runs"),
     ] {
         let (server, ran) = with(renewed, &[]);
         assert_eq!(ran.code, Some(6), "{}", ran.stderr);

@@ -84,7 +84,7 @@ impl Kind for ScaleNotWritten {
         let are_often = failures.is_some_and(|it| it.are_often);
         // What is not known to pass is rare only if events show that.
         let are_few = failures.is_some_and(|it| (1..OFTEN).contains(&it.same));
-        let is_passing = !says(&REFUSED) && (says(&PASSING) && !are_often || are_few);
+        let is_passing = !says(&REFUSED) && !are_often && (says(&PASSING) || are_few);
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas().is_none()
@@ -300,7 +300,9 @@ fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
 /// Returns how many passes have followed the last success until a time; without a limit if none is known.
 fn passes(observed: &Snapshot, worked: Option<Timestamp>, until: Timestamp) -> i32 {
     let period = observed.controller.sync_period.as_nanos().max(1);
-    let passes = worked.map(|it| until.duration_since(it).as_nanos().max(0) / period);
+    // Times are whole seconds, and passes only about a period apart.
+    let passes =
+        worked.map(|it| (until.duration_since(it).as_nanos().max(0) + period / 2) / period);
     passes.map_or(i32::MAX, |it| i32::try_from(it).unwrap_or(i32::MAX))
 }
 
@@ -550,10 +552,10 @@ mod tests {
             let event = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
             build::with(event, &json!({ "message": message }))
         };
+        let once = json!({"firstTimestamp": "2026-11-21T05:58:00Z", "count": 1});
         let unrouted = |times: i32| -> Vec<_> {
-            let began = json!({"firstTimestamp": "2026-11-21T05:58:00Z", "count": 1});
             let error = |host| format!("dial tcp 10.0.0.{host}:443: no route to host");
-            let event = |host| build::with(failing(&error(host)), &began);
+            let event = |host| build::with(failing(&error(host)), &once);
             (0..times).map(event).collect()
         };
         let combined = "(combined from similar events): New size: 8; error: no route to host";
@@ -653,6 +655,27 @@ mod tests {
                 .concat(),
                 "90m",
                 None,
+            ),
+            // Few have the last address, whether or not such an error is known to pass.
+            (
+                [
+                    vec![unknown_memory(), failed("FailedUpdateScale", unserved)],
+                    unrouted(3),
+                    vec![build::with(failing(unserved), &once)],
+                ]
+                .concat(),
+                "90m",
+                Some((Severity::Warning, since, Some(4))),
+            ),
+            (
+                [
+                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
+                    unrouted(3),
+                    vec![build::with(failing(slow), &once)],
+                ]
+                .concat(),
+                "90m",
+                Some((Severity::Warning, since, Some(4))),
             ),
             // The same error, seldom and for long, does not hide that others go on.
             (

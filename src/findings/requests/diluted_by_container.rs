@@ -20,7 +20,8 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first, but those with a metric of their own last.
+    /// The containers, sorted by usage, the highest first; those with a metric of their own stand behind others, and those
+    /// whose requests do not count behind all.
     pub shares: Vec<ContainerShare>,
     /// The number of pods in the sums.
     pub pods: usize,
@@ -88,7 +89,7 @@ impl Kind for DilutedByContainer {
         if self.with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
         }
-        if has_container_metrics(about) {
+        if has_container_metrics(about) && !self.is_shown(about) {
             evidence.extend(about.result("With ContainerResource"));
         }
         evidence
@@ -96,7 +97,12 @@ impl Kind for DilutedByContainer {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let used = about.container_metric(self.metric, self.busiest());
-        if has_container_metrics(about) {
+        if self.is_shown(about) {
+            Remedy::Upgrade.says(format!(
+                "Upgrade to Kubernetes 1.29, or remove the metric {}.",
+                about.label(self.metric)
+            ))
+        } else if has_container_metrics(about) {
             Remedy::UseContainer
                 .says(format!("Use {used}."))
                 .with_all(about.use_container(self.metric, self.busiest()))
@@ -107,6 +113,12 @@ impl Kind for DilutedByContainer {
 }
 
 impl DilutedByContainer {
+    /// Whether a metric of its own already shows how busy that container is.
+    fn is_shown(&self, about: &About<'_>) -> bool {
+        let metrics = &about.pass.input.snapshot.hpa.spec.metrics;
+        has_own_metric(metrics, self.metric, self.busiest())
+    }
+
     /// Returns the name of the container with the highest usage.
     fn busiest(&self) -> &str {
         self.shares.first().map_or("", |share| &share.container)
@@ -145,8 +157,10 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     const FAR: f64 = 1.5;
     let proposal = step.proposal()?.replicas;
     let mut shares = shares(case, step)?;
-    // A metric of its own shows how busy a container is.
-    shares.sort_by_key(|share| has_own_metric(case, step.index, &share.container));
+    let metrics = &case.snapshot().hpa.spec.metrics;
+    // A metric of its own shows how busy a container is, and cannot be based on a request that does not count.
+    let has_own = |container: &str| has_own_metric(metrics, step.index, container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(&share.container)));
     let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let any_uncounted = shares.iter().any(|it| !it.is_counted);
@@ -159,7 +173,8 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
-    if has_own_metric(case, metric, &container) {
+    let is_shown = has_own(&container);
+    if is_shown && !any_uncounted {
         return None;
     }
     let has_type = case.snapshot().controller.gates.container_metrics;
@@ -182,7 +197,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let remedy = decided_with_sidecars
-        .filter(|_| !has_type)
+        .filter(|_| is_shown || !has_type)
         .unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
@@ -345,6 +360,11 @@ mod tests {
             }
             items
         };
+        let shown = with(
+            &native("v1.28.15"),
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+        );
         let states = [
             ("by an idle container", idle),
             ("by one with a metric of its own", own),
@@ -356,6 +376,10 @@ mod tests {
             ("by a container of another pod", renamed),
             // 82% of 70% for two pods, and 41% with the requests of the sidecars.
             ("by sidecars that do not count", native("v1.28.15")),
+            (
+                "by sidecars that do not count, beside a container with a metric of its own",
+                shown,
+            ),
             ("by sidecars that count", native("v1.36.2")),
         ];
         insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
@@ -387,6 +411,13 @@ mod tests {
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             > Upgrade to Kubernetes 1.30, and use a ContainerResource metric for app.
+        by sidecars that do not count, beside a container with a metric of its own: warning, explains, without it 2 -> 2
+            cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
+            - app uses 160m of 200m, 80%, in 2 pods.
+            - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
+            - cpu proposes 3; app alone proposes 3 with the same target.
+            - The requests of sidecars count as of Kubernetes 1.29.
+            > Upgrade to Kubernetes 1.29, or remove the metric cpu.
         by sidecars that count: warning, explains, without it 3 -> 3
             cpu is at 41% over all containers, while app uses 80% of its request
             - app uses 160m of 200m, 80%, in 2 pods.

@@ -23,6 +23,7 @@ use crate::findings::prelude::*;
 use crate::findings::targets::counted;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
 
@@ -63,8 +64,7 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
 }
 
 /// Whether the HPA has a metric for the usage of a container that is part of a Resource metric.
-fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
-    let metrics = &case.snapshot().hpa.spec.metrics;
+fn has_own_metric(metrics: &[MetricSpec], metric: usize, container: &str) -> bool {
     let own = metrics[metric].of_container(container).id();
     metrics.iter().any(|it| it.id() == own)
 }

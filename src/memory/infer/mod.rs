@@ -227,8 +227,8 @@ fn running(known: &Known<'_>) -> Running {
     leads.or_else(since).unwrap_or(Running::Unknown)
 }
 
-/// Whether the answer may rely on two kinds of events: the HPA's, which report rescales but not scaling by
-/// others, and those of its target, a Deployment, which report the latter.
+/// Whether the events of the target, a Deployment, may change the answer: it relies on those of the HPA, which report
+/// rescales but not scaling by others, or the lease has lapsed.
 pub fn trusts_events(input: &Input) -> bool {
     let Input {
         snapshot, evidence, ..

@@ -300,7 +300,7 @@ fn a_controller_that_is_down_is_replaced_without_force() {
         let mut cluster = cluster();
         hpa(&mut cluster, with_an_open_history);
         cluster.put(lease("one", renewed));
-        for event in also {
+        if let Some(event) = also {
             cluster.put(event.clone());
         }
         let server = Server::start(cluster);

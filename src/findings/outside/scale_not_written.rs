@@ -299,10 +299,13 @@ fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
 
 /// Returns how many passes have followed the last success until a time; without a limit if none is known.
 fn passes(observed: &Snapshot, worked: Option<Timestamp>, until: Timestamp) -> i32 {
+    /// The success is dated when its write has ended, and the last failure may be dated in another second.
+    const LATE: SignedDuration = SignedDuration::from_secs(1);
     let period = observed.controller.sync_period.as_nanos().max(1);
-    // Times are whole seconds, and passes only about a period apart.
-    let passes =
-        worked.map(|it| (until.duration_since(it).as_nanos().max(0) + period / 2) / period);
+    let passes = worked.map(|it| {
+        let span = until.duration_since(it).saturating_add(LATE);
+        span.as_nanos().max(0) / period
+    });
     passes.map_or(i32::MAX, |it| i32::try_from(it).unwrap_or(i32::MAX))
 }
 
@@ -774,6 +777,17 @@ mod tests {
                 ],
                 "90m",
                 Some((Severity::Warning, since, Some(6))),
+            ),
+            // Three passes fit between a success and the last failure, or only two.
+            (
+                vec![unknown_memory(), scaled(slow, "05:59:06"), failing(slow)],
+                "90m",
+                Some((Severity::Warning, since, Some(80))),
+            ),
+            (
+                vec![unknown_memory(), scaled(slow, "05:59:12"), failing(slow)],
+                "90m",
+                None,
             ),
             (
                 vec![stated, settled(4)],

@@ -20,9 +20,11 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first; those with a metric of their own stand behind others, and those
-    /// whose requests do not count behind all.
+    /// The containers, sorted by usage, the highest first. If all requests count, those with a metric of their own come
+    /// last.
     pub shares: Vec<ContainerShare>,
+    /// Whether the first container has a metric of its own.
+    pub has_own_metric: bool,
     /// The number of pods in the sums.
     pub pods: usize,
     /// The metric's proposal.
@@ -89,7 +91,9 @@ impl Kind for DilutedByContainer {
         if self.with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
         }
-        if has_container_metrics(about) && !self.is_shown(about) {
+        if self.has_own_metric {
+            evidence.extend(about.result("With these requests"));
+        } else if has_container_metrics(about) {
             evidence.extend(about.result("With ContainerResource"));
         }
         evidence
@@ -97,11 +101,8 @@ impl Kind for DilutedByContainer {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let used = about.container_metric(self.metric, self.busiest());
-        if self.is_shown(about) {
-            Remedy::Upgrade.says(format!(
-                "Upgrade to Kubernetes 1.29, or remove the metric {}.",
-                about.label(self.metric)
-            ))
+        if self.has_own_metric {
+            Remedy::Upgrade.says("Upgrade to Kubernetes 1.29.")
         } else if has_container_metrics(about) {
             Remedy::UseContainer
                 .says(format!("Use {used}."))
@@ -113,12 +114,6 @@ impl Kind for DilutedByContainer {
 }
 
 impl DilutedByContainer {
-    /// Whether a metric of its own already shows how busy that container is.
-    fn is_shown(&self, about: &About<'_>) -> bool {
-        let metrics = &about.pass.input.snapshot.hpa.spec.metrics;
-        has_own_metric(metrics, self.metric, self.busiest())
-    }
-
     /// Returns the name of the container with the highest usage.
     fn busiest(&self) -> &str {
         self.shares.first().map_or("", |share| &share.container)
@@ -157,13 +152,14 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     const FAR: f64 = 1.5;
     let proposal = step.proposal()?.replicas;
     let mut shares = shares(case, step)?;
-    let metrics = &case.snapshot().hpa.spec.metrics;
-    // A metric of its own shows how busy a container is, and cannot be based on a request that does not count.
-    let has_own = |container: &str| has_own_metric(metrics, step.index, container);
-    shares.sort_by_key(|share| (!share.is_counted, has_own(&share.container)));
     let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     let any_uncounted = shares.iter().any(|it| !it.is_counted);
+    let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
+    if !any_uncounted {
+        // A metric of its own shows how busy a container is.
+        shares.sort_by_key(has_own);
+    }
     if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
         return None;
     }
@@ -173,8 +169,8 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let (metric, container) = (step.index, shares.first()?.container.clone());
-    let is_shown = has_own(&container);
-    if is_shown && !any_uncounted {
+    let has_own_metric = shares.first().is_some_and(has_own);
+    if has_own_metric && !any_uncounted {
         return None;
     }
     let has_type = case.snapshot().controller.gates.container_metrics;
@@ -189,7 +185,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
     let alone = proposed(&decided_alone)?;
     let with_sidecars = decided_with_sidecars.as_ref().and_then(proposed);
-    if [Some(alone), with_sidecars]
+    if [Some(alone).filter(|_| !has_own_metric), with_sidecars]
         .into_iter()
         .flatten()
         .all(|asked| asked == proposal)
@@ -197,7 +193,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         return None;
     }
     let remedy = decided_with_sidecars
-        .filter(|_| is_shown || !has_type)
+        .filter(|_| has_own_metric || !has_type)
         .unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
@@ -209,6 +205,7 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let facts = DilutedByContainer {
         metric,
         shares,
+        has_own_metric,
         pods,
         proposal,
         alone,
@@ -365,6 +362,7 @@ mod tests {
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
+        let gate = json!({"featureGates": {"HPAContainerMetrics": true}});
         let states = [
             ("by an idle container", idle),
             ("by one with a metric of its own", own),
@@ -378,6 +376,10 @@ mod tests {
             ("by sidecars that do not count", native("v1.28.15")),
             (
                 "by sidecars that do not count, beside a container with a metric of its own",
+                with(&shown, "ControllerState", &gate),
+            ),
+            (
+                "by sidecars that do not count, beside a container whose metric is ignored",
                 shown,
             ),
             ("by sidecars that count", native("v1.36.2")),
@@ -411,13 +413,15 @@ mod tests {
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             > Upgrade to Kubernetes 1.30, and use a ContainerResource metric for app.
-        by sidecars that do not count, beside a container with a metric of its own: warning, explains, without it 2 -> 2
+        by sidecars that do not count, beside a container with a metric of its own: warning, aside, without it 4 -> 4
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 160m of 200m, 80%, in 2 pods.
             - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
-            > Upgrade to Kubernetes 1.29, or remove the metric cpu.
+            - With these requests: 4 replicas.
+            > Upgrade to Kubernetes 1.29.
+        by sidecars that do not count, beside a container whose metric is ignored: as by sidecars that do not count
         by sidecars that count: warning, explains, without it 3 -> 3
             cpu is at 41% over all containers, while app uses 80% of its request
             - app uses 160m of 200m, 80%, in 2 pods.

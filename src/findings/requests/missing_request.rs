@@ -48,11 +48,8 @@ impl Kind for MissingRequest {
             }
             let is_injected = |it: &Unrequested| it.source == ContainerOrigin::Injected;
             let instead = match step.container {
-                None if containers.iter().all(is_injected) => {
-                    requested(case, step).filter(|container| {
-                        !has_own_metric(&case.snapshot().hpa.spec.metrics, step.index, container)
-                    })
-                }
+                None if containers.iter().all(is_injected) => requested(case, step)
+                    .filter(|container| !has_own_metric(case, step.index, container)),
                 _ => None,
             };
             let going: Names<&str> = containers

@@ -23,7 +23,6 @@ use crate::findings::prelude::*;
 use crate::findings::targets::counted;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
 
@@ -63,10 +62,13 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     }
 }
 
-/// Whether the HPA has a metric for the usage of a container that is part of a Resource metric.
-fn has_own_metric(metrics: &[MetricSpec], metric: usize, container: &str) -> bool {
-    let own = metrics[metric].of_container(container).id();
-    metrics.iter().any(|it| it.id() == own)
+/// Whether the controller looks at a container of a Resource metric by a metric of its own.
+fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
+    let Snapshot {
+        hpa, controller, ..
+    } = case.snapshot();
+    let own = hpa.spec.metrics[metric].of_container(container).id();
+    controller.gates.container_metrics && hpa.spec.metrics.iter().any(|it| it.id() == own)
 }
 
 /// Turns a Resource metric into the metric of a single container.

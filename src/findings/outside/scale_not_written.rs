@@ -299,8 +299,8 @@ fn since_success(event: &Event, worked: Option<Timestamp>) -> i32 {
 
 /// Returns how many passes have followed the last success until a time; without a limit if none is known.
 fn passes(observed: &Snapshot, worked: Option<Timestamp>, until: Timestamp) -> i32 {
-    /// The success is dated when its write has ended, and the last failure may be dated in another second.
-    const LATE: SignedDuration = SignedDuration::from_secs(1);
+    /// The success is dated when its write has ended, which may take seconds.
+    const LATE: SignedDuration = SignedDuration::from_secs(5);
     let period = observed.controller.sync_period.as_nanos().max(1);
     let passes = worked.map(|it| {
         let span = until.duration_since(it).saturating_add(LATE);

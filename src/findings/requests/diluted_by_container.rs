@@ -20,18 +20,18 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first. If all requests count, those with a metric of their own come
-    /// last.
+    /// The containers, sorted by usage, the highest first; those with a metric of their own come after others, and those
+    /// whose requests do not count last.
     pub shares: Vec<ContainerShare>,
-    /// Whether the first container has a metric of its own.
-    pub has_own_metric: bool,
+    /// Whether metrics of their own show all busy containers.
+    pub are_shown: bool,
     /// The number of pods in the sums.
     pub pods: usize,
     /// The metric's proposal.
     pub proposal: i32,
     /// The proposal from the first container alone, with the same target.
     pub alone: i32,
-    /// The metric's proposal if the requests of sidecars count, if they do not.
+    /// The metric's proposal if the requests of sidecars count, if they do not and that makes a difference.
     pub with_sidecars: Option<i32>,
 }
 
@@ -91,8 +91,8 @@ impl Kind for DilutedByContainer {
         if self.with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
         }
-        if self.has_own_metric {
-            evidence.extend(about.result("With these requests"));
+        if self.are_shown {
+            evidence.extend(about.otherwise("With these requests"));
         } else if has_container_metrics(about) {
             evidence.extend(about.result("With ContainerResource"));
         }
@@ -101,7 +101,7 @@ impl Kind for DilutedByContainer {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let used = about.container_metric(self.metric, self.busiest());
-        if self.has_own_metric {
+        if self.are_shown {
             Remedy::Upgrade.says("Upgrade to Kubernetes 1.29.")
         } else if has_container_metrics(about) {
             Remedy::UseContainer
@@ -114,7 +114,7 @@ impl Kind for DilutedByContainer {
 }
 
 impl DilutedByContainer {
-    /// Returns the name of the container with the highest usage.
+    /// Returns the name of the first container.
     fn busiest(&self) -> &str {
         self.shares.first().map_or("", |share| &share.container)
     }
@@ -150,29 +150,33 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     const SPREAD: f64 = 2.0;
     /// The busiest container is this much busier than the pod.
     const FAR: f64 = 1.5;
-    let proposal = step.proposal()?.replicas;
+    let (metric, proposal) = (step.index, step.proposal()?.replicas);
+    let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
     let mut shares = shares(case, step)?;
+    // A metric of its own shows how busy a container is.
+    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
+    let any_uncounted = shares.iter().any(|it| !it.is_counted);
+    let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
+    let with_sidecars = decided_with_sidecars
+        .as_ref()
+        .and_then(proposed)
+        .filter(|asked| *asked != proposal);
+    let miscounts = with_sidecars.is_some();
     let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
-    let any_uncounted = shares.iter().any(|it| !it.is_counted);
-    let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
-    if !any_uncounted {
-        // A metric of its own shows how busy a container is.
-        shares.sort_by_key(has_own);
-    }
-    if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
+    if shares.len() < 2 || !(miscounts || most >= least * SPREAD) {
         return None;
     }
     let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
+    let first = shares.first()?;
     // The pod does not hide a container that is less busy than the pod itself.
-    if !any_uncounted && shares.first()?.of_request() < whole {
+    let is_busy = first.of_request() >= whole;
+    if !miscounts && (has_own(first) || !is_busy) {
         return None;
     }
-    let (metric, container) = (step.index, shares.first()?.container.clone());
-    let has_own_metric = shares.first().is_some_and(has_own);
-    if has_own_metric && !any_uncounted {
-        return None;
-    }
+    let are_shown = has_own(first) || !is_busy && shares.iter().any(has_own);
+    let container = first.container.clone();
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| {
         if has_type {
@@ -181,23 +185,16 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
             keep_only(it, &container);
         }
     });
-    let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
-    let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
     let alone = proposed(&decided_alone)?;
-    let with_sidecars = decided_with_sidecars.as_ref().and_then(proposed);
-    if [Some(alone).filter(|_| !has_own_metric), with_sidecars]
-        .into_iter()
-        .flatten()
-        .all(|asked| asked == proposal)
-    {
+    if !miscounts && alone == proposal {
         return None;
     }
     let remedy = decided_with_sidecars
-        .filter(|_| has_own_metric || !has_type)
+        .filter(|_| miscounts && (are_shown || !has_type))
         .unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
-    let is_far = shares.first()?.of_request() >= whole * FAR;
+    let is_far = first.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
     let pods = counted(case, step)
         .filter(|(_, pod)| !case.is_foreign(pod))
@@ -205,14 +202,19 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let facts = DilutedByContainer {
         metric,
         shares,
-        has_own_metric,
+        are_shown,
         pods,
         proposal,
         alone,
         with_sidecars,
     };
-    Some(if turns || any_uncounted {
-        compared(case, facts, Severity::Warning, without)
+    let otherwise = if are_shown {
+        Severity::Info
+    } else {
+        Severity::Warning
+    };
+    Some(if turns || miscounts {
+        compared(case, facts, otherwise, without)
     } else {
         Finding::aside(Severity::Info, facts).without(without)
     })
@@ -362,6 +364,8 @@ mod tests {
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
+        let mostly = json!({ "containers": [{"name": "app", "usage": {"cpu": "30m"}},
+            {"name": "proxy", "usage": {"cpu": "60m"}}] });
         let gate = json!({"featureGates": {"HPAContainerMetrics": true}});
         let states = [
             ("by an idle container", idle),
@@ -380,7 +384,15 @@ mod tests {
             ),
             (
                 "by sidecars that do not count, beside a container whose metric is ignored",
-                shown,
+                shown.clone(),
+            ),
+            (
+                "by sidecars that do not count and use most, beside a container with a metric of its own",
+                with(
+                    &with(&shown, "PodMetrics", &mostly),
+                    "ControllerState",
+                    &gate,
+                ),
             ),
             ("by sidecars that count", native("v1.36.2")),
         ];
@@ -413,15 +425,23 @@ mod tests {
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             > Upgrade to Kubernetes 1.30, and use a ContainerResource metric for app.
-        by sidecars that do not count, beside a container with a metric of its own: warning, aside, without it 4 -> 4
+        by sidecars that do not count, beside a container with a metric of its own: info, aside, without it 4 -> 4
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 160m of 200m, 80%, in 2 pods.
             - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
             - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
-            - With these requests: 4 replicas.
+            - With these requests, the answer is the same: 4 replicas.
             > Upgrade to Kubernetes 1.29.
         by sidecars that do not count, beside a container whose metric is ignored: as by sidecars that do not count
+        by sidecars that do not count and use most, beside a container with a metric of its own: warning, explains, without it 2 -> 2
+            cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
+            - app uses 60m of 200m, 30%, in 2 pods.
+            - proxy uses 120m of 200m, 60%, in 2 pods, a request that does not count.
+            - cpu proposes 3; app alone proposes 1 with the same target.
+            - The requests of sidecars count as of Kubernetes 1.29.
+            - With these requests: 2 replicas.
+            > Upgrade to Kubernetes 1.29.
         by sidecars that count: warning, explains, without it 3 -> 3
             cpu is at 41% over all containers, while app uses 80% of its request
             - app uses 160m of 200m, 80%, in 2 pods.

@@ -64,11 +64,9 @@ pub(crate) fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
 
 /// Whether the controller looks at a container of a Resource metric by a metric of its own.
 fn has_own_metric(case: &Case<'_>, metric: usize, container: &str) -> bool {
-    let Snapshot {
-        hpa, controller, ..
-    } = case.snapshot();
-    let own = hpa.spec.metrics[metric].of_container(container).id();
-    controller.gates.container_metrics && hpa.spec.metrics.iter().any(|it| it.id() == own)
+    let metrics = &case.snapshot().hpa.spec.metrics;
+    let own = metrics[metric].of_container(container).id();
+    !case.rules().rejects_container_metrics && metrics.iter().any(|it| it.id() == own)
 }
 
 /// Turns a Resource metric into the metric of a single container.

@@ -20,11 +20,11 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first; those with a metric of their own come after others, and those
-    /// whose requests do not count last.
+    /// The containers. If the pod hides how busy one is, it is the first. The others are sorted by usage, the highest
+    /// first; those with a metric of their own come after others, and those whose requests do not count last.
     pub shares: Vec<ContainerShare>,
-    /// Whether metrics of their own show all busy containers.
-    pub are_shown: bool,
+    /// Whether the pod hides how busy the first container is.
+    pub hides_first: bool,
     /// The number of pods in the sums.
     pub pods: usize,
     /// The metric's proposal.
@@ -91,7 +91,7 @@ impl Kind for DilutedByContainer {
         if self.with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
         }
-        if self.are_shown {
+        if !self.hides_first {
             evidence.extend(about.otherwise("With these requests"));
         } else if has_container_metrics(about) {
             evidence.extend(about.result("With ContainerResource"));
@@ -101,7 +101,7 @@ impl Kind for DilutedByContainer {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let used = about.container_metric(self.metric, self.busiest());
-        if self.are_shown {
+        if !self.hides_first {
             Remedy::Upgrade.says("Upgrade to Kubernetes 1.29.")
         } else if has_container_metrics(about) {
             Remedy::UseContainer
@@ -150,33 +150,40 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     const SPREAD: f64 = 2.0;
     /// The busiest container is this much busier than the pod.
     const FAR: f64 = 1.5;
-    let (metric, proposal) = (step.index, step.proposal()?.replicas);
-    let proposed = |decision: &Decision| Some(decision.metric(metric)?.proposal()?.replicas);
+    let (metric, own) = (step.index, step.proposal()?);
+    let proposal = own.replicas;
     let mut shares = shares(case, step)?;
-    // A metric of its own shows how busy a container is.
-    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
-    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
     let any_uncounted = shares.iter().any(|it| !it.is_counted);
     let decided_with_sidecars = any_uncounted.then(|| case.decide(count_sidecars));
-    let with_sidecars = decided_with_sidecars
+    let counting_sidecars = decided_with_sidecars
         .as_ref()
-        .and_then(proposed)
-        .filter(|asked| *asked != proposal);
-    let miscounts = with_sidecars.is_some();
+        .and_then(|it| it.metric(metric)?.proposal())
+        .filter(|it| it.replicas != proposal);
+    let miscounts = counting_sidecars.is_some();
     let all = shares.iter().map(ContainerShare::of_request);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), it| (a.min(it), b.max(it)));
     if shares.len() < 2 || !(miscounts || most >= least * SPREAD) {
         return None;
     }
-    let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
-    let first = shares.first()?;
+    let percent = counting_sidecars
+        .unwrap_or(own)
+        .current
+        .average_utilization?;
+    let whole = f64::from(percent) / 100.0;
+    // A metric of its own shows how busy a container is.
+    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
     // The pod does not hide a container that is less busy than the pod itself.
-    let is_busy = first.of_request() >= whole;
-    if !miscounts && (has_own(first) || !is_busy) {
+    let is_hidden =
+        |share: &ContainerShare| share.is_counted && !has_own(share) && share.of_request() >= whole;
+    let looked_at = if miscounts { shares.len() } else { 1 };
+    let place = shares.iter().take(looked_at).position(is_hidden);
+    if !miscounts && place.is_none() {
         return None;
     }
-    let are_shown = has_own(first) || !is_busy && shares.iter().any(has_own);
-    let container = first.container.clone();
+    shares[..=place.unwrap_or_default()].rotate_right(1);
+    let first = shares.first()?;
+    let (container, hides_first) = (first.container.clone(), place.is_some());
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| {
         if has_type {
@@ -185,12 +192,13 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
             keep_only(it, &container);
         }
     });
-    let alone = proposed(&decided_alone)?;
+    let alone = decided_alone.metric(metric)?.proposal()?.replicas;
     if !miscounts && alone == proposal {
         return None;
     }
+    let with_sidecars = counting_sidecars.map(|it| it.replicas);
     let remedy = decided_with_sidecars
-        .filter(|_| miscounts && (are_shown || !has_type))
+        .filter(|_| miscounts && !(hides_first && has_type))
         .unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
@@ -202,16 +210,16 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let facts = DilutedByContainer {
         metric,
         shares,
-        are_shown,
+        hides_first,
         pods,
         proposal,
         alone,
         with_sidecars,
     };
-    let otherwise = if are_shown {
-        Severity::Info
-    } else {
+    let otherwise = if hides_first {
         Severity::Warning
+    } else {
+        Severity::Info
     };
     Some(if turns || miscounts {
         compared(case, facts, otherwise, without)
@@ -394,6 +402,14 @@ mod tests {
                     &gate,
                 ),
             ),
+            (
+                "by sidecars that do not count and use most",
+                with(
+                    &with(&native("v1.28.15"), "PodMetrics", &mostly),
+                    "ControllerState",
+                    &gate,
+                ),
+            ),
             ("by sidecars that count", native("v1.36.2")),
         ];
         insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
@@ -442,6 +458,7 @@ mod tests {
             - The requests of sidecars count as of Kubernetes 1.29.
             - With these requests: 2 replicas.
             > Upgrade to Kubernetes 1.29.
+        by sidecars that do not count and use most: as by sidecars that do not count and use most, beside a container with a metric of its own
         by sidecars that count: warning, explains, without it 3 -> 3
             cpu is at 41% over all containers, while app uses 80% of its request
             - app uses 160m of 200m, 80%, in 2 pods.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{compared, has_own_metric, look_at, milli, utilizations};
 use crate::apimachinery::quantity::Amount;
-use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
@@ -170,20 +169,12 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         .current
         .average_utilization?;
     let whole = f64::from(percent) / 100.0;
-    // A metric of its own shows how busy a container is.
-    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
-    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
-    // The pod does not hide a container that is less busy than the pod itself.
-    let is_hidden =
-        |share: &ContainerShare| share.is_counted && !has_own(share) && share.of_request() >= whole;
-    let looked_at = if miscounts { shares.len() } else { 1 };
-    let place = shares.iter().take(looked_at).position(is_hidden);
-    if !miscounts && place.is_none() {
+    let hides_first = bring_to_front(case, metric, &mut shares, whole, miscounts);
+    if !miscounts && !hides_first {
         return None;
     }
-    shares[..=place.unwrap_or_default()].rotate_right(1);
     let first = shares.first()?;
-    let (container, hides_first) = (first.container.clone(), place.is_some());
+    let container = first.container.clone();
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| {
         if has_type {
@@ -226,6 +217,30 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     } else {
         Finding::aside(Severity::Info, facts).without(without)
     })
+}
+
+/// Sorts containers as [`DilutedByContainer::shares`], and returns whether the pod, which uses this share of its request as
+/// a whole, hides how busy the first one is. Unless requests do not count, only the one with the highest usage is looked
+/// at.
+fn bring_to_front(
+    case: &Case<'_>,
+    metric: usize,
+    shares: &mut [ContainerShare],
+    whole: f64,
+    miscounts: bool,
+) -> bool {
+    // A metric of its own shows how busy a container is.
+    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
+    // The pod does not hide a container that is less busy than the pod itself.
+    let is_hidden =
+        |share: &ContainerShare| share.is_counted && !has_own(share) && share.of_request() >= whole;
+    let looked_at = if miscounts { shares.len() } else { 1 };
+    let place = shares.iter().take(looked_at).position(is_hidden);
+    if let Some(place) = place {
+        shares[..=place].rotate_right(1);
+    }
+    place.is_some()
 }
 
 /// Keeps only one container in the pods and their metrics.

@@ -19,8 +19,8 @@ use crate::snapshot::Snapshot;
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers. If the pod hides how busy one is, it is the first. The others are sorted by usage, the highest
-    /// first; those with a metric of their own come after others, and those whose requests do not count last.
+    /// The containers, sorted by usage, the highest first; those with a metric of their own come after others, and those
+    /// whose requests do not count last.
     pub shares: Vec<ContainerShare>,
     /// Whether the pod hides how busy the first container is.
     pub hides_first: bool,
@@ -169,11 +169,15 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         .current
         .average_utilization?;
     let whole = f64::from(percent) / 100.0;
-    let hides_first = bring_to_front(case, metric, &mut shares, whole, miscounts);
+    // A metric of its own shows how busy a container is.
+    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
+    let first = shares.first()?;
+    // The pod does not hide a container that is less busy than the pod itself.
+    let hides_first = !has_own(first) && first.of_request() >= whole;
     if !miscounts && !hides_first {
         return None;
     }
-    let first = shares.first()?;
     let container = first.container.clone();
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| {
@@ -217,30 +221,6 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     } else {
         Finding::aside(Severity::Info, facts).without(without)
     })
-}
-
-/// Sorts containers as [`DilutedByContainer::shares`], and returns whether the pod, which uses this share of its request as
-/// a whole, hides how busy the first one is. Unless requests do not count, only the one with the highest usage is looked
-/// at.
-fn bring_to_front(
-    case: &Case<'_>,
-    metric: usize,
-    shares: &mut [ContainerShare],
-    whole: f64,
-    miscounts: bool,
-) -> bool {
-    // A metric of its own shows how busy a container is.
-    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
-    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
-    // The pod does not hide a container that is less busy than the pod itself.
-    let is_hidden =
-        |share: &ContainerShare| share.is_counted && !has_own(share) && share.of_request() >= whole;
-    let looked_at = if miscounts { shares.len() } else { 1 };
-    let place = shares.iter().take(looked_at).position(is_hidden);
-    if let Some(place) = place {
-        shares[..=place].rotate_right(1);
-    }
-    place.is_some()
 }
 
 /// Keeps only one container in the pods and their metrics.

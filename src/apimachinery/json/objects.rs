@@ -15,22 +15,8 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 pub(crate) struct Objects<'e, T> {
     inner: T,
     elements: &'e Elements,
-    wanted: Wanted,
-}
-
-/// The kind of value that a type requests.
-#[derive(Clone, Copy, PartialEq)]
-enum Wanted {
-    /// Any other value, which is passed on unchanged.
-    Other,
-    Bool,
-    Integer,
-    Float,
-    Text,
-    List,
-    Map,
-    /// A map whose entries are fields, which are not counted.
-    Struct,
+    /// Whether the entries of a map are the fields of a struct, which are not counted.
+    are_fields: bool,
 }
 
 /// The number of elements of lists and entries of maps that may still be read. A few bytes such as `{}`
@@ -112,28 +98,96 @@ impl<'e, T> Objects<'e, T> {
         Self {
             inner,
             elements,
-            wanted: Wanted::Other,
+            are_fields: false,
         }
     }
 
     fn with<U>(&self, inner: U) -> Objects<'e, U> {
-        self.wanting(Wanted::Other, inner)
-    }
-
-    fn wanting<U>(&self, wanted: Wanted, inner: U) -> Objects<'e, U> {
-        Objects {
-            inner,
-            elements: self.elements,
-            wanted,
-        }
+        Objects::new(inner, self.elements)
     }
 }
 
+/// Hands a value on to the visitor in a field. A deserializer that has only one kind of value gives it whatever
+/// is requested, as that of a raw value does.
+macro_rules! hand_values_through {
+    ($field:tt) => {
+        hand_values_through! {
+            $field
+            visit_bool: bool,
+            visit_i64: i64,
+            visit_i128: i128,
+            visit_u64: u64,
+            visit_u128: u128,
+            visit_f64: f64,
+            visit_str: &str,
+            visit_borrowed_str: &'de str,
+            visit_string: String,
+            visit_bytes: &[u8],
+            visit_borrowed_bytes: &'de [u8],
+            visit_byte_buf: Vec<u8>,
+        }
+    };
+    ($field:tt $($method:ident: $value:ty,)*) => {
+        $(
+            fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
+                self.$field.$method(value)
+            }
+        )*
+    };
+}
+
+/// Defines visitors of a value that may be null, each for one kind of value. A type per kind, rather than a
+/// field, so that no deserializer is compiled for kinds that its type never requests.
+macro_rules! null_or {
+    ($($kind:ident: $request:ident, $visit:ident($zero:expr),)*) => {
+        $(
+            struct $kind<'e, V>(Objects<'e, V>);
+
+            impl<'de, V: Visitor<'de>> $kind<'_, V> {
+                fn read<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+                    if self.0.elements.null_is_zero.get() {
+                        deserializer.deserialize_option(self)
+                    } else {
+                        self.visit_some(deserializer)
+                    }
+                }
+            }
+
+            impl<'de, V: Visitor<'de>> Visitor<'de> for $kind<'_, V> {
+                type Value = V::Value;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    self.0.expecting(f)
+                }
+
+                hand_values_through!(0);
+
+                fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+                    self.0.inner.$visit($zero)
+                }
+
+                fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+                    deserializer.$request(self.0)
+                }
+            }
+        )*
+    };
+}
+
+null_or! {
+    NullOrBool: deserialize_bool, visit_bool(false),
+    NullOrInteger: deserialize_i64, visit_u64(0),
+    NullOrFloat: deserialize_f64, visit_f64(0.0),
+    NullOrText: deserialize_str, visit_borrowed_str(""),
+    NullOrList: deserialize_seq, visit_seq(SeqDeserializer::new(empty::<()>())),
+    NullOrMap: deserialize_map, visit_map(MapDeserializer::new(empty::<((), ())>())),
+}
+
 macro_rules! ask {
-    ($($method:ident: $wanted:ident,)*) => {
+    ($($method:ident: $kind:ident,)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                self.ask(Wanted::$wanted, visitor)
+                $kind(self.with(visitor)).read(self.inner)
             }
         )*
     };
@@ -150,37 +204,25 @@ macro_rules! hand_through {
     };
 }
 
-impl<'de, D: Deserializer<'de>> Objects<'_, D> {
-    /// Requests a value that may be null.
-    fn ask<V: Visitor<'de>>(self, wanted: Wanted, visitor: V) -> Result<V::Value, D::Error> {
-        let visitor = self.wanting(wanted, visitor);
-        if self.elements.null_is_zero.get() {
-            self.inner.deserialize_option(visitor)
-        } else {
-            visitor.visit_some(self.inner)
-        }
-    }
-}
-
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     type Error = D::Error;
 
     // JSON does not distinguish integer types; their visitors check the range.
     ask! {
-        deserialize_bool: Bool,
-        deserialize_i8: Integer,
-        deserialize_i16: Integer,
-        deserialize_i32: Integer,
-        deserialize_i64: Integer,
-        deserialize_u8: Integer,
-        deserialize_u16: Integer,
-        deserialize_u32: Integer,
-        deserialize_u64: Integer,
-        deserialize_f64: Float,
-        deserialize_str: Text,
-        deserialize_string: Text,
-        deserialize_seq: List,
-        deserialize_map: Map,
+        deserialize_bool: NullOrBool,
+        deserialize_i8: NullOrInteger,
+        deserialize_i16: NullOrInteger,
+        deserialize_i32: NullOrInteger,
+        deserialize_i64: NullOrInteger,
+        deserialize_u8: NullOrInteger,
+        deserialize_u16: NullOrInteger,
+        deserialize_u32: NullOrInteger,
+        deserialize_u64: NullOrInteger,
+        deserialize_f64: NullOrFloat,
+        deserialize_str: NullOrText,
+        deserialize_string: NullOrText,
+        deserialize_seq: NullOrList,
+        deserialize_map: NullOrMap,
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -189,7 +231,11 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.ask(Wanted::Struct, visitor)
+        let fields = Objects {
+            are_fields: true,
+            ..self.with(visitor)
+        };
+        NullOrMap(fields).read(self.inner)
     }
 
     hand_through! {
@@ -246,16 +292,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     }
 }
 
-macro_rules! hand_values_through {
-    ($($method:ident: $value:ty,)*) => {
-        $(
-            fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
-                self.inner.$method(value)
-            }
-        )*
-    };
-}
-
 impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     type Value = V::Value;
 
@@ -263,34 +299,10 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
         self.inner.expecting(f)
     }
 
-    hand_values_through! {
-        visit_bool: bool,
-        visit_i64: i64,
-        visit_i128: i128,
-        visit_u64: u64,
-        visit_u128: u128,
-        visit_f64: f64,
-        visit_str: &str,
-        visit_borrowed_str: &'de str,
-        visit_string: String,
-        visit_bytes: &[u8],
-        visit_borrowed_bytes: &'de [u8],
-        visit_byte_buf: Vec<u8>,
-    }
+    hand_values_through!(inner);
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        let visitor = self.inner;
-        match self.wanted {
-            Wanted::Other => visitor.visit_none(),
-            Wanted::Bool => visitor.visit_bool(false),
-            Wanted::Integer => visitor.visit_u64(0),
-            Wanted::Float => visitor.visit_f64(0.0),
-            Wanted::Text => visitor.visit_borrowed_str(""),
-            Wanted::List => visitor.visit_seq(SeqDeserializer::new(empty::<()>())),
-            Wanted::Map | Wanted::Struct => {
-                visitor.visit_map(MapDeserializer::new(empty::<((), ())>()))
-            }
-        }
+        self.inner.visit_none()
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
@@ -298,18 +310,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        match self.wanted {
-            Wanted::Other => {
-                let deserializer = self.with(deserializer);
-                self.inner.visit_some(deserializer)
-            }
-            Wanted::Bool => deserializer.deserialize_bool(self),
-            Wanted::Integer => deserializer.deserialize_i64(self),
-            Wanted::Float => deserializer.deserialize_f64(self),
-            Wanted::Text => deserializer.deserialize_str(self),
-            Wanted::List => deserializer.deserialize_seq(self),
-            Wanted::Map | Wanted::Struct => deserializer.deserialize_map(self),
-        }
+        let deserializer = self.with(deserializer);
+        self.inner.visit_some(deserializer)
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(
@@ -326,7 +328,10 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let map = self.wanting(self.wanted, map);
+        let map = Objects {
+            are_fields: self.are_fields,
+            ..self.with(map)
+        };
         self.inner.visit_map(map)
     }
 
@@ -372,7 +377,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
         let key = self.inner.next_key_seed(seed)?;
-        if key.is_some() && self.wanted != Wanted::Struct {
+        if key.is_some() && !self.are_fields {
             self.elements.take_entry()?;
         }
         Ok(key)

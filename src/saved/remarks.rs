@@ -1,7 +1,7 @@
 //! Notes about a snapshot: users should know them, although the controller ignores their subjects.
 //! Nothing here changes a snapshot.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -328,24 +328,28 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     let Hpa {
         namespace, spec, ..
     } = hpa;
-    let unread = spec.metrics.iter().zip(&snapshot.metrics);
-    let lacking: BTreeSet<(Documents, Option<String>)> = unread
-        .filter_map(|(spec, answer)| match answer {
-            // No command prints the missing parts of a history.
-            MetricAnswer::Unread(UnreadCause::Missing {
-                documents: Documents::Samples,
-            }) => None,
-            MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
-                Some((*documents, path(*documents, namespace, spec)))
-            }
-            _ => None,
-        })
-        .collect();
+    // One request may answer several metrics.
+    let mut lacking: BTreeMap<(Documents, Option<String>), Vec<String>> = BTreeMap::new();
+    for (index, (metric, answer)) in spec.metrics.iter().zip(&snapshot.metrics).enumerate() {
+        // No command prints the missing parts of a history.
+        if let MetricAnswer::Unread(UnreadCause::Missing { documents }) = answer
+            && *documents != Documents::Samples
+        {
+            let request = (*documents, path(*documents, namespace, metric));
+            lacking.entry(request).or_default().push(spec.label(index));
+        }
+    }
     let save = (!lacking.is_empty()).then(|| save_command(hpa, &input.flags_of_candidate()));
-    let each = lacking.into_iter().map(|(documents, path)| {
+    let each = lacking.into_iter().map(|((documents, path), metrics)| {
         let command = command(documents, path.as_deref(), namespace);
+        let metrics = match documents {
+            Documents::MetricValueList | Documents::ExternalMetricValueList => {
+                format!(" for {}", metrics.join(", "))
+            }
+            _ => String::new(),
+        };
         format!(
-            "the input has no {}; `{command}` prints what is missing",
+            "the input has no {}{metrics}; `{command}` prints what is missing",
             documents.kind()
         )
     });

@@ -506,12 +506,10 @@ fn answered<'a>(
         .map(|(_, it)| it)
 }
 
-/// Returns the answers of the metrics APIs, verbatim. Before the scale is known, nothing is requested.
+/// Returns the answers of the metrics APIs, verbatim. There are none if the scale could not be read, unless the input
+/// has objects that would answer.
 fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
-    if snapshot.scale.is_err() {
-        return answers;
-    }
     let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));

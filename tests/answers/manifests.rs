@@ -223,7 +223,7 @@ fn charts_are_taken_as_they_are_rendered() {
              cpu request of app: 50m (was 100m)
              note scaledobject.yaml: only the HPA and its target are read from manifests; ignored: 1 TriggerAuthentication
              note scaledobject.yaml: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only that one has this name after its index
-             note the input has no ExternalMetricValueList; `kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx` prints what is missing
+             note the input has no ExternalMetricValueList for s0-cron-Europe-Berlin-08xxx-018xxx; `kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx` prints what is missing
              note `kubectl hpa predict keda-hpa-jobs -n shop --hpa scaledobject.yaml --save FILE` saves everything that a pass needs
              2 to 4",
         ),
@@ -615,6 +615,86 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
             assert_eq!(code, Some(expected.0), "{metric}\n{stdout}");
             assert!(stdout.contains(expected.1), "{metric}\n{stdout}");
         }
+    }
+}
+
+/// An HPA with a cpu metric and these, for a Deployment of three pods.
+fn hpa_with(metrics: &str) -> String {
+    format!(
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web, namespace: shop}}\nspec:\n  \
+         scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  maxReplicas: 10\n  metrics:\n  \
+         - {{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 60}}}}}}\n{metrics}"
+    )
+}
+
+/// Returns the exit code for an input, with an expectation that a metric without a value leaves open, and what is
+/// possible and wrong.
+fn expect_few(state: &str, text: &str, flags: &[&str]) -> (Option<i32>, String) {
+    let args = ["predict", "web", "-n", "shop", "-f", state, "-o", "json"];
+    let expect = ["--expect", "desired <= 3", "--cpu", "50%"];
+    let ran = run(program()
+        .args([&args[..], &expect, flags].concat())
+        .write_stdin(text));
+    let answer = ran.json();
+    let parts = ["certainty", "range", "findings"].map(|field| answer[field].to_string());
+    (ran.code, parts.join(" "))
+}
+
+/// What the input lacked when a prediction without a target was saved is still unknown.
+#[test]
+fn an_hpa_alone_is_as_unknown_once_it_is_saved() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let saved = directory.path().join("saved.json").display().to_string();
+    for metric in [
+        "  - {type: Pods, pods: {metric: {name: rps}, target: {type: AverageValue, averageValue: '10'}}}\n",
+        "  - {type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '10'}}}\n",
+        "  - {type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1Gi}}}\n",
+    ] {
+        let replicas = ["--replicas", "3"];
+        let flags = [&replicas[..], &["--save", &saved]].concat();
+        let first = expect_few("-", &hpa_with(metric), &flags);
+        assert_eq!(first.0, Some(4), "{metric}: {}", first.1);
+        assert_eq!(expect_few(&saved, "", &replicas), first, "{metric}");
+    }
+}
+
+/// A list of metric values was requested for one metric, and says nothing about another. An empty one may be the answer
+/// for any.
+#[test]
+fn a_list_of_values_answers_only_for_their_metrics() {
+    let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
+                   replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
+                   spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let external = "  - {type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '10'}}}\n";
+    let custom = "  - {type: Object, object: {metric: {name: depth}, describedObject: {kind: Service, name: web}, \
+                  target: {type: AverageValue, averageValue: '10'}}}\n";
+    let list = |kind: &str, items: &str| {
+        format!("---\napiVersion: {kind}\nmetadata: {{}}\nitems: [{items}]\n")
+    };
+    let of_external = "external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList";
+    let of_custom = "custom.metrics.k8s.io/v1beta2\nkind: MetricValueList";
+    let other_value = "{metricName: hits, metricLabels: {}, value: '3'}";
+    let other_object = "{describedObject: {kind: Service, namespace: shop, name: web}, metric: {name: hits}, value: '3'}";
+    for (metric, list, code) in [
+        (external, String::new(), 4),
+        (external, list(of_external, other_value), 4),
+        (
+            external,
+            list(of_external, &other_value.replace("hits", "depth")),
+            0,
+        ),
+        (external, list(of_external, ""), 0),
+        (custom, list(of_custom, other_object), 4),
+        (
+            custom,
+            list(of_custom, &other_object.replace("hits", "depth")),
+            0,
+        ),
+        (custom, list(of_custom, ""), 0),
+    ] {
+        let text = hpa_with(metric) + objects + &list;
+        let (found, answer) = expect_few("-", &text, &[]);
+        assert_eq!(found, Some(code), "{list}: {answer}");
     }
 }
 

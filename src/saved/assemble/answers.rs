@@ -5,7 +5,7 @@ use super::Place;
 use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Selector};
-use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, Objects};
+use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState, Objects};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
@@ -68,20 +68,19 @@ impl Answers<'_> {
     }
 
     /// Returns the documents that a metric without a saved answer needs and the input lacks entirely. A
-    /// ControllerState without answers is written by hand, and complete for the metrics of the HPA; others were
-    /// not requested. One with answers has those of the metrics that were requested when it was saved, for the HPAs
-    /// that it states, or that the answers name. An input without a ControllerState has whatever kubectl was asked for.
+    /// ControllerState with neither HPAs nor answers is written by hand, and complete for the metrics of the HPA; others
+    /// were not requested. A saved one has the answers to what was requested. An input without a ControllerState has
+    /// whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, .. } = self.objects;
         let is_listed = |documents| self.objects.has_list(documents, &self.hpa.namespace);
         let requests = &self.place.index.requests;
         let is_asked_for = self.is_asked_for(spec);
-        let is_of_others = state
-            .as_ref()
-            .is_some_and(|it| it.hpas.is_empty() && !it.answers.is_empty());
-        let is_complete = requests.answers(self.hpa).is_empty() && !is_of_others && is_asked_for;
+        let is_by_hand =
+            |state: &ControllerState<'_>| state.hpas.is_empty() && state.answers.is_empty();
+        let is_complete = is_asked_for && state.as_ref().is_some_and(is_by_hand);
         let has_usage = requests.pod_metrics(self.hpa).is_some();
-        if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
+        if is_complete || has_usage && spec.is_resource() {
             return None;
         }
         let (api, name) = asked(spec);

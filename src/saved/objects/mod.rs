@@ -82,8 +82,9 @@ pub struct Objects {
     pub external_values: Vec<ExternalMetricValue>,
     /// The places of those in earlier answers.
     pub earlier_external_values: Earlier,
-    /// The lists in the input, even if empty: objects missing in them did not exist. If all items of a list are of one
-    /// namespace, it says nothing about others.
+    /// The lists of pods and of their usage in the input, even if empty: objects missing in them did not exist. If all
+    /// items of a list are of one namespace, it says nothing about others. Of the lists of metric values, only the
+    /// empty ones.
     pub lists: BTreeSet<(Documents, Option<String>)>,
     /// Events about HPAs, and the controller manager's lease.
     pub evidence: Evidence,

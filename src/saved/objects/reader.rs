@@ -321,9 +321,7 @@ impl Objects {
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 let list: PlainItems<MetricValue> = PlainItems::deserialize(fields)?;
-                let described = list.items.iter().map(|it| &*it.described_object.namespace);
-                let only = only(described.map(|it| Some(it).filter(|it| !it.is_empty())));
-                self.lists.insert((Documents::MetricValueList, only));
+                self.note_empty(Documents::MetricValueList, &list);
                 let earlier = &mut self.earlier_metric_values;
                 add_answer(&mut self.metric_values, earlier, list, |value, state| {
                     let object = &value.described_object;
@@ -331,9 +329,8 @@ impl Objects {
                 });
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                self.lists
-                    .insert((Documents::ExternalMetricValueList, None));
                 let list = PlainItems::deserialize(fields)?;
+                self.note_empty(Documents::ExternalMetricValueList, &list);
                 let earlier = &mut self.earlier_external_values;
                 add_answer(&mut self.external_values, earlier, list, |value, state| {
                     (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
@@ -412,6 +409,14 @@ impl Objects {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Notes an empty list of metric values, which may be the answer for any metric. One with values answers only for
+    /// their metrics.
+    fn note_empty<T>(&mut self, documents: Documents, list: &PlainItems<T>) {
+        if list.items.is_empty() {
+            self.lists.insert((documents, None));
+        }
     }
 
     fn take_state<E: Error>(
@@ -737,6 +742,18 @@ fn add_answer<T: PartialEq>(
     }
 }
 
+/// The error for a page of a list: the answer for a part of the pods is not that for all of them.
+const ONE_PAGE: &str = "the list has more pages (continue): save all of them, as kubectl get does";
+
+/// The metadata of a list.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ListMeta {
+    /// The token for the next page; empty on the last one.
+    #[serde(rename = "continue")]
+    next: String,
+}
+
 /// Reads a list.
 struct ListReader<'r>(ItemsReader<'r>);
 
@@ -748,11 +765,18 @@ impl<'de> Visitor<'de> for ListReader<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut reader = Some(self.0);
         while let Some(BorrowedText(key)) = map.next_key()? {
-            if key == "items" {
-                let items = reader.take().ok_or_else(|| json::duplicate(&key))?;
-                map.next_value_seed(items)?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+            match &*key {
+                "items" => {
+                    let items = reader.take().ok_or_else(|| json::duplicate(&key))?;
+                    map.next_value_seed(items)?;
+                }
+                "metadata" => {
+                    let ListMeta { next } = map.next_value()?;
+                    if !next.is_empty() {
+                        return Err(A::Error::custom(ONE_PAGE));
+                    }
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
             }
         }
         Ok(())

@@ -83,14 +83,10 @@ struct Patch {
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
         let mut changes = Self::default();
-        for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            changes.fields.extend(value.map(|value| Patch {
-                path: vec![PathStep::Name(name.to_owned())],
-                value: value.into(),
-                item: name.to_owned(),
-                text: value.to_string(),
-                flag: SET,
-            }));
+        for (name, bound) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
+            if let Some(bound) = bound {
+                changes.add_field(&format!("{name}={bound}"), SET)?;
+            }
         }
         for text in &typed.fields {
             changes.add_field(text, SET)?;
@@ -152,23 +148,19 @@ impl SpecChanges {
         let Snapshot {
             hpa, other_hpas, ..
         } = &input.snapshot;
-        let candidate = self.candidate.as_ref();
-        let chosen = candidate
-            .map(|own| own.choose(hpa, other_hpas))
-            .transpose()?;
-        let mut differences = match candidate.zip(chosen.as_ref()) {
-            Some((candidate, chosen)) => replace(candidate, chosen, input, overrides)?,
-            None => Vec::new(),
-        };
+        let (mut differences, mut workload) = (Vec::new(), None);
+        if let Some(candidate) = &self.candidate {
+            let chosen = candidate.choose(hpa, other_hpas)?;
+            differences = replace(candidate, &chosen, input, overrides)?;
+            workload = chosen.workload;
+        }
         let place = overrides.len();
         let set = self.set(&before, &mut input.snapshot, overrides)?;
         // Fields that are set on top are reported as they were typed.
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some(workload) = chosen.and_then(|chosen| chosen.workload)
-            && !self.keeps_template
-        {
+        if let Some(workload) = workload.filter(|_| !self.keeps_template) {
             template::apply(input, workload, overrides)?;
         }
         Ok(())

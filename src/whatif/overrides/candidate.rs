@@ -341,7 +341,7 @@ impl Candidate {
             let workload = surroundings
                 .workload(target)
                 .or_else(|| manifests.find(|own| own.is_named_by(target)))?;
-            let own_selector = workload.selector.as_ref()?.to_selector().ok()?;
+            let own_selector = workload.pod_selector()?;
             let mut pods = snapshot.pods.iter();
             let shares =
                 pods.any(|pod| selector.matches(&pod.labels) && own_selector.matches(&pod.labels));

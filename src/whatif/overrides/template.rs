@@ -144,7 +144,7 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Checks that the manifest of a running workload keeps its selector.
+/// Checks that the manifest of a running workload keeps its selector: those in `apps` cannot change theirs.
 fn check_selector(
     input: &Input,
     manifest: &Workload,
@@ -155,14 +155,26 @@ fn check_selector(
         namespace, spec, ..
     } = &input.snapshot.hpa;
     let own = manifest.metadata.namespace.as_ref();
-    if own.is_some_and(|own| own != namespace) || !runs(input) {
+    let supposed = input.surroundings.supposed.as_ref();
+    let runs = supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget);
+    if own.is_some_and(|own| own != namespace) || !runs || manifest.group != "apps" {
         return Ok(());
     }
     let running = input.surroundings.workload(&spec.scale_target_ref);
-    let stated = running
-        .and_then(|own| own.selector.as_ref())
-        .and_then(|own| own.to_selector().ok());
-    keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
+    let stated = running.and_then(Workload::pod_selector);
+    let before = stated.as_ref().unwrap_or(selector);
+    let differs = |own: &Selector| own.normalized() != before.normalized();
+    let Some(after) = manifest.pod_selector().filter(differs) else {
+        return Ok(());
+    };
+    let reference = manifest.reference();
+    let message = format!(
+        "{origin}: {reference}: spec.selector: {after} instead of {before}: field is immutable"
+    );
+    Err(Error::usage(message).hint(
+        "the API server would reject this manifest: render it with the values of what runs, such as the name of the \
+         release",
+    ))
 }
 
 /// Adds the notes on a manifest that apply in any case, and the replicas that it states.
@@ -544,32 +556,6 @@ fn resets_replicas(running: &Metadata) -> Option<String> {
     let is_applied = running.annotations.last_applied_states_replicas();
     let applied = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
     manager.or(is_applied.then(|| applied.to_owned()))
-}
-
-/// Whether the input describes the running target, rather than the candidate.
-fn runs(input: &Input) -> bool {
-    let supposed = input.surroundings.supposed.as_ref();
-    supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget)
-}
-
-/// Checks that a manifest keeps the selector: workloads in `apps` cannot change theirs.
-fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Result<(), Error> {
-    let selector = manifest
-        .selector
-        .as_ref()
-        .and_then(|own| own.to_selector().ok());
-    let differs = |own: &Selector| own.normalized() != running.normalized();
-    let Some(selector) = selector.filter(|own| manifest.group == "apps" && differs(own)) else {
-        return Ok(());
-    };
-    let reference = manifest.reference();
-    let message = format!(
-        "{origin}: {reference}: spec.selector: {selector} instead of {running}: field is immutable"
-    );
-    Err(Error::usage(message).hint(
-        "the API server would reject this manifest: render it with the values of what runs, such as the name of the \
-         release",
-    ))
 }
 
 /// Returns a pod as the API server makes it from a template: a container with a limit and no request requests

@@ -5,13 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::apimachinery::selector::Selector;
 use crate::saved::assemble::{described_name, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 
 /// Returns the message of a server that cannot answer for a metric.
 pub(in crate::whatif) fn failure(hpa: &Hpa, spec: &MetricSpec) -> String {
@@ -169,18 +168,6 @@ pub(super) fn unmeasured(pod: &Pod, namespace: &str, now: Timestamp) -> PodMetri
         timestamp: now,
         window: SignedDuration::ZERO,
         containers: Vec::new(),
-    }
-}
-
-/// Returns the selector of the target's pods, or the reason why it is unknown.
-pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
-    match snapshot.selector() {
-        Ok(selector) if selector.as_str().is_empty() => {
-            Err("the target's scale is missing a selector".to_owned())
-        }
-        Ok(selector) => selector.parsed().cloned().map_err(ToString::to_string),
-        Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
-        Err(e) => Err(e.lacking().unwrap_or_default()),
     }
 }
 

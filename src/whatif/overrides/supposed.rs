@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{ReplicasChange, State, be_ready, known_selector};
+use super::pods::{ReplicasChange, State, be_ready, unknown_pods};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::Assumptions;
@@ -71,14 +71,10 @@ pub fn suppose_pods(
         None => of_candidates(&snapshot.hpa, assumptions, values)?,
     };
     let workload = running.or(candidate.map(|manifest| &manifest.object));
-    let typed = match assumptions.pods.replicas {
-        Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
-        Some(ReplicasChange::By(_)) | None => None,
-    };
+    let typed = assumptions.pods.typed_count()?;
     let (found, selector) = match known_scale(snapshot, workload) {
-        Ok(Some(found)) => found,
-        Err(e) if !needs_none => return Err(e),
-        Ok(None) | Err(_) => return Ok(()),
+        Err(_) if needs_none => return Ok(()),
+        found => found?,
     };
     let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
     let stated = known
@@ -86,7 +82,7 @@ pub fn suppose_pods(
         .map(|scale| scale.spec_replicas)
         .filter(|_| candidate.is_none());
     let scale = match (typed, known) {
-        (Some(replicas), _) => Some(scale_with(replicas, selector)),
+        (Some(replicas), _) => Some(Scale::new(replicas, selector.as_str())),
         // The status of a workload that its controller has not seen yet.
         (None, Some(scale)) if scale.status_replicas == 0 => Some(Scale {
             status_replicas: scale.spec_replicas,
@@ -147,13 +143,13 @@ pub fn suppose_pods(
     Ok(())
 }
 
-/// Returns the known scale of a target, and the selector of its pods; `None` if only the selector is unknown.
+/// Returns the scale of a target, if it is known, and the selector of its pods.
 fn known_scale(
     snapshot: &Snapshot,
     workload: Option<&Workload>,
-) -> Result<Option<(Option<Scale>, ScaleSelector)>, Error> {
+) -> Result<(Option<Scale>, ScaleSelector), Error> {
     let target = &snapshot.hpa.spec.scale_target_ref;
-    Ok(Some(match (&snapshot.scale, workload) {
+    Ok(match (&snapshot.scale, workload) {
         (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
         (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
@@ -169,11 +165,11 @@ fn known_scale(
             let hint = "point scaleTargetRef at an object that has the subresource scale";
             return Err(Error::usage(message).hint(hint));
         }
-        (Err(_), _) => {
+        (Err(ScaleError::Mapping(e) | ScaleError::Get(e)), _) => {
             let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
-            return known_selector(snapshot).map_or_else(|e| Err(e.hint(hint)), |_| Ok(None));
+            return Err(unknown_pods(e).hint(hint));
         }
-    }))
+    })
 }
 
 fn unknown_replicas(
@@ -269,8 +265,8 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
     let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
         return Ok(());
     };
-    if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
-        snapshot.scale = Ok(scale_with(typed.after(0)?, selector.clone()));
+    if let Some(replicas) = assumptions.pods.typed_count()? {
+        snapshot.scale = Ok(Scale::new(replicas, selector.as_str()));
     }
     Ok(())
 }
@@ -374,22 +370,8 @@ fn template_elsewhere(rollout: &Workload) -> Option<Note> {
 
 /// Returns the scale of a workload from its manifest.
 fn scale_of(workload: &Workload) -> Scale {
-    let selector = workload
-        .selector
-        .as_ref()
-        .and_then(|own| own.to_selector().ok())
-        .map(|own| own.to_string())
-        .unwrap_or_default()
-        .into();
-    scale_with(workload.wanted(), selector)
-}
-
-fn scale_with(replicas: i32, selector: ScaleSelector) -> Scale {
-    Scale {
-        spec_replicas: replicas,
-        status_replicas: replicas,
-        selector,
-    }
+    let selector = workload.pod_selector().map(|own| own.to_string());
+    Scale::new(workload.wanted(), &selector.unwrap_or_default())
 }
 
 /// Returns a note if the status of a workload has replicas that are not ready.

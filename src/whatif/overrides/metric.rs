@@ -127,8 +127,8 @@ pub fn set_pod(
 
 /// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
 /// milli-units. The result is that of [`set_metric`], but the pods are evaluated only once.
-pub struct Dial<'s> {
-    observed: &'s Snapshot,
+pub struct Dial {
+    observed: Snapshot,
     metric: Metric,
     /// The values that a percentage is taken of; `None` for amounts.
     parts: Option<Vec<PodPart>>,
@@ -141,13 +141,13 @@ pub struct Dial<'s> {
     changed: Snapshot,
 }
 
-impl<'s> Dial<'s> {
+impl Dial {
     /// Creates a dial for a metric of a snapshot; `decision` is the pass on that snapshot.
     ///
     /// # Errors
     ///
     /// Those of [`set_metric`].
-    pub fn new(snapshot: &'s Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
+    pub fn new(snapshot: &Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
         let metric = Metric::of(snapshot, index)?;
         let specs = &snapshot.hpa.spec.metrics;
         let own = &specs[index];
@@ -180,7 +180,7 @@ impl<'s> Dial<'s> {
                 None => e,
             })?;
         Ok(Self {
-            observed: snapshot,
+            observed: snapshot.clone(),
             metric,
             parts,
             filled,
@@ -196,46 +196,34 @@ impl<'s> Dial<'s> {
     ///
     /// Those of [`set_metric`].
     pub fn of_container(
-        snapshot: &'s Snapshot,
+        snapshot: &Snapshot,
         whole: usize,
         container: &str,
         decision: &Decision,
     ) -> Result<Self, Error> {
-        let parts_of = |parts: &Option<Vec<PodPart>>| -> i128 {
-            parts.iter().flatten().map(PodPart::whole).sum()
-        };
-        let of_pods = parts_of(&Dial::new(snapshot, whole, decision)?.parts);
+        let of_pods = Self::new(snapshot, whole, decision)?.whole();
         let mut with = snapshot.clone();
-        let (mut metric, parts, filled, mut changed) =
-            in_container(&mut with, whole, container, |own, place| {
-                let Dial {
-                    metric,
-                    parts,
-                    filled,
-                    changed,
-                    ..
-                } = Dial::new(own, place, &super::look(own))?;
-                Ok::<_, Error>((metric, parts, filled, changed))
-            })?;
-        if changed.metrics[metric.index] == MetricAnswer::PodMetrics {
+        let mut dial = in_container(&mut with, whole, container, |own, place| {
+            Self::new(own, place, &super::look(own))
+        })?;
+        let reach = of_pods / dial.whole().max(1) + 1;
+        dial.reach = reach.try_into().unwrap_or(i64::MAX);
+        // The metric of the container is not in the spec.
+        let changed = &mut dial.changed;
+        if changed.metrics[dial.metric.index] == MetricAnswer::PodMetrics {
             changed.metrics[whole] = MetricAnswer::PodMetrics;
         }
         changed.metrics.truncate(snapshot.metrics.len());
         changed.hpa = snapshot.hpa.clone();
         changed.controller = snapshot.controller.clone();
-        metric.index = whole;
-        let reach = (of_pods / parts_of(&parts).max(1) + 1)
-            .try_into()
-            .unwrap_or(i64::MAX);
-        Ok(Self {
-            observed: snapshot,
-            metric,
-            parts,
-            filled,
-            also: Vec::new(),
-            reach,
-            changed,
-        })
+        dial.metric.index = whole;
+        dial.observed = snapshot.clone();
+        Ok(dial)
+    }
+
+    /// The sum of the values that a percentage is taken of.
+    fn whole(&self) -> i128 {
+        self.parts.iter().flatten().map(PodPart::whole).sum()
     }
 
     /// The factor by which its values reach further than those of the metric at its place: a container with a
@@ -267,11 +255,8 @@ impl<'s> Dial<'s> {
     /// The highest value at which the controller's sums stay within 64 bits.
     pub fn end(&self) -> i64 {
         let most = match &self.parts {
-            Some(parts) => {
-                // Percents are 32 bits wide.
-                (i128::from(i64::MAX) / parts.iter().map(PodPart::whole).sum::<i128>().max(1))
-                    .min(i32::MAX.into())
-            }
+            // Percents are 32 bits wide.
+            Some(_) => (i128::from(i64::MAX) / self.whole().max(1)).min(i32::MAX.into()),
             None if self.metric.spec.is_total() => i128::from(i64::MAX) / 2,
             None => {
                 let values = self.changed.pods.len().max(self.changed.pod_metrics.len());

@@ -101,7 +101,7 @@ pub fn set_pod(
             if value_of(snapshot, index, pod).is_none() {
                 fill(&mut measured, index, spec, one);
             }
-            let step = match metric.step(&measured, value, Some(decision)) {
+            let step = match metric.step(&measured, true, Some(decision)) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
@@ -112,7 +112,7 @@ pub fn set_pod(
             let request = row
                 .and_then(|row| row.request)
                 .ok_or_else(|| metric.no_request(pod))?;
-            let part = Spread::of(*ratio, value).next(request);
+            let part = Spread::of(*ratio, true).next(request);
             Some(part.ok_or_else(|| metric.too_large())?)
         }
     };
@@ -173,7 +173,7 @@ impl Dial {
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
         let parts = percent
-            .then(|| metric.parts(&changed, &nothing, decision))
+            .then(|| metric.parts(&changed, true, decision))
             .transpose()
             .map_err(|e| match metric.failure(&changed) {
                 Some(message) => Error { message, ..e },
@@ -294,7 +294,7 @@ impl Dial {
         match parts {
             Some(parts) => {
                 let ratio = Ratio::percent(value.unsigned_abs());
-                metric.spread(changed, &AssumedValue::Share(ratio), ratio, parts)?;
+                metric.spread(changed, Spread::of(ratio, true), parts)?;
             }
             None if metric.spec.is_total() => {
                 metric.set_total(changed, &AssumedValue::Amount(value))?;
@@ -372,28 +372,19 @@ impl Metric {
             }
             AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
-        *answer = match answer {
-            _ if self.spec.described_object().is_some() => {
-                MetricAnswer::Object(vec![ObjectValue {
-                    value,
-                    ..ObjectValue::default()
-                }])
-            }
-            MetricAnswer::External(values) => {
-                let labels = values
-                    .first()
-                    .map(|value| value.labels.clone())
-                    .unwrap_or_default();
-                MetricAnswer::External(vec![ExternalValue {
-                    labels,
-                    value,
-                    timestamp: None,
-                }])
-            }
-            _ => MetricAnswer::External(vec![ExternalValue {
+        let timestamp = None;
+        *answer = if self.spec.described_object().is_some() {
+            MetricAnswer::Object(vec![ObjectValue { value, timestamp }])
+        } else {
+            let first = match answer {
+                MetricAnswer::External(values) => values.first(),
+                _ => None,
+            };
+            MetricAnswer::External(vec![ExternalValue {
+                labels: first.map(|own| own.labels.clone()).unwrap_or_default(),
                 value,
-                ..ExternalValue::default()
-            }]),
+                timestamp,
+            }])
         };
         Ok(())
     }
@@ -408,7 +399,8 @@ impl Metric {
         let Self {
             index, ref spec, ..
         } = *self;
-        if matches!(value, AssumedValue::Share(_)) && !spec.is_resource() {
+        let is_share = matches!(value, AssumedValue::Share(_));
+        if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
         let filled = samples(snapshot, index, spec).is_empty();
@@ -436,20 +428,20 @@ impl Metric {
             AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
             AssumedValue::Missing => return Ok(()),
         };
-        match self.parts(snapshot, value, Some(decision).filter(|_| !filled)) {
+        match self.parts(snapshot, is_share, Some(decision).filter(|_| !filled)) {
             Err(_) if self.failure(snapshot).is_some() => Ok(()),
-            parts => self.spread(snapshot, value, ratio, &parts?),
+            parts => self.spread(snapshot, Spread::of(ratio, is_share), &parts?),
         }
     }
 
-    /// Returns the request or value that a share or factor is applied to, for each known sample.
+    /// Returns for each known sample what a ratio is applied to: the request, if it is a share, or else the value.
     fn parts(
         &self,
         snapshot: &Snapshot,
-        value: &AssumedValue,
+        is_share: bool,
         decision: Option<&Decision>,
     ) -> Result<Vec<PodPart>, Error> {
-        let step = self.step(snapshot, value, decision)?;
+        let step = self.step(snapshot, is_share, decision)?;
         let rows: HashMap<&str, &PodRow> = step
             .pods
             .iter()
@@ -459,13 +451,11 @@ impl Metric {
             .into_iter()
             .map(|(pod, observed)| {
                 let row = rows.get(&*pod);
-                let whole = match (value, row) {
-                    (AssumedValue::Share(_), Some(row)) => {
-                        row.request.ok_or_else(|| self.no_request(&pod))?
-                    }
+                let whole = match row {
+                    _ if !is_share => observed,
+                    Some(row) => row.request.ok_or_else(|| self.no_request(&pod))?,
                     // The usage of a pod that is not in the list is no share of anything.
-                    (AssumedValue::Share(_), None) => return Ok(PodPart::Stays(observed)),
-                    _ => observed,
+                    None => return Ok(PodPart::Stays(observed)),
                 };
                 Ok(match row {
                     Some(row) if row.group != Group::Ready => PodPart::OfRest(whole),
@@ -479,12 +469,11 @@ impl Metric {
     fn spread(
         &self,
         snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        ratio: Ratio,
+        mut counted: Spread,
         parts: &[PodPart],
     ) -> Result<(), Error> {
         // The pods that count add up to a whole value by themselves: the others take none of their rounding.
-        let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
+        let mut rest = counted.clone();
         let mut assumed = parts
             .iter()
             .map(|part| match part {
@@ -518,10 +507,9 @@ impl Metric {
     fn step<'d>(
         &self,
         snapshot: &Snapshot,
-        value: &AssumedValue,
+        is_share: bool,
         decision: Option<&'d Decision>,
     ) -> Result<Cow<'d, MetricStep>, Error> {
-        let is_share = matches!(value, AssumedValue::Share(_));
         let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
         let known = decision.and_then(|decision| decision.metric(self.index));
         if let Some(step) = known
@@ -560,15 +548,13 @@ impl Metric {
     }
 
     fn nothing_observed(&self) -> Error {
+        let is_resource = self.spec.is_resource();
+        let share = if is_resource { "80% or " } else { "" };
         Error::usage(format!(
             "{}: there is no observed value to change",
             self.label
         ))
-        .hint(if self.spec.is_resource() {
-            format!("give a value such as 80% or {}", self.amount())
-        } else {
-            format!("give a value such as {}", self.amount())
-        })
+        .hint(format!("give a value such as {share}{}", self.amount()))
     }
 
     fn no_share(&self) -> Error {
@@ -662,6 +648,7 @@ impl PodPart {
 }
 
 /// Parts of amounts whose sum is the part of the sum.
+#[derive(Clone)]
 struct Spread {
     ratio: Ratio,
     /// The engine truncates a share to whole percents, so that 80 % must not become a little less,
@@ -672,11 +659,10 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(ratio: Ratio, value: &AssumedValue) -> Self {
-        let down = matches!(value, AssumedValue::Share(_)) && !ratio.is_whole_percent();
+    fn of(ratio: Ratio, is_share: bool) -> Self {
         Self {
             ratio,
-            down,
+            down: is_share && !ratio.is_whole_percent(),
             whole: 0,
             part: 0,
         }

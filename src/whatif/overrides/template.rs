@@ -9,11 +9,10 @@ use super::requests::{NewRequest, RequestChange, replace_first, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
 use crate::error::{Error, listed};
-use crate::numbers::format_of;
+use crate::numbers::resource_amount;
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -643,7 +642,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .iter()
             .filter(|(resource, now)| before.get(resource) != Some(now));
         requests.extend(changed.map(|(resource, now)| {
-            let text = Quantity::from_milli(now.milli_value(), format_of(resource)).to_string();
+            let text = resource_amount(resource, now.milli_value()).to_string();
             let to = RequestChange::To(now.clone());
             NewRequest::new(container.clone(), resource.clone(), to, text)
         }));
@@ -789,10 +788,8 @@ fn words(requests: &Requests) -> String {
         .0
         .iter()
         .map(|(resource, own)| {
-            format!(
-                "{resource} {}",
-                Quantity::from_milli(own.milli_value(), format_of(resource))
-            )
+            let amount = resource_amount(resource, own.milli_value());
+            format!("{resource} {amount}")
         })
         .collect();
     if amounts.is_empty() {

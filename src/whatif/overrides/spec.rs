@@ -335,9 +335,10 @@ fn replace(
     add_others(neighbours, snapshot)?;
     let Some(manifest) = chosen.hpa else {
         add_rivals(chosen, snapshot)?;
-        let of_rivals = chosen.rivals.iter();
-        overrides
-            .extend(of_rivals.map(|it| Override::event(it.label(), format!("from {}", it.origin))));
+        overrides.extend(chosen.rivals.iter().map(|it| {
+            let item = format!("{MANIFEST} {}", it.name);
+            Override::event(item, format!("from {}", it.origin))
+        }));
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);

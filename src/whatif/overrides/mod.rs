@@ -277,13 +277,7 @@ impl Assumptions {
         }
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods also applies to the container.
-        let whole: Vec<usize> = self
-            .metrics
-            .iter()
-            .filter(|own| own.wanted.container.is_none())
-            .filter_map(|own| own.places(snapshot).ok())
-            .flatten()
-            .collect();
+        let whole = self.whole_places(snapshot);
         let is_stated = |name: &str| !matters(metrics, name, |place| whole.contains(&place));
         drop_known(snapshot, is_stated, notes);
         if input.surroundings.supposed.is_some() {
@@ -391,12 +385,4 @@ fn value_alone(snapshot: Snapshot, place: usize) -> Option<Reported> {
 /// history.
 pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
-}
-
-/// Returns the text for a value that was typed.
-pub(super) fn words(value: &AssumedValue, text: &str) -> String {
-    match value {
-        AssumedValue::Share(_) => format!("{text} of the request"),
-        AssumedValue::Amount(_) | AssumedValue::Scale(_) | AssumedValue::Missing => text.to_owned(),
-    }
 }

@@ -78,15 +78,18 @@ impl Assumptions {
 
     /// Whether a value is assumed for every metric of the current spec.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
-        let whole = |own: &&Assigned| own.wanted.container.is_none();
-        let fixed: Vec<usize> = self
-            .metrics
-            .iter()
-            .filter(whole)
-            .filter_map(|own| own.wanted.find(snapshot, &own.flag).ok())
-            .flat_map(|meant| meant.places)
-            .collect();
+        let fixed = self.whole_places(snapshot);
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
+    }
+
+    /// Returns the places in the spec of the metrics whose values are assumed as a whole, not for a container.
+    pub(super) fn whole_places(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let whole = |own: &&Assigned| own.wanted.container.is_none();
+        let values = self.metrics.iter().filter(whole);
+        values
+            .filter_map(|own| own.wanted.places(snapshot).ok())
+            .flatten()
+            .collect()
     }
 
     /// Returns the flags of a command with the same assumptions, with their values quoted for a shell.
@@ -145,8 +148,7 @@ impl Assumptions {
 
     /// Whether other pods are assumed than the target's current ones.
     pub fn changes_pods(&self) -> bool {
-        let candidate = self.spec.candidate.as_ref();
-        !self.requests.is_empty() || candidate.is_some_and(Candidate::has_workloads)
+        !self.requests.is_empty() || self.candidate().is_some_and(Candidate::has_workloads)
     }
 
     /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
@@ -167,11 +169,12 @@ impl Assumptions {
 
     /// Whether only a candidate that is played too has a metric, or its container.
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        let has = |own: &Candidate| assigned.wanted.places_in(own.metrics()).is_ok();
-        let lacks = |own: &Candidate| assigned.lacks_container(&own.containers(), snapshot);
-        self.beside
-            .as_ref()
-            .is_some_and(|own| (has(own) && assigned.places(snapshot).is_err()) || lacks(own))
+        let Some(beside) = &self.beside else {
+            return false;
+        };
+        let has_metric = assigned.wanted.places_in(beside.metrics()).is_ok();
+        (has_metric && assigned.wanted.places(snapshot).is_err())
+            || assigned.lacks_container(&beside.containers(), snapshot)
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.

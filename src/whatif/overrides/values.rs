@@ -10,7 +10,7 @@ use super::requests::has_container;
 use super::samples::{change, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
-use super::{Override, Reported, look, source_of, value_alone, words};
+use super::{Override, Reported, look, source_of, value_alone};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
@@ -127,7 +127,7 @@ impl<'d> Values<'d> {
                     let decision = self.decide(snapshot);
                     set_metric(snapshot, place, &assigned.value, &decision)?;
                 }
-                let own = Override::new(label, assigned.words(), observed);
+                let own = Override::new(label, assigned.value.words(&assigned.text), observed);
                 Ok(own.of_metric(spec.id(), answer, part, &assigned.text))
             },
         )
@@ -247,9 +247,10 @@ impl<'d> Values<'d> {
         let spec = &snapshot.hpa.spec.metrics[place];
         let now = value_of(snapshot, place, pod).map(|now| reported(spec, now));
         let observed = observed.map(|was| reported(spec, was));
+        let words = assigned.value.words(&assigned.text);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
-            ..Override::new(format!("{label} of {pod}"), assigned.words(), observed)
+            ..Override::new(format!("{label} of {pod}"), words, observed)
         };
         self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
@@ -339,11 +340,4 @@ fn at_places<T>(
         snapshot.metrics[*place].clone_from(&answer);
     }
     Ok(done)
-}
-
-impl Assigned {
-    /// Returns the text for the assumed value.
-    fn words(&self) -> String {
-        words(&self.value, &self.text)
-    }
 }

@@ -3,6 +3,7 @@
 
 use std::mem::take;
 
+use super::distinct;
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::shell_word;
@@ -645,14 +646,9 @@ impl Manifest {
 /// Returns the error for an HPA of KEDA that the API server would reject, with the fields of its
 /// ScaledObject.
 pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
-    let mut causes: Vec<String> = Vec::new();
-    for Cause { field, message } in &invalid.causes {
-        let cause = format!("{}: {message}", keda::path_of(field));
-        if !causes.contains(&cause) {
-            causes.push(cause);
-        }
-    }
-    Error::usage(format!("{origin}: {}", causes.join("; ")))
+    let causes = invalid.causes.iter();
+    let texts = causes.map(|own| format!("{}: {}", keda::path_of(&own.field), own.message));
+    Error::usage(format!("{origin}: {}", distinct(texts).join("; ")))
         .hint("the API server would reject the HPA that KEDA makes of it")
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Json;
 
-use super::{Override, Reported};
+use super::{Override, Reported, distinct};
 use crate::apiserver::default::set_on_read;
 use crate::error::Error;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget, ScalingPolicy};
@@ -74,12 +74,8 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
         leaves_of(&with_defaults(running))?,
         leaves_of(&with_defaults(candidate))?,
     );
-    let mut paths: Vec<Vec<PathStep>> = Vec::new();
-    for (path, _) in filled.0.iter().chain(&filled.1) {
-        if !paths.contains(path) {
-            paths.push(path.clone());
-        }
-    }
+    let all = filled.0.iter().chain(&filled.1);
+    let mut paths = distinct(all.map(|(path, _)| path));
     paths.retain(|path| text_at(&filled.0, path) != text_at(&filled.1, path));
     let differences = paths.into_iter().map(|path| {
         let names = path.iter().filter_map(|step| match step {
@@ -87,9 +83,11 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
             PathStep::Place(_) => None,
         });
         let item = names.collect::<Vec<_>>().join(".");
-        let text = |all| text_at(all, &path).unwrap_or(NONE).to_owned();
-        let own = Override::new(item, text(&after), Some(Reported::Text(text(&before))));
-        Difference { path, own }
+        let text = |all| text_at(all, path).unwrap_or(NONE).to_owned();
+        Difference {
+            path: path.clone(),
+            own: Override::new(item, text(&after), Some(Reported::Text(text(&before)))),
+        }
     });
     Ok(differences.collect())
 }

@@ -358,6 +358,17 @@ fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
     left
 }
 
+/// Returns each item once, in the order in which they first appear.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in all {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept
+}
+
 /// Returns the value of a metric, as the status reports it.
 pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     let step = decision.metric(index)?;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, replace_first, set_requests};
-use super::{Override, Reported};
+use super::{Override, Reported, distinct};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selector};
@@ -57,6 +57,11 @@ impl ContainerList {
             Self::InitContainers if container.restart_always => "sidecar",
             Self::InitContainers => "init container",
         }
+    }
+
+    /// Returns what a container in this list is, with its name.
+    fn item(self, container: &Container) -> String {
+        format!("{} {}", self.sort(container), container.name)
     }
 }
 
@@ -114,16 +119,19 @@ pub(super) fn apply(
         .map(|pod| &**pod)
         .filter(|pod| is_own(pod))
         .collect();
-    let made: Vec<RevisionPods<'_>> = by_template(input, running.as_ref(), &pods)
+    let mut made: Vec<RevisionPods<'_>> = by_template(input, running.as_ref(), &pods)
         .into_iter()
         .map(|(before, pods)| RevisionPods::new(before, &pods, &template, keeps_pods))
         .collect();
+    for request in made.iter_mut().flat_map(|own| &mut own.requests) {
+        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
+    }
     notes.extend(kept_beside(
         &made,
         &template,
         &input.snapshot.hpa.spec.metrics,
     ));
-    notes.extend(change(input, &made, &was, bare_cores, overrides)?);
+    notes.extend(change(input, &made, &was, overrides)?);
     let changed = made
         .iter()
         .map(|own| own.make(&mut input.snapshot))
@@ -220,7 +228,6 @@ fn change(
     input: &mut Input,
     made: &[RevisionPods<'_>],
     was: &[Shared<Pod>],
-    bare_cores: &[Option<Box<str>>],
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Note>, Error> {
     let elsewhere: BTreeSet<_> = made.iter().flat_map(RevisionPods::set_elsewhere).collect();
@@ -234,23 +241,10 @@ fn change(
             ))
         })
         .collect();
-    let mut requests: Vec<NewRequest> = Vec::new();
-    for request in made.iter().flat_map(RevisionPods::requests) {
-        if !requests.contains(request) {
-            requests.push(request.clone());
-        }
-    }
-    for request in &mut requests {
-        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
-    }
+    let requests = distinct(made.iter().flat_map(RevisionPods::requests).cloned());
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
     set_requests(input, was, &requests, &makes, overrides)?;
-    let mut changes: Vec<&ContainerChange> = Vec::new();
-    for change in made.iter().flat_map(|own| &own.changes) {
-        if !changes.contains(&change) {
-            changes.push(change);
-        }
-    }
+    let changes = distinct(made.iter().flat_map(|own| &own.changes));
     let unmeasured = changes.iter().filter_map(|change| match change {
         ContainerChange::Add(ContainerList::InitContainers, container)
             if !container.restart_always =>
@@ -296,10 +290,10 @@ fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
         })
         .map(|resource| format!("--{resource} {first}=VALUE"))
         .collect();
-    let states = match flags.len() {
-        0 => String::new(),
-        1 => format!("; {} states it", flags[0]),
-        _ => format!("; {} state it", flags.join(" and ")),
+    let states = match &flags[..] {
+        [] => String::new(),
+        [one] => format!("; {one} states it"),
+        both => format!("; {} state it", both.join(" and ")),
     };
     format!(
         "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if \
@@ -388,12 +382,8 @@ impl<'p> RevisionPods<'p> {
 
     /// Whether a pod gets a request.
     fn makes(&self, new: &NewRequest, pod: &Pod) -> bool {
-        let is_same = |own: &NewRequest| {
-            (&own.container, &own.resource, &own.to) == (&new.container, &new.resource, &new.to)
-        };
         let observed = self.pods.get(&*pod.name);
-        observed.is_some_and(|pod| !self.is_set_elsewhere(new, pod))
-            && self.requests.iter().any(is_same)
+        observed.is_some_and(|pod| !self.is_set_elsewhere(new, pod)) && self.requests.contains(new)
     }
 
     /// Returns the requests that any of the pods gets, or all if there are no pods.
@@ -501,26 +491,16 @@ fn without_revision(mut pod: Pod) -> Pod {
 
 /// Returns a note on what pods with an unknown template keep in addition to what is in another one.
 fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
-    let (mut kept, mut requests) = (Vec::<String>::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
-    for pod in unknown.flat_map(|own| own.pods.values()) {
-        for (list, container) in containers(pod) {
-            let what = format!("{} {}", list.sort(container), container.name);
-            if find(template, &container.name).is_none() && !kept.contains(&what) {
-                kept.push(what);
-            }
-        }
-        for request in kept_requests(pod, template, metrics) {
-            if !requests.contains(&request) {
-                requests.push(request);
-            }
-        }
-    }
-    kept.extend(
-        requests
-            .into_iter()
-            .map(|(container, resource)| format!("the {resource} request of {container}")),
-    );
+    let pods: Vec<&&Pod> = unknown.flat_map(|own| own.pods.values()).collect();
+    let of_pods = pods.iter().flat_map(|pod| containers(pod));
+    let in_addition = of_pods
+        .filter(|(_, own)| find(template, &own.name).is_none())
+        .map(|(list, own)| list.item(own));
+    let requests = pods
+        .iter()
+        .flat_map(|pod| kept_requests(pod, template, metrics));
+    let kept = distinct(in_addition.chain(requests));
     let text = format!(
         "the running template is unknown, so what the pods have in addition is kept as if \
          it were injected: {}",
@@ -602,9 +582,8 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p Container)> 
     containers(pod).find(|(_, container)| *container.name == *name)
 }
 
-/// Returns the requests that a pod has and the same container of a template lacks, of the metrics' resources:
-/// container and resource.
-fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
+/// Describes the requests that a pod has and the same container of a template lacks, of the metrics' resources.
+fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<String> {
     let resources: BTreeSet<&str> = metrics
         .iter()
         .filter(|spec| spec.is_resource())
@@ -618,7 +597,7 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(Stri
         resources
             .iter()
             .filter(is_kept)
-            .map(|it| (own.name.to_string(), (*it).to_owned()))
+            .map(|resource| format!("the {resource} request of {}", own.name))
     });
     kept.collect()
 }
@@ -753,32 +732,22 @@ impl ContainerChange {
     }
 
     fn own(&self) -> Override {
-        let text = |text: String| Some(Reported::Text(text));
-        let none = || "none".to_owned();
-        match self {
-            Self::Add(list, container) => {
-                let item = format!("{} {}", list.sort(container), container.name);
-                Override::new(item, words(&container.requests), text(none()))
-            }
-            Self::Remove(list, container) => {
-                let item = format!("{} {}", list.sort(container), container.name);
-                Override::new(item, none(), text(words(&container.requests)))
-            }
+        let shown = |label: &Option<Box<str>>| label.as_deref().unwrap_or("none").to_owned();
+        let (item, assumed, observed) = match self {
+            Self::Add(list, own) => (list.item(own), words(&own.requests), shown(&None)),
+            Self::Remove(list, own) => (list.item(own), shown(&None), words(&own.requests)),
             Self::Move {
-                from,
-                to: (list, container),
+                from: (from, was),
+                to: (to, own),
             } => {
-                let sort =
-                    |list: ContainerList, container: &Container| list.sort(container).to_owned();
-                let item = format!("container {}", container.name);
-                Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
+                let item = format!("container {}", own.name);
+                (item, to.sort(own).to_owned(), from.sort(was).to_owned())
             }
             Self::Label { key, value, before } => {
-                let shown =
-                    |label: &Option<Box<str>>| label.as_deref().map_or_else(none, str::to_owned);
-                Override::new(format!("label {key}"), shown(value), text(shown(before)))
+                (format!("label {key}"), shown(value), shown(before))
             }
-        }
+        };
+        Override::new(item, assumed, Some(Reported::Text(observed)))
     }
 }
 

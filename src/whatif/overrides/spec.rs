@@ -186,8 +186,7 @@ impl SpecChanges {
             }
         }
         let changed = self.set_fields(before, &spec, overrides)?;
-        let origin = "the changed spec";
-        update(snapshot, changed, HpaVersion::V2, origin, &[], &[], false)?;
+        update(snapshot, changed, HpaVersion::V2, None, &[])?;
         let flag = self.fields.first().map_or("", |field| field.flag);
         let origin = format!("{flag}scaleTargetRef");
         same_target(before, &snapshot.hpa.spec, &origin)?;
@@ -214,7 +213,7 @@ impl SpecChanges {
         let words = typed.strip_suffix(&**text).unwrap_or(typed);
         unit::check(metric, text, |value| format!("{words}{value}"))
             .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
-        let path = target_path(metric, place).to_vec();
+        let path = target_path(metric, place);
         if taken.contains(&path) {
             return Err(Error::usage(format!("the target of {label} is set twice")).hint(KEEP_ONE));
         }
@@ -342,39 +341,32 @@ fn replace(
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);
-    let rules = &snapshot.controller.version;
-    let not_served = check_version(object, origin, rules, candidate.validate)?;
-    notes.extend(Note::of_manifest(origin, not_served));
+    let version = &snapshot.controller.version;
+    let not_served = check_version(object, origin, version, candidate.validate)?;
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
-        manifest.check_spec(self::rules(snapshot))?;
+        manifest.check_spec(rules(snapshot))?;
         return Err(e);
     }
     let (spec, named) = manifest.spec(&snapshot.hpa)?;
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;
-    notes.extend(Note::of_manifest(origin, object.notes.clone()));
-    notes.extend(Note::of_manifest(origin, named));
+    let of_object = not_served.into_iter().chain(object.notes.clone());
+    notes.extend(Note::of_manifest(origin, of_object.chain(named)));
     notes.extend(note_on_name(manifest, &snapshot.hpa)?);
     if object.metadata.name != snapshot.hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
     }
-    notes.extend(Note::of_manifest(origin, manifest.ownership(&snapshot.hpa)));
-    let of_keda = manifest.is_of_keda();
-    let (also, unknown) = (&candidate.asked, manifest.unknown());
-    let moved = update(
-        snapshot,
-        spec,
-        object.version,
+    let ownership = manifest.ownership(&snapshot.hpa);
+    let also = candidate.metrics();
+    let moved = update(snapshot, spec, object.version, Some(manifest), also)?;
+    notes.extend(Note::of_manifest(
         origin,
-        also,
-        &unknown,
-        of_keda,
-    )?;
-    notes.extend(Note::of_manifest(origin, moved));
+        ownership.into_iter().chain(moved),
+    ));
     add_rivals(chosen, snapshot)?;
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() {
@@ -449,18 +441,17 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
     AdmissionRules::new(&controller.version, controller.gates)
 }
 
-/// Replaces the spec, as the API server would, and gives each metric its answer; with the notes on the answers.
-/// Errors name the fields of a ScaledObject if KEDA makes the spec; `unknown` are the fields of the manifest that the
-/// API server ignores.
+/// Replaces the spec by that of a manifest, if there is one, as the API server would, and gives each metric its answer;
+/// with the notes on the answers. Errors name the fields of a ScaledObject if KEDA makes the spec.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
     version: HpaVersion,
-    origin: &str,
+    manifest: Option<&Manifest>,
     also: &[MetricSpec],
-    unknown: &[String],
-    of_keda: bool,
 ) -> Result<Vec<Note>, Error> {
+    let origin = manifest.map_or("the changed spec", |own| &own.origin);
+    let of_keda = manifest.is_some_and(Manifest::is_of_keda);
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
@@ -483,7 +474,8 @@ fn update(
         admit::update(&snapshot.hpa, spec, version, rules, snapshot.now).map_err(|e| match e {
             AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
             AdmissionError::Invalid(e) => {
-                let hint = rejected("change", unknown);
+                let unknown = manifest.map(Manifest::unknown).unwrap_or_default();
+                let hint = rejected("change", &unknown);
                 Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
             }
             AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),

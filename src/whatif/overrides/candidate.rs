@@ -228,16 +228,17 @@ impl Candidate {
             .filter(|it| it.name == hpa.name)
             .copied()
             .collect();
+        let meant = if of_hpa.is_empty() { fitting } else { of_hpa };
         let workload = self.workload_of(target, here)?;
-        let chosen = match (&of_hpa[..], &fitting[..], &self.hpas[..]) {
-            ([one], ..) | ([], [one], _) => Some(*one),
-            ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
+        let chosen = match (&meant[..], &self.hpas[..]) {
+            ([one], _) => Some(*one),
+            ([], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // A manifest with this name for another target is a contradiction, whatever other manifests there are.
-            ([], [], _) => self
+            ([], _) => self
                 .hpas
                 .iter()
                 .find(|it| here(&it.namespace) && it.name == hpa.name),
-            (several @ [_, ..], ..) | ([], several, _) => {
+            (several, _) => {
                 let places: Vec<String> = several
                     .iter()
                     .map(|it| format!("{} ({}:{})", it.name, it.origin, it.line))
@@ -358,18 +359,15 @@ impl Candidate {
 
     /// Returns the error for a candidate with no manifest for a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
-        let hpas = self.hpas.iter().map(|it| match &it.target {
-            Some(target) => {
-                format!(
-                    "{} for {target}",
-                    placed(it.reference.clone(), &it.namespace)
-                )
+        let hpas = self.hpas.iter().map(|it| {
+            let own = placed(it.reference.clone(), &it.namespace);
+            match &it.target {
+                Some(target) => format!("{own} for {target}"),
+                None => own,
             }
-            None => placed(it.reference.clone(), &it.namespace),
         });
-        let workloads = self.workloads.iter();
-        let workloads =
-            workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
+        let objects = self.workloads.iter().map(|it| &it.object);
+        let workloads = objects.map(|it| placed(it.reference(), &it.metadata.namespace));
         let there: Vec<String> = hpas.chain(workloads).collect();
         let error = Error::usage(format!(
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",

@@ -534,14 +534,13 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
 /// Adds pods that are ready and use the average of those that count.
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
     let counted_names: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
-    let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
     let measured: Vec<&PodMetrics> = snapshot
         .pod_metrics
         .iter()
         .filter(|item| counted_names.contains(&item.name))
         .map(|item| &**item)
         .collect();
-    if let Some(first) = measured.first() {
+    let usage = measured.first().map(|first| {
         let averages = first.containers.iter().map(|container| {
             let same = measured.iter().filter_map(|item| {
                 item.containers
@@ -553,8 +552,11 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
                 .map(|resource| Average::of(same.clone().filter_map(|own| own.get(resource))))
                 .collect()
         });
-        usage = Some((PodMetrics::clone(first), averages.collect()));
-    }
+        (
+            PodMetrics::clone(first),
+            Vec::<Vec<Average>>::from_iter(averages),
+        )
+    });
     let values: Vec<Option<(PodValue, Average)>> = snapshot
         .metrics
         .iter()

@@ -292,7 +292,7 @@ fn of_candidates<'v>(
     let reference = first.object.reference();
     if let Some(other) = manifests
         .iter()
-        .find(|other| !is_same_pod(&first.object, &other.object))
+        .find(|other| unlabeled_pod(other) != unlabeled_pod(first))
     {
         let (one, other) = (&first.origin, &other.origin);
         let message = format!(
@@ -302,14 +302,9 @@ fn of_candidates<'v>(
         return Err(Error::usage(message).hint(hint));
     }
     let replicas = |own: &WorkloadManifest| own.object.replicas;
-    let states_them = || {
-        manifests
-            .iter()
-            .copied()
-            .filter(|own| replicas(own).is_some())
-    };
-    let stated = states_them().next().unwrap_or(first);
-    if let Some(other) = states_them().find(|other| replicas(other) != replicas(stated))
+    let mut stating = manifests.iter().filter(|own| replicas(own).is_some());
+    let stated = stating.next().unwrap_or(first);
+    if let Some(other) = stating.find(|other| replicas(other) != replicas(stated))
         && assumptions.pods.replicas.is_none()
     {
         let (one, other) = (&stated.origin, &other.origin);
@@ -320,13 +315,9 @@ fn of_candidates<'v>(
     Ok(Some(stated))
 }
 
-/// Whether two workloads make the same pods, apart from their labels.
-fn is_same_pod(one: &Workload, other: &Workload) -> bool {
-    unlabeled_pod(one) == unlabeled_pod(other)
-}
-
-fn unlabeled_pod(workload: &Workload) -> Option<Pod> {
-    let template = workload.template.as_deref().map(as_pod)?;
+/// Returns the pod that a manifest makes, without its labels.
+fn unlabeled_pod(manifest: &WorkloadManifest) -> Option<Pod> {
+    let template = manifest.object.template.as_deref().map(as_pod)?;
     Some(Pod {
         labels: Labels::default().into(),
         ..template
@@ -411,16 +402,13 @@ fn bare(
         names.insert(CONTAINER);
     }
     let mut requests = Requests::default();
-    for spec in metrics().filter(|spec| spec.is_resource()) {
+    for spec in metrics().filter(|spec| spec.is_utilization()) {
         let resource = spec.name();
-        let is_share = spec
-            .target()
-            .is_some_and(|own| own.average_utilization.is_some());
         let is_typed = assumptions
             .requests
             .iter()
             .any(|own| *own.request.resource == *resource);
-        if !is_share || is_typed || requests.get(resource).is_some() {
+        if is_typed || requests.get(resource).is_some() {
             continue;
         }
         if let Some(amount) = amount_of(resource, assumptions, values) {

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{ReplicasChange, State, be_ready, unknown_pods};
+use super::pods::{PodChanges, ReplicasChange, State, be_ready, unknown_pods};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::Assumptions;
@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
-use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
+use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::AssumedValue;
@@ -61,8 +61,9 @@ pub fn suppose_pods(
     let Input {
         snapshot,
         surroundings,
+        notes,
         ..
-    } = &*input;
+    } = &mut *input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let running = surroundings.workload(target);
@@ -77,10 +78,8 @@ pub fn suppose_pods(
         found => found?,
     };
     let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
-    let stated = known
-        .as_ref()
-        .map(|scale| scale.spec_replicas)
-        .filter(|_| candidate.is_none());
+    let of_input = known.as_ref().filter(|_| candidate.is_none());
+    let stated = of_input.map(|scale| scale.spec_replicas);
     let scale = match (typed, known) {
         (Some(replicas), _) => Some(Scale::new(replicas, selector.as_str())),
         // The status of a workload that its controller has not seen yet.
@@ -97,12 +96,11 @@ pub fn suppose_pods(
         return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
     }
     let Some(scale) = scale else {
-        let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
         return Err(unknown_replicas(
             target,
-            is_change,
+            assumptions,
             workload,
-            &surroundings.unscaled,
+            surroundings,
         ));
     };
     let Ok(required) = scale.selector.parsed() else {
@@ -111,15 +109,10 @@ pub fn suppose_pods(
     if let Some(manifest) = candidate {
         manifest.notes()?;
     }
-    let (template, mut pod) = match (workload.and_then(|own| own.template.as_deref()), candidate) {
-        (Some(template), None) => (SupposedTemplate::OfTarget, as_pod(template)),
-        (Some(template), Some(WorkloadManifest { object, origin, .. })) => {
-            let (workload, origin) = (object.reference(), origin.clone());
-            (
-                SupposedTemplate::OfCandidate { workload, origin },
-                as_pod(template),
-            )
-        }
+    let made = workload.and_then(|own| own.template.as_deref()).map(as_pod);
+    let (template, mut pod) = match (made, candidate) {
+        (Some(pod), None) => (SupposedTemplate::OfTarget, pod),
+        (Some(pod), Some(manifest)) => (of_candidate(manifest), pod),
         (None, _) => bare(assumptions, &snapshot.hpa, workload, values)?,
     };
     if !required.matches(&pod.labels) {
@@ -131,16 +124,17 @@ pub fn suppose_pods(
         stated,
         template,
     };
-    let mut states = assumptions.pods.states.iter();
-    let is_as_read = typed.is_none() && !states.any(|(state, _)| *state == State::Unready);
-    let not_ready = running.filter(|_| is_as_read).and_then(some_not_ready);
-    let notes = not_ready
-        .into_iter()
-        .chain(workload.and_then(template_elsewhere))
-        .collect::<Vec<Note>>();
-    input.notes.extend(notes);
+    notes.extend(running.and_then(|own| some_not_ready(own, &assumptions.pods)));
+    notes.extend(workload.and_then(template_elsewhere));
     place(input, &pod, scale, supposed);
     Ok(())
+}
+
+fn of_candidate(manifest: &WorkloadManifest) -> SupposedTemplate {
+    SupposedTemplate::OfCandidate {
+        workload: manifest.object.reference(),
+        origin: manifest.origin.clone(),
+    }
 }
 
 /// Returns the scale of a target, if it is known, and the selector of its pods.
@@ -153,7 +147,8 @@ fn known_scale(
         (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
         (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
-            let scale = scale_of(workload);
+            let selector = workload.pod_selector().map(|own| own.to_string());
+            let scale = Scale::new(workload.wanted(), &selector.unwrap_or_default());
             (Some(scale.clone()), scale.selector)
         }
         (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
@@ -174,10 +169,11 @@ fn known_scale(
 
 fn unknown_replicas(
     target: &CrossVersionObjectReference,
-    is_change: bool,
+    assumptions: &Assumptions,
     workload: Option<&Workload>,
-    unscaled: &[String],
+    surroundings: &Surroundings,
 ) -> Error {
+    let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
     let (change, hint) = if is_change {
         (
             ", so --replicas cannot change them",
@@ -189,7 +185,7 @@ fn unknown_replicas(
     let message = format!("the replicas of {target} are unknown{change}");
     Error::usage(message).hint(match workload {
         Some(_) => hint.to_owned(),
-        None => or_manifest(hint, target) + &if_meant(unscaled),
+        None => or_manifest(hint, target) + &if_meant(&surroundings.unscaled),
     })
 }
 
@@ -359,14 +355,11 @@ fn template_elsewhere(rollout: &Workload) -> Option<Note> {
     )))
 }
 
-/// Returns the scale of a workload from its manifest.
-fn scale_of(workload: &Workload) -> Scale {
-    let selector = workload.pod_selector().map(|own| own.to_string());
-    Scale::new(workload.wanted(), &selector.unwrap_or_default())
-}
-
-/// Returns a note if the status of a workload has replicas that are not ready.
-fn some_not_ready(workload: &Workload) -> Option<Note> {
+/// Returns a note if the status of a workload has replicas that are not ready, and the flags say nothing about them.
+fn some_not_ready(workload: &Workload, typed: &PodChanges) -> Option<Note> {
+    let mut states = typed.states.iter();
+    let is_stated = matches!(typed.replicas, Some(ReplicasChange::To(_)))
+        || states.any(|(state, _)| *state == State::Unready);
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
     let text = format!(
@@ -375,7 +368,7 @@ fn some_not_ready(workload: &Workload) -> Option<Note> {
         workload.reference(),
         replicas - ready
     );
-    (ready < replicas).then(|| Note::new(text))
+    (ready < replicas && !is_stated).then(|| Note::new(text))
 }
 
 /// Returns a pod for which only the HPA is known: with the containers that metrics and flags name, and with

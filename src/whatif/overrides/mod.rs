@@ -202,8 +202,8 @@ impl Override {
 
     /// Whether it sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
-        let mut typed = self.typed.iter();
-        typed.any(|own| own.place == place && own.container.is_none())
+        let typed = self.typed.as_ref();
+        typed.is_some_and(|own| own.place == place && own.container.is_none())
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
@@ -314,12 +314,11 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
 /// Marks each pod with the metrics that have lost their value of it.
 fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
     let has = measured(snapshot);
-    let both = Vec::from_iter(had.iter().zip(&has).enumerate());
     for pod in &mut snapshot.pods {
-        let lost = both
-            .iter()
-            .filter(|(_, (had, has))| had.contains(&pod.name) && !has.contains(&pod.name));
-        let lost: Vec<usize> = lost.map(|(index, _)| *index).collect();
+        let name = &pod.name;
+        let lost: Vec<usize> = (0..has.len())
+            .filter(|&place| had[place].contains(name) && !has[place].contains(name))
+            .collect();
         if !lost.is_empty() {
             pod.assumed_missing = lost;
         }

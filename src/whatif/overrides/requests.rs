@@ -452,6 +452,11 @@ impl TypedRequest {
         Error::usage(format!("{}: {why}", self.flag))
     }
 
+    fn no_request(&self, of: &str) -> Error {
+        let error = self.refused(&format!("{of} no {}", self.request.resource));
+        error.hint("give an amount, such as 250m or 512Mi")
+    }
+
     /// Returns the same request of another container, or of the pod as a whole.
     fn of_other(&self, container: Option<Box<str>>) -> NewRequest {
         NewRequest {
@@ -492,10 +497,7 @@ impl TypedRequest {
                 return Err(self.refused(why).hint(hint));
             }
             if is_change && pods.iter().all(|pod| request.request(pod).is_none()) {
-                let why = format!("{name} requests no {resource}");
-                return Err(self
-                    .refused(&why)
-                    .hint("give an amount, such as 250m or 512Mi"));
+                return Err(self.no_request(&format!("{name} requests")));
             }
             return Ok(vec![request.clone()]);
         }
@@ -509,10 +511,7 @@ impl TypedRequest {
                 .map(|it| self.of_other(it))
                 .collect();
             if all.is_empty() {
-                let why = format!("the pods request no {resource}");
-                return Err(self
-                    .refused(&why)
-                    .hint("give an amount, such as 250m or 512Mi"));
+                return Err(self.no_request("the pods request"));
             }
             return Ok(all);
         }

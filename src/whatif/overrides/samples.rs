@@ -95,10 +95,6 @@ pub(super) fn fill(
         ..
     } = snapshot;
     let wanted = pods.iter().filter(|pod| wanted(pod));
-    let failed = matches!(
-        metrics[index],
-        MetricAnswer::Failed(_) | MetricAnswer::Unread(_)
-    );
     match spec.source() {
         MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
             let (name, container) = (spec.name(), spec.container());
@@ -137,7 +133,7 @@ pub(super) fn fill(
             }
         }
         MetricSource::Pods(_) => {
-            if failed {
+            if let MetricAnswer::Failed(_) | MetricAnswer::Unread(_) = metrics[index] {
                 metrics[index] = MetricAnswer::Pods(Vec::new());
             }
             let MetricAnswer::Pods(values) = &mut metrics[index] else {

@@ -408,10 +408,7 @@ impl Metric {
             if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
             }
-            let selector = known_selector(snapshot).map_err(|e| Error {
-                message: format!("{}: {}", self.label, e.message),
-                ..e
-            })?;
+            let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
             let was = snapshot.metrics[index].clone();
             fill(snapshot, index, spec, |pod| {
                 is_running(pod) && selector.matches(&pod.labels)

@@ -210,9 +210,7 @@ impl SpecChanges {
         } = typed;
         let label = spec.metrics[place].label(&spec.metrics);
         let metric = &mut spec.metrics[place];
-        let words = typed.strip_suffix(&**text).unwrap_or(typed);
-        unit::check(metric, text, |value| format!("{words}{value}"))
-            .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
+        unit::check_flag(metric, text, typed)?;
         let path = target_path(metric, place);
         if taken.contains(&path) {
             return Err(Error::usage(format!("the target of {label} is set twice")).hint(KEEP_ONE));

@@ -9,9 +9,8 @@ use crate::apimachinery::names::shell_word;
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::Workload;
-use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
 /// All assumptions.
@@ -317,14 +316,6 @@ impl Assigned {
         })
     }
 
-    /// Checks that the value has a unit that fits the metric.
-    pub(super) fn check_unit(&self, spec: &MetricSpec) -> Result<(), Error> {
-        let Self { text, flag, .. } = self;
-        let before = flag.strip_suffix(&**text).unwrap_or(flag);
-        unit::check(spec, text, |value| format!("{before}{value}"))
-            .map_err(|why| Error::usage(format!("{flag}: {why}")))
-    }
-
     /// Whether it applies to one of these containers, and no pod of the target has it.
     fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
         let Some(own) = self.wanted.container.as_deref() else {
@@ -339,9 +330,7 @@ impl Assigned {
 
     /// Returns the places of the metric in the spec: several if the spec has it several times.
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        self.wanted.places(snapshot).map_err(|e| {
-            let message = format!("{}: {}", self.flag, e.message);
-            Error { message, ..e }
-        })
+        let places = self.wanted.places(snapshot);
+        places.map_err(|e| e.within(&self.flag))
     }
 }

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::unit;
 use crate::whatif::value::AssumedValue;
 
 /// The assumed values, as they are set.
@@ -142,7 +143,7 @@ impl<'d> Values<'d> {
     ) -> Result<String, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
-        assigned.check_unit(spec)?;
+        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
         let (id, label) = (spec.id(), spec.label(metrics));
         for other in &self.taken {
             if other.id == id {
@@ -220,7 +221,7 @@ impl<'d> Values<'d> {
     ) -> Result<Override, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
-        assigned.check_unit(spec)?;
+        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
         let (own, label) = ((pod.to_owned(), spec.clone()), spec.label(metrics));
         for (_, other) in self.of_pods.iter().filter(|(name, _)| *name == pod) {
             if other.id() == spec.id() {

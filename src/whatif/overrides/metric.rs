@@ -150,17 +150,10 @@ impl Dial {
     pub fn new(snapshot: &Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
         let metric = Metric::of(snapshot, index)?;
         let specs = &snapshot.hpa.spec.metrics;
-        let own = &specs[index];
+        let (own, id) = (&specs[index], specs[index].id());
+        let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())
-            .filter(|place| {
-                let other = &specs[*place];
-                *place != index
-                    && other.type_ == own.type_
-                    && other.described_object() == own.described_object()
-                    && other.name() == own.name()
-                    && other.container() == own.container()
-                    && other.selector() == own.selector()
-            })
+            .filter(|place| *place != index && is_same(&specs[*place]))
             .collect();
         let filled = samples(snapshot, index, &metric.spec).is_empty();
         let mut changed = snapshot.clone();

@@ -75,7 +75,7 @@ pub(in crate::whatif) fn set_total(
 /// # Errors
 ///
 /// There is no such pod, or the metric has no such value for it.
-pub fn set_pod(
+pub(super) fn set_pod(
     snapshot: &mut Snapshot,
     index: usize,
     pod: &str,
@@ -717,17 +717,15 @@ pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
 /// HPA and its target.
 pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     let mut probe = snapshot.clone();
-    let of_resource = snapshot.hpa.spec.metrics[index].is_resource();
-    let target = MetricTarget {
-        type_: "Utilization".to_owned(),
-        average_utilization: Some(100),
-        ..MetricTarget::default()
-    };
-    if let Some(own) = probe.hpa.spec.metrics[index]
-        .target_mut()
-        .filter(|_| of_resource)
+    let metric = &mut probe.hpa.spec.metrics[index];
+    if metric.is_resource()
+        && let Some(target) = metric.target_mut()
     {
-        *own = target;
+        *target = MetricTarget {
+            type_: "Utilization".to_owned(),
+            average_utilization: Some(100),
+            ..MetricTarget::default()
+        };
     }
     alone(probe, index)
 }

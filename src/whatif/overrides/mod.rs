@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 
 pub use candidate::{Candidate, add_hpas_of_keda};
 pub(super) use difference::source_of;
-pub use metric::{Dial, set_metric, set_pod};
+pub use metric::{Dial, set_metric};
 pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;

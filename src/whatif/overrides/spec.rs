@@ -11,6 +11,7 @@ use super::difference::{
 };
 use super::named::{NamedMetric, split};
 use super::{Override, Reported, template};
+use crate::apimachinery::json::decode;
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
@@ -261,8 +262,8 @@ impl SpecChanges {
                 observed.map(Reported::Text),
             ));
         }
-        let changed: HpaSpec = crate::apimachinery::json::decode(&json.to_string())
-            .map_err(|e| self.undecodable(&e.to_string()))?;
+        let changed: HpaSpec =
+            decode(&json.to_string()).map_err(|e| self.undecodable(&e.to_string()))?;
         // Fields that the spec does not have are lost on the way.
         let kept = to_json(&changed)?;
         for field in &self.fields {
@@ -661,7 +662,7 @@ impl Patch {
                 ..self.clone()
             }
             .set(&mut probed)?;
-            let read = crate::apimachinery::json::decode::<HpaSpec>(&probed.to_string());
+            let read = decode::<HpaSpec>(&probed.to_string());
             if let Ok(spec) = read
                 && self.find(&to_json(&spec)?).is_some()
             {
@@ -700,7 +701,7 @@ impl Patch {
 
     /// Whether it is the name of a metric of the spec instead of a field.
     fn is_metric(&self, spec: &Json) -> bool {
-        let spec = crate::apimachinery::json::decode::<HpaSpec>(&spec.to_string());
+        let spec = decode::<HpaSpec>(&spec.to_string());
         let is_it = |metric: &MetricSpec| metric.name() == self.item;
         spec.is_ok_and(|spec| spec.metrics.iter().any(is_it))
     }

@@ -119,7 +119,7 @@ pub(super) fn apply(
         .map(|pod| &**pod)
         .filter(|pod| is_own(pod))
         .collect();
-    let mut made: Vec<RevisionPods<'_>> = by_template(input, running.as_ref(), &pods)
+    let mut made: Vec<RevisionPods<'_>> = by_template(input, running, &pods)
         .into_iter()
         .map(|(before, pods)| RevisionPods::new(before, &pods, &template, keeps_pods))
         .collect();
@@ -439,7 +439,7 @@ impl<'p> RevisionPods<'p> {
 /// revision whose ReplicaSet is known, or an unknown one.
 fn by_template<'p>(
     input: &Input,
-    running: Option<&Pod>,
+    running: Option<Pod>,
     pods: &[&'p Pod],
 ) -> Vec<(Option<Pod>, Vec<&'p Pod>)> {
     let Input {
@@ -457,7 +457,7 @@ fn by_template<'p>(
     let current = surroundings.current_revision(target, &by_revision);
     let is_current =
         |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
-    let mut made = vec![(running.cloned(), Vec::new())];
+    let mut made = vec![(running, Vec::new())];
     let mut places: HashMap<&str, usize> = HashMap::new();
     for &pod in pods {
         let place = match pod.revision().filter(|_| !is_current(pod)) {

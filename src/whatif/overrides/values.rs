@@ -174,12 +174,9 @@ impl<'d> Values<'d> {
         chosen: &[(Box<str>, State)],
     ) -> Result<Override, Error> {
         named(snapshot, pod)?;
-        if let Some(state) = chosen
-            .iter()
-            .find(|(name, _)| **name == *pod)
-            .map(|(_, s)| s)
-            && *state != State::Unready
-        {
+        let is_without =
+            |(name, state): &&(Box<str>, State)| **name == *pod && *state != State::Unready;
+        if let Some((_, state)) = chosen.iter().find(is_without) {
             return Err(Error::usage(format!(
                 "{pod} cannot both be {} and have a value",
                 state.word()

@@ -600,6 +600,7 @@ impl Manifest {
         }
     }
 
+    /// Returns the error for what the API server would reject, if there is any.
     fn accept(&self, causes: Vec<Cause>) -> Result<(), Error> {
         if causes.is_empty() {
             return Ok(());

@@ -409,10 +409,8 @@ pub(crate) fn make_ready(
         be_ready(pod);
     }
     if let Some(model) = counted.first() {
-        let count = lacks.len();
-        let gone: Names<Box<str>> = lacks.into_iter().collect();
-        remove_pods(snapshot, |pod| gone.contains(&pod.name));
-        add(snapshot, model, &counted, count);
+        remove_pods(snapshot, |pod| lacks.contains(&pod.name));
+        add(snapshot, model, &counted, lacks.len());
     }
 }
 

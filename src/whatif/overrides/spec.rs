@@ -440,8 +440,8 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
     AdmissionRules::new(&controller.version, controller.gates)
 }
 
-/// Replaces the spec by that of a manifest, if there is one, as the API server would, and gives each metric its answer;
-/// with the notes on the answers. Errors name the fields of a ScaledObject if KEDA makes the spec.
+/// Replaces the spec, as the API server would, and gives each metric its answer; with the notes on the answers. Errors
+/// name the manifest that the spec is from, if any, and the fields of a ScaledObject if KEDA makes it.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,

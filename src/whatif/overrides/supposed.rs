@@ -130,6 +130,7 @@ pub fn suppose_pods(
     Ok(())
 }
 
+/// Returns the template of pods as a manifest makes them.
 fn of_candidate(manifest: &WorkloadManifest) -> SupposedTemplate {
     SupposedTemplate::OfCandidate {
         workload: manifest.object.reference(),

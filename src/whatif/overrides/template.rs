@@ -77,19 +77,19 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     note_manifest(input, manifest)?;
     let WorkloadManifest {
-        object: manifest,
+        object,
         origin,
         bare_cores,
         ..
     } = manifest;
-    let reference = manifest.reference();
+    let reference = object.reference();
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else {
         return Ok(());
     };
-    check_selector(input, manifest, origin, &selector)?;
+    check_selector(input, object, origin, &selector)?;
     let mut notes = Vec::new();
-    if manifest.replicas.is_none()
+    if object.replicas.is_none()
         && let Some(running) = input.surroundings.workload(&target)
         && let Some(reset) = resets_replicas(&running.metadata)
     {
@@ -97,7 +97,7 @@ pub(super) fn apply(
             "{reference} states no replicas here, {reset} once, and the HPA scales up from there"
         )));
     }
-    let Some(template) = manifest.template.as_deref().map(as_pod) else {
+    let Some(template) = object.template.as_deref().map(as_pod) else {
         input.notes.extend(Note::of_manifest(origin, notes));
         return Ok(());
     };
@@ -145,7 +145,7 @@ pub(super) fn apply(
         own.assumed += ", which changes nothing";
     }
     if let Some(workload) = input.surroundings.workload_mut(&target) {
-        workload.template.clone_from(&manifest.template);
+        workload.template.clone_from(&object.template);
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())
@@ -187,14 +187,10 @@ fn check_selector(
 /// Adds the notes on a manifest that apply in any case, and the replicas that it states.
 fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
     let mut notes = manifest.notes()?;
-    let WorkloadManifest {
-        object: manifest,
-        origin,
-        ..
-    } = manifest;
-    let reference = manifest.reference();
+    let WorkloadManifest { object, origin, .. } = manifest;
+    let reference = object.reference();
     let namespace = &input.snapshot.hpa.namespace;
-    if let Some(own) = manifest
+    if let Some(own) = object
         .metadata
         .namespace
         .as_ref()
@@ -204,10 +200,10 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
             "the manifest of {reference} in {own} is used for the one in {namespace}"
         )));
     }
-    if let Some(of) = manifest
+    if let Some(of) = object
         .template_of
         .as_ref()
-        .filter(|_| manifest.template.is_none())
+        .filter(|_| object.template.is_none())
     {
         notes.push(Note::new(format!(
             "{reference} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
@@ -215,8 +211,7 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
         )));
     }
     input.notes.extend(Note::of_manifest(origin, notes));
-    let replicas = manifest.replicas;
-    input.surroundings.manifest_replicas = replicas.map(|replicas| ManifestReplicas {
+    input.surroundings.manifest_replicas = object.replicas.map(|replicas| ManifestReplicas {
         origin: origin.clone(),
         replicas,
     });
@@ -346,9 +341,8 @@ impl<'p> RevisionPods<'p> {
             // The template now states the requests of a container that was previously injected.
             new.retain(|own| {
                 before.as_ref().is_none_or(|before| {
-                    own.container
-                        .as_deref()
-                        .is_some_and(|name| find(before, name).is_none())
+                    let name = own.container.as_deref();
+                    name.is_some_and(|name| !before.has_container(name))
                 }) && !requests.contains(own)
             });
             requests.extend(new);
@@ -358,7 +352,7 @@ impl<'p> RevisionPods<'p> {
             .map(|model| changes(model, template, before.is_some(), keeps_pods))
             .unwrap_or_default();
         let has_all = |container: &Container| {
-            !pods.is_empty() && pods.iter().all(|pod| find(pod, &container.name).is_some())
+            !pods.is_empty() && pods.iter().all(|pod| pod.has_container(&container.name))
         };
         changes
             .retain(|own| !matches!(own, ContainerChange::Add(_, container) if has_all(container)));
@@ -495,7 +489,7 @@ fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]
     let pods: Vec<&&Pod> = unknown.flat_map(|own| own.pods.values()).collect();
     let of_pods = pods.iter().flat_map(|pod| containers(pod));
     let in_addition = of_pods
-        .filter(|(_, own)| find(template, &own.name).is_none())
+        .filter(|(_, own)| !template.has_container(&own.name))
         .map(|(list, own)| list.item(own));
     let requests = pods
         .iter()
@@ -589,7 +583,8 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<Strin
         .filter(|spec| spec.is_resource())
         .map(MetricSpec::name)
         .collect();
-    let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
+    let all = pod.all_containers();
+    let both = all.filter_map(|own| Some((own, find(template, &own.name)?.1)));
     let kept = both.flat_map(|(own, new)| {
         let is_kept = |resource: &&&str| {
             own.requests.get(resource).is_some() && new.requests.get(resource).is_none()
@@ -605,7 +600,7 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<Strin
 /// Returns the requests of a template that a pod, or the previous template, does not have. A request that the
 /// template leaves out is removed only if `is_template`, that is, if it was stated before.
 fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
-    let pairs = containers(template).filter_map(|(_, container)| {
+    let pairs = template.all_containers().filter_map(|container| {
         let (_, before) = find(before, &container.name)?;
         Some((
             Some(container.name.clone()),
@@ -674,7 +669,7 @@ fn changes(
         }
     }
     if is_template {
-        let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
+        let gone = containers(before).filter(|(_, own)| !template.has_container(&own.name));
         changes
             .extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
     }
@@ -702,7 +697,7 @@ impl ContainerChange {
     fn make(&self, pod: &mut Pod) {
         match self {
             Self::Add(list, container) => {
-                if find(pod, &container.name).is_none() {
+                if !pod.has_container(&container.name) {
                     list.of_mut(pod).push(container.clone());
                 }
             }

@@ -90,6 +90,15 @@ impl Error {
         self
     }
 
+    /// Puts what it is about before the message.
+    #[must_use]
+    pub(crate) fn within(self, what: impl fmt::Display) -> Self {
+        Self {
+            message: format!("{what}: {}", self.message),
+            ..self
+        }
+    }
+
     /// Adds the remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

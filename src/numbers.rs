@@ -205,6 +205,11 @@ pub(crate) fn format_of(resource: &str) -> Format {
     }
 }
 
+/// Returns an amount of a resource in its usual format.
+pub(crate) fn resource_amount(resource: &str, milli: i64) -> Quantity {
+    Quantity::from_milli(milli, format_of(resource))
+}
+
 /// A number without trailing zeros, to four places.
 pub(crate) fn number(f: f64) -> String {
     if f.is_nan() {

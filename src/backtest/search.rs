@@ -219,10 +219,7 @@ impl Search {
             at,
         };
         // A setting that is invalid in one combination is invalid in all of them.
-        search.first = search.assumptions(0).map_err(|e| Error {
-            message: format!("--vary: {}", e.message),
-            ..e
-        })?;
+        search.first = search.assumptions(0).map_err(|e| e.within("--vary"))?;
         Ok(search)
     }
 

@@ -88,10 +88,8 @@ impl Prometheus {
             headers,
             authority,
         };
-        let prepared = prepare_elsewhere(other, flags, env).map_err(|e| Error {
-            message: format!("--prometheus: {}", e.message),
-            ..e
-        })?;
+        let prepared =
+            prepare_elsewhere(other, flags, env).map_err(|e| e.within("--prometheus"))?;
         let session = Session::new(prepared);
         let name = format!("Prometheus at {}", url.trim_end_matches('/'));
         Ok(Self {

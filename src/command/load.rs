@@ -449,10 +449,7 @@ pub(super) fn stated(
             }
         });
         let (purpose, query) = found.ok_or_else(|| match failed {
-            Some(e) => Error {
-                message: format!("--query {text}: {}", e.message),
-                ..e
-            },
+            Some(e) => e.within(format_args!("--query {text}")),
             None => form(),
         })?;
         if query.is_empty() {
@@ -508,10 +505,8 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
             "--prometheus-header {name}: belongs to the connection"
         )));
     }
-    let (bytes, shown) = file::read_header(path.as_ref()).map_err(|e| Error {
-        message: format!("--prometheus-header {name}: {}", e.message),
-        ..e
-    })?;
+    let (bytes, shown) = file::read_header(path.as_ref())
+        .map_err(|e| e.within(format_args!("--prometheus-header {name}")))?;
     let read = String::from_utf8(bytes).unwrap_or_default();
     let value = read.trim();
     let is_sendable = !value.is_empty() && value.bytes().all(|c| (b' '..0x7f).contains(&c));

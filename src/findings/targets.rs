@@ -10,7 +10,7 @@ use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Decision, Direction, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
-use crate::numbers::format_of;
+use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
@@ -294,7 +294,7 @@ fn request<'p>(
     first(&allowed, |value| {
         let other = Adjustment::Request {
             container: name.into(),
-            request: Quantity::from_milli(value, format_of(resource)).canonicalized(),
+            request: resource_amount(resource, value).canonicalized(),
         };
         let played = other.played(case, metric.index, whose)?;
         (played.proposal <= most).then_some(played)

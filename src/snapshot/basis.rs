@@ -11,8 +11,7 @@ use super::right::MissingRight;
 use super::surroundings::{SupposedPods, SupposedTemplate};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
-use crate::apimachinery::quantity::Quantity;
-use crate::numbers::{self, duration, format_of, list};
+use crate::numbers::{self, duration, list, resource_amount};
 use crate::version::Version;
 
 /// One item that the answer is based on.
@@ -230,7 +229,7 @@ impl SupposedTemplate {
                 requests,
             } => {
                 let amounts = requests.0.iter().map(|(resource, amount)| {
-                    let amount = Quantity::from_milli(amount.milli_value(), format_of(resource));
+                    let amount = resource_amount(resource, amount.milli_value());
                     format!("{} of {resource}", numbers::quantity(&amount))
                 });
                 let amounts = list(&Vec::from_iter(amounts));

@@ -19,7 +19,7 @@ use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISI
 use crate::apimachinery::json::{Elements, Objects, optional_time};
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
-use crate::apimachinery::selector::LabelSelector;
+use crate::apimachinery::selector::{LabelSelector, Selector};
 use crate::apimachinery::similar;
 
 /// The group of the custom metrics API.
@@ -706,6 +706,11 @@ impl Workload {
         } else {
             status.replicas
         })
+    }
+
+    /// Returns the selector of its pods, if it has a valid one.
+    pub(crate) fn pod_selector(&self) -> Option<Selector> {
+        self.selector.as_ref()?.to_selector().ok()
     }
 
     /// Returns its scale, with the selector of its pods as text.

@@ -2,6 +2,7 @@
 //! for cores, so if the target is a utilization it is neither: the error says how to write each.
 
 use crate::apimachinery::quantity::Amount;
+use crate::error::Error;
 use crate::numbers::decimal;
 use crate::snapshot::hpa::MetricSpec;
 
@@ -68,6 +69,17 @@ pub(super) fn check(
         return Ok(());
     }
     check_amount(spec.name(), spec.is_utilization(), value, typed)
+}
+
+/// Checks that the value at the end of a flag, as it was typed, is unambiguous.
+///
+/// # Errors
+///
+/// What is wrong with the flag, and what to type instead.
+pub(super) fn check_flag(spec: &MetricSpec, value: &str, flag: &str) -> Result<(), Error> {
+    let before = flag.strip_suffix(value).unwrap_or(flag);
+    check(spec, value, |other| format!("{before}{other}"))
+        .map_err(|why| Error::usage(why).within(flag))
 }
 
 /// Checks that an amount of a resource is unambiguous; a bare number is not if it could also be a percentage

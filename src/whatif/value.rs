@@ -79,6 +79,16 @@ impl FromStr for AssumedValue {
     }
 }
 
+impl AssumedValue {
+    /// Returns the text for it, as it was typed.
+    pub(super) fn words(&self, typed: &str) -> String {
+        match self {
+            Self::Share(_) => format!("{typed} of the request"),
+            Self::Amount(_) | Self::Scale(_) | Self::Missing => typed.to_owned(),
+        }
+    }
+}
+
 /// The maximum number of digits after the decimal point.
 const PLACES: usize = 9;
 

@@ -21,10 +21,7 @@ pub(super) fn judge<'s>(
     scenario.gate.check(&pass.input.snapshot.hpa.spec)?;
     for CandidateRun { run, .. } in others {
         let checked = scenario.gate.check(&run.pass.input.snapshot.hpa.spec);
-        checked.map_err(|e| Error {
-            message: format!("{}: {}", run.name, e.message),
-            ..e
-        })?;
+        checked.map_err(|e| e.within(&run.name))?;
     }
     let several = backtest.as_ref().filter(|_| candidates.len() > 1);
     let name = |of: &CandidateRun| several.map(|runs| backtest::name(runs, of));

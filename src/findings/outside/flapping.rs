@@ -5,7 +5,7 @@ use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
 use crate::findings::path::{DOWN_WINDOW, WINDOWS, policy, set};
 use crate::findings::prelude::*;
-use crate::numbers::format_of;
+use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
 
 /// The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and the
@@ -158,7 +158,7 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
     let percent = step.target.average_utilization?;
     let request = step.pods.iter().filter_map(|row| row.request).max()?;
     (request.saturating_mul(percent.into()) / 100 <= LITTLE)
-        .then(|| (percent, Quantity::from_milli(request, format_of("cpu"))))
+        .then(|| (percent, resource_amount("cpu", request)))
 }
 
 /// Returns the longest time from scaling down to the next rise.

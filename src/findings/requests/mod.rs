@@ -21,7 +21,7 @@ use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::findings::targets::counted;
-use crate::numbers::format_of;
+use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
@@ -199,7 +199,7 @@ pub(crate) fn rounded_request(resource: &str, needed: i64) -> Option<Quantity> {
     };
     let steps = needed / step + i64::from(needed % step > 0 || needed == 0);
     let rounded = steps.checked_mul(step)?;
-    Some(Quantity::from_milli(rounded, format_of(resource)).canonicalized())
+    Some(resource_amount(resource, rounded).canonicalized())
 }
 
 /// Returns the sum of amounts, if all are known.

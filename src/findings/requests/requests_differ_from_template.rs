@@ -2,11 +2,11 @@
 
 use super::{Revisions, compared, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
-use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::quantity::Amount;
 use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
-use crate::numbers::format_of;
+use crate::numbers::resource_amount;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
@@ -185,7 +185,7 @@ impl Kind for RequestsDifferFromTemplate {
         let Some(average) = self.average else {
             return Remedy::UseAverageValue.says(format!("Use an AverageValue target{other}."));
         };
-        let average = Quantity::from_milli(average, format_of(resource)).canonicalized();
+        let average = resource_amount(resource, average).canonicalized();
         let used = about.average_value(self.metric, &average.to_string());
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))

@@ -1,6 +1,9 @@
 //! The manifests of a candidate, as `helm template` and `kustomize build` print them: which one is the HPA,
 //! which one its target, and what is left over. A ScaledObject counts as the HPA that KEDA creates from it.
 
+use std::mem::take;
+
+use super::distinct;
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::shell_word;
@@ -54,7 +57,7 @@ pub(super) struct Manifest {
     /// The line at which its document begins there, counted from 1.
     line: usize,
     /// The HPA's name.
-    name: String,
+    pub(super) name: String,
     namespace: Option<String>,
     target: Option<CrossVersionObjectReference>,
     /// The HPA, or the error why it cannot be assumed.
@@ -210,7 +213,6 @@ impl Candidate {
         let is_elsewhere = !namespaces.any(is_of_it) && !of_workloads.any(is_of_it);
         let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| own.is_same(target));
-        let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
         let all_fitting: Vec<&Manifest> = self
             .hpas
             .iter()
@@ -221,17 +223,22 @@ impl Candidate {
         };
         let (of_others, fitting): (Vec<&Manifest>, Vec<&Manifest>) =
             all_fitting.iter().copied().partition(is_of_other);
-        let of_hpa: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
+        let of_hpa: Vec<&Manifest> = fitting
+            .iter()
+            .filter(|it| it.name == hpa.name)
+            .copied()
+            .collect();
+        let meant = if of_hpa.is_empty() { fitting } else { of_hpa };
         let workload = self.workload_of(target, here)?;
-        let chosen = match (&of_hpa[..], &fitting[..], &self.hpas[..]) {
-            ([one], ..) | ([], [one], _) => Some(*one),
-            ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
+        let chosen = match (&meant[..], &self.hpas[..]) {
+            ([one], _) => Some(*one),
+            ([], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // A manifest with this name for another target is a contradiction, whatever other manifests there are.
-            ([], [], _) => self
+            ([], _) => self
                 .hpas
                 .iter()
                 .find(|it| here(&it.namespace) && it.name == hpa.name),
-            (several @ [_, ..], ..) | ([], several, _) => {
+            (several, _) => {
                 let places: Vec<String> = several
                     .iter()
                     .map(|it| format!("{} ({}:{})", it.name, it.origin, it.line))
@@ -341,7 +348,7 @@ impl Candidate {
             let workload = surroundings
                 .workload(target)
                 .or_else(|| manifests.find(|own| own.is_named_by(target)))?;
-            let own_selector = workload.selector.as_ref()?.to_selector().ok()?;
+            let own_selector = workload.pod_selector()?;
             let mut pods = snapshot.pods.iter();
             let shares =
                 pods.any(|pod| selector.matches(&pod.labels) && own_selector.matches(&pod.labels));
@@ -352,18 +359,15 @@ impl Candidate {
 
     /// Returns the error for a candidate with no manifest for a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
-        let hpas = self.hpas.iter().map(|it| match &it.target {
-            Some(target) => {
-                format!(
-                    "{} for {target}",
-                    placed(it.reference.clone(), &it.namespace)
-                )
+        let hpas = self.hpas.iter().map(|it| {
+            let own = placed(it.reference.clone(), &it.namespace);
+            match &it.target {
+                Some(target) => format!("{own} for {target}"),
+                None => own,
             }
-            None => placed(it.reference.clone(), &it.namespace),
         });
-        let workloads = self.workloads.iter();
-        let workloads =
-            workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
+        let objects = self.workloads.iter().map(|it| &it.object);
+        let workloads = objects.map(|it| placed(it.reference(), &it.metadata.namespace));
         let there: Vec<String> = hpas.chain(workloads).collect();
         let error = Error::usage(format!(
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
@@ -444,32 +448,26 @@ impl Manifest {
         let Undecoded { origin, line, json } = whole;
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
-        let made = manifest::hpa_of_keda(whole, namespace, validate);
-        let (object_of_keda, open, takes_over, env_container) = match made {
-            Ok(KedaHpa {
-                name,
-                namespace,
-                spec,
-                open,
-                takes_over,
-                env_container,
-                notes,
-            }) => {
-                let hpa = HpaObject {
-                    version: HpaVersion::V2,
-                    metadata: ObjectMeta {
-                        name,
-                        namespace: namespace.unwrap_or_default(),
-                        ..ObjectMeta::default()
-                    },
-                    spec,
-                    status: HpaStatus::default(),
-                    notes,
-                };
-                (Ok(hpa), open, takes_over, env_container)
-            }
-            Err(e) => (Err(e), Vec::new(), false, None),
+        let mut made = manifest::hpa_of_keda(whole, namespace, validate);
+        let (open, env_container, takes_over) = match &mut made {
+            Ok(hpa) => (
+                take(&mut hpa.open),
+                hpa.env_container.take(),
+                hpa.takes_over,
+            ),
+            Err(_) => (Vec::new(), None, false),
         };
+        let object_of_keda = made.map(|hpa| HpaObject {
+            version: HpaVersion::V2,
+            metadata: ObjectMeta {
+                name: hpa.name,
+                namespace: hpa.namespace.unwrap_or_default(),
+                ..ObjectMeta::default()
+            },
+            spec: hpa.spec,
+            status: HpaStatus::default(),
+            notes: hpa.notes,
+        });
         Self {
             reference: format!("ScaledObject/{}", object.metadata.name),
             origin: origin.clone(),
@@ -551,11 +549,6 @@ impl Manifest {
         ))
     }
 
-    /// The HPA, as the item of an assumption.
-    pub(super) fn label(&self) -> String {
-        format!("HPA {}", self.name)
-    }
-
     /// Whether it comes from a ScaledObject.
     pub(super) fn is_of_keda(&self) -> bool {
         self.scaled_object.is_some()
@@ -581,10 +574,7 @@ impl Manifest {
         if causes.is_empty() || self.is_of_keda() {
             return Ok(());
         }
-        let invalid = Invalid {
-            name: self.name.clone(),
-            causes,
-        };
+        let invalid = self.invalid(causes);
         let hint = if self.name.contains("{{") {
             RENDERED
         } else {
@@ -597,27 +587,35 @@ impl Manifest {
     pub(super) fn check_spec(&self, rules: AdmissionRules) -> Result<(), Error> {
         let mut object = self.object()?.clone();
         set_on_read(&mut object.spec);
-        let mut causes = match self.open[..] {
+        let mut causes = self.causes(&object, rules);
+        causes.retain(|cause| cause.field.starts_with("spec."));
+        self.accept(causes)
+    }
+
+    /// Returns what the API server would reject. A metric whose name only KEDA knows has no values to validate.
+    fn causes(&self, object: &HpaObject, rules: AdmissionRules) -> Vec<Cause> {
+        match self.open[..] {
             [] => validate(&object.metadata, &object.spec, rules),
             _ => Vec::new(),
-        };
-        causes.retain(|cause| cause.field.starts_with("spec."));
+        }
+    }
+
+    /// Returns the error for what the API server would reject, if there is any.
+    fn accept(&self, causes: Vec<Cause>) -> Result<(), Error> {
         if causes.is_empty() {
             return Ok(());
         }
-        Err(self.rejected(causes))
-    }
-
-    fn rejected(&self, causes: Vec<Cause>) -> Error {
-        let invalid = Invalid {
-            name: self.name.clone(),
-            causes,
-        };
+        let invalid = self.invalid(causes);
         if self.is_of_keda() {
-            return rejected_of_keda(&self.origin, &invalid);
+            return Err(rejected_of_keda(&self.origin, &invalid));
         }
         let error = Error::usage(format!("{}: {invalid}", self.origin));
-        error.hint(rejected("manifest", &self.unknown()))
+        Err(error.hint(rejected("manifest", &self.unknown())))
+    }
+
+    fn invalid(&self, causes: Vec<Cause>) -> Invalid {
+        let name = self.name.clone();
+        Invalid { name, causes }
     }
 
     /// Returns its unknown fields as text.
@@ -639,14 +637,7 @@ impl Manifest {
         let mut object = self.object()?.clone();
         set_on_read(&mut object.spec);
         namespace.clone_into(&mut object.metadata.namespace);
-        // A metric whose name only KEDA knows has no values to validate.
-        let causes = match self.open[..] {
-            [] => validate(&object.metadata, &object.spec, rules),
-            _ => Vec::new(),
-        };
-        if !causes.is_empty() {
-            return Err(self.rejected(causes));
-        }
+        self.accept(self.causes(&object, rules))?;
         Ok(object.into_hpa())
     }
 }
@@ -654,14 +645,9 @@ impl Manifest {
 /// Returns the error for an HPA of KEDA that the API server would reject, with the fields of its
 /// ScaledObject.
 pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
-    let mut causes: Vec<String> = Vec::new();
-    for Cause { field, message } in &invalid.causes {
-        let cause = format!("{}: {message}", keda::path_of(field));
-        if !causes.contains(&cause) {
-            causes.push(cause);
-        }
-    }
-    Error::usage(format!("{origin}: {}", causes.join("; ")))
+    let causes = invalid.causes.iter();
+    let texts = causes.map(|own| format!("{}: {}", keda::path_of(&own.field), own.message));
+    Error::usage(format!("{origin}: {}", distinct(texts).join("; ")))
         .hint("the API server would reject the HPA that KEDA makes of it")
 }
 
@@ -674,12 +660,13 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
 /// The API server or KEDA would reject the selected ScaledObject, or only KEDA knows one of its metrics.
 pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<Vec<Note>, Error> {
     let mut notes = Vec::new();
-    let mut meant = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
-    let only = match (meant.next(), meant.next()) {
-        (Some(only), None) => Some(only.name.clone()),
+    let of_hpas = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
+    let meant: Vec<&UndecodedHpa> = of_hpas.collect();
+    let has_hpa = !meant.is_empty();
+    let only = match meant[..] {
+        [only] => Some(only.name.clone()),
         _ => None,
     };
-    let has_hpa = objects.hpas.iter().any(|hpa| is_meant(hpa, options));
     let mut made: Vec<UndecodedHpa> = Vec::new();
     let scaled_objects = objects
         .scaled_objects
@@ -714,21 +701,23 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
             Validate::Warn
         };
         let namespace = options.default_namespace();
-        match hpa_of_keda(objects, whole, namespace, validate, is_meant) {
-            Ok((hpa, of_keda)) if is_meant => {
-                notes.extend(Note::of_manifest(&whole.origin, of_keda));
-                if is_named {
-                    options.name.clone_from(&hpa.name);
-                }
-                made.push(hpa);
-            }
-            Ok((hpa, _)) => made.push(hpa),
-            Err(e) if is_meant => return Err(e),
+        let (hpa, of_keda) = match hpa_of_keda(objects, whole, namespace, validate, is_meant) {
             // KEDA makes no HPA of it.
-            Err(_) => {}
+            Err(_) if !is_meant => continue,
+            made => made?,
+        };
+        if is_meant {
+            notes.extend(Note::of_manifest(&whole.origin, of_keda));
         }
+        if is_meant && is_named {
+            options.name.clone_from(&hpa.name);
+        }
+        made.push(hpa);
     }
-    if let (true, Some(only)) = (!made.is_empty() && options.name.is_empty(), only) {
+    if let Some(only) = only
+        && !made.is_empty()
+        && options.name.is_empty()
+    {
         options.name = only;
     }
     objects.hpas.extend(made);

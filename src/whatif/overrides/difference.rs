@@ -3,10 +3,10 @@
 
 use serde_json::Value as Json;
 
-use super::{Override, Reported};
+use super::{Override, Reported, distinct};
 use crate::apiserver::default::set_on_read;
 use crate::error::Error;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget, ScalingPolicy};
+use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 
 /// A step on the way to a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,22 +45,16 @@ pub(super) fn differences(
         _ => ORDER.iter().position(|it| *it == "metrics"),
     });
     if differences.is_empty() && running != candidate {
-        let (item, assumed) = match (&candidate.behavior, running.metrics == candidate.metrics) {
-            (_, false) => ("metrics", "in another order"),
-            (Some(_), true) => ("behavior", "the defaults"),
-            (None, true) => ("behavior", NONE),
+        let defaults = |spec: &HpaSpec| spec.behavior.as_ref().map_or(NONE, |_| "the defaults");
+        let (item, assumed, observed) = if running.metrics == candidate.metrics {
+            let observed = Reported::Text(defaults(running).to_owned());
+            ("behavior", defaults(candidate), Some(observed))
+        } else {
+            ("metrics", "in another order", None)
         };
-        let observed = (item == "behavior").then_some(match &running.behavior {
-            Some(_) => "the defaults",
-            None => NONE,
-        });
         differences.push(Difference {
             path: vec![PathStep::Name(item.to_owned())],
-            own: Override::new(
-                item,
-                assumed,
-                observed.map(|text| Reported::Text(text.to_owned())),
-            ),
+            own: Override::new(item, assumed, observed),
         });
     }
     Ok(differences)
@@ -74,12 +68,8 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
         leaves_of(&with_defaults(running))?,
         leaves_of(&with_defaults(candidate))?,
     );
-    let mut paths: Vec<Vec<PathStep>> = Vec::new();
-    for (path, _) in filled.0.iter().chain(&filled.1) {
-        if !paths.contains(path) {
-            paths.push(path.clone());
-        }
-    }
+    let all = filled.0.iter().chain(&filled.1);
+    let mut paths = distinct(all.map(|(path, _)| path));
     paths.retain(|path| text_at(&filled.0, path) != text_at(&filled.1, path));
     let differences = paths.into_iter().map(|path| {
         let names = path.iter().filter_map(|step| match step {
@@ -87,9 +77,11 @@ fn fields(running: &HpaSpec, candidate: &HpaSpec) -> Result<Vec<Difference>, Err
             PathStep::Place(_) => None,
         });
         let item = names.collect::<Vec<_>>().join(".");
-        let text = |all| text_at(all, &path).unwrap_or(NONE).to_owned();
-        let own = Override::new(item, text(&after), Some(Reported::Text(text(&before))));
-        Difference { path, own }
+        let text = |all| text_at(all, path).unwrap_or(NONE).to_owned();
+        Difference {
+            path: path.clone(),
+            own: Override::new(item, text(&after), Some(Reported::Text(text(&before)))),
+        }
     });
     Ok(differences.collect())
 }
@@ -129,11 +121,8 @@ fn leaves(json: &Json, path: &mut Vec<PathStep>, all: &mut Vec<Leaf>) {
                 path.pop();
             }
         }
-        Json::Array(list) => {
-            let texts: Vec<String> = match serde_json::from_value::<Vec<_>>(json.clone()) {
-                Ok(policies) => policies.iter().map(policy).collect(),
-                Err(_) => list.iter().map(plain).collect(),
-            };
+        Json::Array(policies) => {
+            let texts: Vec<String> = policies.iter().map(policy).collect();
             let text = if texts.is_empty() {
                 NONE.to_owned()
             } else {
@@ -145,16 +134,13 @@ fn leaves(json: &Json, path: &mut Vec<PathStep>, all: &mut Vec<Leaf>) {
     }
 }
 
-fn policy(policy: &ScalingPolicy) -> String {
-    let ScalingPolicy {
-        type_,
-        value,
-        period_seconds,
-    } = policy;
-    match &**type_ {
-        "Percent" => format!("{value}% per {period_seconds}s"),
-        "Pods" => format!("{value} pods per {period_seconds}s"),
-        other => format!("{value} {other} per {period_seconds}s"),
+/// Returns a policy as text; no other lists are outside the metrics.
+fn policy(policy: &Json) -> String {
+    let (value, seconds) = (&policy["value"], &policy["periodSeconds"]);
+    match &*plain(&policy["type"]) {
+        "Percent" => format!("{value}% per {seconds}s"),
+        "Pods" => format!("{value} pods per {seconds}s"),
+        other => format!("{value} {other} per {seconds}s"),
     }
 }
 
@@ -186,7 +172,7 @@ fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
             Some(text(before, typed)),
         );
         differences.push(Difference {
-            path: target_path(metric, place).to_vec(),
+            path: target_path(metric, place),
             own,
         });
     }
@@ -239,11 +225,11 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
 }
 
 /// Returns the path of a metric's target.
-pub(super) fn target_path(metric: &MetricSpec, place: usize) -> [PathStep; 4] {
+pub(super) fn target_path(metric: &MetricSpec, place: usize) -> Vec<PathStep> {
     let name = |text: &str| PathStep::Name(text.to_owned());
     let mut source = metric.type_.clone();
     source.get_mut(..1).map(str::make_ascii_lowercase);
-    [
+    vec![
         name("metrics"),
         PathStep::Place(place),
         PathStep::Name(source),

@@ -75,7 +75,7 @@ pub(in crate::whatif) fn set_total(
 /// # Errors
 ///
 /// There is no such pod, or the metric has no such value for it.
-pub fn set_pod(
+pub(super) fn set_pod(
     snapshot: &mut Snapshot,
     index: usize,
     pod: &str,
@@ -101,7 +101,7 @@ pub fn set_pod(
             if value_of(snapshot, index, pod).is_none() {
                 fill(&mut measured, index, spec, one);
             }
-            let step = match metric.step(&measured, value, Some(decision)) {
+            let step = match metric.step(&measured, true, Some(decision)) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
@@ -112,7 +112,7 @@ pub fn set_pod(
             let request = row
                 .and_then(|row| row.request)
                 .ok_or_else(|| metric.no_request(pod))?;
-            let part = Spread::of(*ratio, value).next(request);
+            let part = Spread::of(*ratio, true).next(request);
             Some(part.ok_or_else(|| metric.too_large())?)
         }
     };
@@ -127,8 +127,8 @@ pub fn set_pod(
 
 /// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
 /// milli-units. The result is that of [`set_metric`], but the pods are evaluated only once.
-pub struct Dial<'s> {
-    observed: &'s Snapshot,
+pub struct Dial {
+    observed: Snapshot,
     metric: Metric,
     /// The values that a percentage is taken of; `None` for amounts.
     parts: Option<Vec<PodPart>>,
@@ -141,26 +141,19 @@ pub struct Dial<'s> {
     changed: Snapshot,
 }
 
-impl<'s> Dial<'s> {
+impl Dial {
     /// Creates a dial for a metric of a snapshot; `decision` is the pass on that snapshot.
     ///
     /// # Errors
     ///
     /// Those of [`set_metric`].
-    pub fn new(snapshot: &'s Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
+    pub fn new(snapshot: &Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
         let metric = Metric::of(snapshot, index)?;
         let specs = &snapshot.hpa.spec.metrics;
-        let own = &specs[index];
+        let (own, id) = (&specs[index], specs[index].id());
+        let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())
-            .filter(|place| {
-                let other = &specs[*place];
-                *place != index
-                    && other.type_ == own.type_
-                    && other.described_object() == own.described_object()
-                    && other.name() == own.name()
-                    && other.container() == own.container()
-                    && other.selector() == own.selector()
-            })
+            .filter(|place| *place != index && is_same(&specs[*place]))
             .collect();
         let filled = samples(snapshot, index, &metric.spec).is_empty();
         let mut changed = snapshot.clone();
@@ -173,14 +166,14 @@ impl<'s> Dial<'s> {
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
         let parts = percent
-            .then(|| metric.parts(&changed, &nothing, decision))
+            .then(|| metric.parts(&changed, true, decision))
             .transpose()
             .map_err(|e| match metric.failure(&changed) {
                 Some(message) => Error { message, ..e },
                 None => e,
             })?;
         Ok(Self {
-            observed: snapshot,
+            observed: snapshot.clone(),
             metric,
             parts,
             filled,
@@ -196,46 +189,34 @@ impl<'s> Dial<'s> {
     ///
     /// Those of [`set_metric`].
     pub fn of_container(
-        snapshot: &'s Snapshot,
+        snapshot: &Snapshot,
         whole: usize,
         container: &str,
         decision: &Decision,
     ) -> Result<Self, Error> {
-        let parts_of = |parts: &Option<Vec<PodPart>>| -> i128 {
-            parts.iter().flatten().map(PodPart::whole).sum()
-        };
-        let of_pods = parts_of(&Dial::new(snapshot, whole, decision)?.parts);
+        let of_pods = Self::new(snapshot, whole, decision)?.whole();
         let mut with = snapshot.clone();
-        let (mut metric, parts, filled, mut changed) =
-            in_container(&mut with, whole, container, |own, place| {
-                let Dial {
-                    metric,
-                    parts,
-                    filled,
-                    changed,
-                    ..
-                } = Dial::new(own, place, &super::look(own))?;
-                Ok::<_, Error>((metric, parts, filled, changed))
-            })?;
-        if changed.metrics[metric.index] == MetricAnswer::PodMetrics {
+        let mut dial = in_container(&mut with, whole, container, |own, place| {
+            Self::new(own, place, &super::look(own))
+        })?;
+        let reach = of_pods / dial.whole().max(1) + 1;
+        dial.reach = reach.try_into().unwrap_or(i64::MAX);
+        // The metric of the container is not in the spec.
+        let changed = &mut dial.changed;
+        if changed.metrics[dial.metric.index] == MetricAnswer::PodMetrics {
             changed.metrics[whole] = MetricAnswer::PodMetrics;
         }
         changed.metrics.truncate(snapshot.metrics.len());
         changed.hpa = snapshot.hpa.clone();
         changed.controller = snapshot.controller.clone();
-        metric.index = whole;
-        let reach = (of_pods / parts_of(&parts).max(1) + 1)
-            .try_into()
-            .unwrap_or(i64::MAX);
-        Ok(Self {
-            observed: snapshot,
-            metric,
-            parts,
-            filled,
-            also: Vec::new(),
-            reach,
-            changed,
-        })
+        dial.metric.index = whole;
+        dial.observed = snapshot.clone();
+        Ok(dial)
+    }
+
+    /// The sum of the values that a percentage is taken of.
+    fn whole(&self) -> i128 {
+        self.parts.iter().flatten().map(PodPart::whole).sum()
     }
 
     /// The factor by which its values reach further than those of the metric at its place: a container with a
@@ -267,11 +248,8 @@ impl<'s> Dial<'s> {
     /// The highest value at which the controller's sums stay within 64 bits.
     pub fn end(&self) -> i64 {
         let most = match &self.parts {
-            Some(parts) => {
-                // Percents are 32 bits wide.
-                (i128::from(i64::MAX) / parts.iter().map(PodPart::whole).sum::<i128>().max(1))
-                    .min(i32::MAX.into())
-            }
+            // Percents are 32 bits wide.
+            Some(_) => (i128::from(i64::MAX) / self.whole().max(1)).min(i32::MAX.into()),
             None if self.metric.spec.is_total() => i128::from(i64::MAX) / 2,
             None => {
                 let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
@@ -309,7 +287,7 @@ impl<'s> Dial<'s> {
         match parts {
             Some(parts) => {
                 let ratio = Ratio::percent(value.unsigned_abs());
-                metric.spread(changed, &AssumedValue::Share(ratio), ratio, parts)?;
+                metric.spread(changed, Spread::of(ratio, true), parts)?;
             }
             None if metric.spec.is_total() => {
                 metric.set_total(changed, &AssumedValue::Amount(value))?;
@@ -387,28 +365,19 @@ impl Metric {
             }
             AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
-        *answer = match answer {
-            _ if self.spec.described_object().is_some() => {
-                MetricAnswer::Object(vec![ObjectValue {
-                    value,
-                    ..ObjectValue::default()
-                }])
-            }
-            MetricAnswer::External(values) => {
-                let labels = values
-                    .first()
-                    .map(|value| value.labels.clone())
-                    .unwrap_or_default();
-                MetricAnswer::External(vec![ExternalValue {
-                    labels,
-                    value,
-                    timestamp: None,
-                }])
-            }
-            _ => MetricAnswer::External(vec![ExternalValue {
+        let timestamp = None;
+        *answer = if self.spec.described_object().is_some() {
+            MetricAnswer::Object(vec![ObjectValue { value, timestamp }])
+        } else {
+            let first = match answer {
+                MetricAnswer::External(values) => values.first(),
+                _ => None,
+            };
+            MetricAnswer::External(vec![ExternalValue {
+                labels: first.map(|own| own.labels.clone()).unwrap_or_default(),
                 value,
-                ..ExternalValue::default()
-            }]),
+                timestamp,
+            }])
         };
         Ok(())
     }
@@ -423,7 +392,8 @@ impl Metric {
         let Self {
             index, ref spec, ..
         } = *self;
-        if matches!(value, AssumedValue::Share(_)) && !spec.is_resource() {
+        let is_share = matches!(value, AssumedValue::Share(_));
+        if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
         let filled = samples(snapshot, index, spec).is_empty();
@@ -431,10 +401,7 @@ impl Metric {
             if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
             }
-            let selector = known_selector(snapshot).map_err(|e| Error {
-                message: format!("{}: {}", self.label, e.message),
-                ..e
-            })?;
+            let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
             let was = snapshot.metrics[index].clone();
             fill(snapshot, index, spec, |pod| {
                 is_running(pod) && selector.matches(&pod.labels)
@@ -451,20 +418,20 @@ impl Metric {
             AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
             AssumedValue::Missing => return Ok(()),
         };
-        match self.parts(snapshot, value, Some(decision).filter(|_| !filled)) {
+        match self.parts(snapshot, is_share, Some(decision).filter(|_| !filled)) {
             Err(_) if self.failure(snapshot).is_some() => Ok(()),
-            parts => self.spread(snapshot, value, ratio, &parts?),
+            parts => self.spread(snapshot, Spread::of(ratio, is_share), &parts?),
         }
     }
 
-    /// Returns the request or value that a share or factor is applied to, for each known sample.
+    /// Returns for each known sample what a ratio is applied to: the request, if it is a share, or else the value.
     fn parts(
         &self,
         snapshot: &Snapshot,
-        value: &AssumedValue,
+        is_share: bool,
         decision: Option<&Decision>,
     ) -> Result<Vec<PodPart>, Error> {
-        let step = self.step(snapshot, value, decision)?;
+        let step = self.step(snapshot, is_share, decision)?;
         let rows: HashMap<&str, &PodRow> = step
             .pods
             .iter()
@@ -474,13 +441,11 @@ impl Metric {
             .into_iter()
             .map(|(pod, observed)| {
                 let row = rows.get(&*pod);
-                let whole = match (value, row) {
-                    (AssumedValue::Share(_), Some(row)) => {
-                        row.request.ok_or_else(|| self.no_request(&pod))?
-                    }
+                let whole = match row {
+                    _ if !is_share => observed,
+                    Some(row) => row.request.ok_or_else(|| self.no_request(&pod))?,
                     // The usage of a pod that is not in the list is no share of anything.
-                    (AssumedValue::Share(_), None) => return Ok(PodPart::Stays(observed)),
-                    _ => observed,
+                    None => return Ok(PodPart::Stays(observed)),
                 };
                 Ok(match row {
                     Some(row) if row.group != Group::Ready => PodPart::OfRest(whole),
@@ -494,12 +459,11 @@ impl Metric {
     fn spread(
         &self,
         snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        ratio: Ratio,
+        mut counted: Spread,
         parts: &[PodPart],
     ) -> Result<(), Error> {
         // The pods that count add up to a whole value by themselves: the others take none of their rounding.
-        let (mut counted, mut rest) = (Spread::of(ratio, value), Spread::of(ratio, value));
+        let mut rest = counted.clone();
         let mut assumed = parts
             .iter()
             .map(|part| match part {
@@ -533,10 +497,9 @@ impl Metric {
     fn step<'d>(
         &self,
         snapshot: &Snapshot,
-        value: &AssumedValue,
+        is_share: bool,
         decision: Option<&'d Decision>,
     ) -> Result<Cow<'d, MetricStep>, Error> {
-        let is_share = matches!(value, AssumedValue::Share(_));
         let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
         let known = decision.and_then(|decision| decision.metric(self.index));
         if let Some(step) = known
@@ -575,15 +538,13 @@ impl Metric {
     }
 
     fn nothing_observed(&self) -> Error {
+        let is_resource = self.spec.is_resource();
+        let share = if is_resource { "80% or " } else { "" };
         Error::usage(format!(
             "{}: there is no observed value to change",
             self.label
         ))
-        .hint(if self.spec.is_resource() {
-            format!("give a value such as 80% or {}", self.amount())
-        } else {
-            format!("give a value such as {}", self.amount())
-        })
+        .hint(format!("give a value such as {share}{}", self.amount()))
     }
 
     fn no_share(&self) -> Error {
@@ -677,6 +638,7 @@ impl PodPart {
 }
 
 /// Parts of amounts whose sum is the part of the sum.
+#[derive(Clone)]
 struct Spread {
     ratio: Ratio,
     /// The engine truncates a share to whole percents, so that 80 % must not become a little less,
@@ -687,11 +649,10 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(ratio: Ratio, value: &AssumedValue) -> Self {
-        let down = matches!(value, AssumedValue::Share(_)) && !ratio.is_whole_percent();
+    fn of(ratio: Ratio, is_share: bool) -> Self {
         Self {
             ratio,
-            down,
+            down: is_share && !ratio.is_whole_percent(),
             whole: 0,
             part: 0,
         }
@@ -756,17 +717,15 @@ pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
 /// HPA and its target.
 pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
     let mut probe = snapshot.clone();
-    let of_resource = snapshot.hpa.spec.metrics[index].is_resource();
-    let target = MetricTarget {
-        type_: "Utilization".to_owned(),
-        average_utilization: Some(100),
-        ..MetricTarget::default()
-    };
-    if let Some(own) = probe.hpa.spec.metrics[index]
-        .target_mut()
-        .filter(|_| of_resource)
+    let metric = &mut probe.hpa.spec.metrics[index];
+    if metric.is_resource()
+        && let Some(target) = metric.target_mut()
     {
-        *own = target;
+        *target = MetricTarget {
+            type_: "Utilization".to_owned(),
+            average_utilization: Some(100),
+            ..MetricTarget::default()
+        };
     }
     alone(probe, index)
 }

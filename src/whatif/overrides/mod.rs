@@ -21,7 +21,7 @@ use serde::{Serialize, Serializer};
 
 pub use candidate::{Candidate, add_hpas_of_keda};
 pub(super) use difference::source_of;
-pub use metric::{Dial, set_metric, set_pod};
+pub use metric::{Dial, set_metric};
 pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
@@ -202,8 +202,8 @@ impl Override {
 
     /// Whether it sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
-        let mut typed = self.typed.iter();
-        typed.any(|own| own.place == place && own.container.is_none())
+        let typed = self.typed.as_ref();
+        typed.is_some_and(|own| own.place == place && own.container.is_none())
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {
@@ -277,13 +277,7 @@ impl Assumptions {
         }
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods also applies to the container.
-        let whole: Vec<usize> = self
-            .metrics
-            .iter()
-            .filter(|own| own.wanted.container.is_none())
-            .filter_map(|own| own.places(snapshot).ok())
-            .flatten()
-            .collect();
+        let whole = self.whole_places(snapshot);
         let is_stated = |name: &str| !matters(metrics, name, |place| whole.contains(&place));
         drop_known(snapshot, is_stated, notes);
         if input.surroundings.supposed.is_some() {
@@ -320,12 +314,11 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
 /// Marks each pod with the metrics that have lost their value of it.
 fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
     let has = measured(snapshot);
-    let both = Vec::from_iter(had.iter().zip(&has).enumerate());
     for pod in &mut snapshot.pods {
-        let lost = both
-            .iter()
-            .filter(|(_, (had, has))| had.contains(&pod.name) && !has.contains(&pod.name));
-        let lost: Vec<usize> = lost.map(|(index, _)| *index).collect();
+        let name = &pod.name;
+        let lost: Vec<usize> = (0..has.len())
+            .filter(|&place| had[place].contains(name) && !has[place].contains(name))
+            .collect();
         if !lost.is_empty() {
             pod.assumed_missing = lost;
         }
@@ -364,6 +357,17 @@ fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
     left
 }
 
+/// Returns each item once, in the order in which they first appear.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut kept = Vec::new();
+    for item in all {
+        if !kept.contains(&item) {
+            kept.push(item);
+        }
+    }
+    kept
+}
+
 /// Returns the value of a metric, as the status reports it.
 pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     let step = decision.metric(index)?;
@@ -391,12 +395,4 @@ fn value_alone(snapshot: Snapshot, place: usize) -> Option<Reported> {
 /// history.
 pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
-}
-
-/// Returns the text for a value that was typed.
-pub(super) fn words(value: &AssumedValue, text: &str) -> String {
-    match value {
-        AssumedValue::Share(_) => format!("{text} of the request"),
-        AssumedValue::Amount(_) | AssumedValue::Scale(_) | AssumedValue::Missing => text.to_owned(),
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::samples::{is_running, selector};
+use super::samples::is_running;
 use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
 use crate::args::Overrides;
@@ -149,7 +149,6 @@ impl State {
 
 impl Which {
     pub(super) fn read(flag: &str, text: &str) -> Result<Self, Error> {
-        let form = || Error::usage(format!("{flag} {text}: not a number or the name of a pod"));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
         if text.strip_prefix('-').is_some_and(is_number) {
             return Err(Error::usage(format!("{flag} {text}: must not be negative")));
@@ -160,10 +159,11 @@ impl Which {
         }
         let of_a_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         if text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(of_a_name) {
-            Ok(Self::Named(text.to_owned()))
-        } else {
-            Err(form())
+            return Ok(Self::Named(text.to_owned()));
         }
+        Err(Error::usage(format!(
+            "{flag} {text}: not a number or the name of a pod"
+        )))
     }
 }
 
@@ -183,6 +183,13 @@ impl PodChanges {
             }
         }
         Ok(Self { replicas, states })
+    }
+
+    /// Returns the number of replicas, if it was typed rather than a change.
+    pub(super) fn typed_count(&self) -> Result<Option<i32>, Error> {
+        let typed = self.replicas;
+        let count = typed.filter(|typed| matches!(typed, ReplicasChange::To(_)));
+        count.map(|typed| typed.after(0)).transpose()
     }
 
     pub(super) fn is_none(&self) -> bool {
@@ -215,11 +222,8 @@ impl PodChanges {
             }
             chosen.push((name.as_str().into(), *state));
         }
-        let uncounted = if self.replicas.is_some() {
-            uncounted(snapshot, &look(snapshot))
-        } else {
-            uncounted(snapshot, decision)
-        };
+        let anew = self.replicas.map(|_| look(snapshot));
+        let uncounted = uncounted(snapshot, anew.as_ref().unwrap_or(decision));
         for (state, which) in &self.states {
             if let Which::Count(count) = *which {
                 choose(count, *state, snapshot, &uncounted, &mut chosen)?;
@@ -309,13 +313,22 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
 
 /// Returns the selector of the target's pods.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
-    selector(snapshot).map_err(|e| {
-        let error = Error::usage(format!("the pods of the target are unknown: {e}"));
-        match &snapshot.scale {
-            Err(ScaleError::Missing(_)) => error.hint(WITHOUT_PODS),
-            _ => error,
+    match snapshot.selector() {
+        Ok(selector) if selector.as_str().is_empty() => {
+            Err(unknown_pods("the target's scale is missing a selector"))
         }
-    })
+        Ok(selector) => {
+            let parsed = selector.parsed().cloned();
+            parsed.map_err(|e| unknown_pods(&e.to_string()))
+        }
+        Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(unknown_pods(e)),
+        Err(e) => Err(unknown_pods(&e.lacking().unwrap_or_default()).hint(WITHOUT_PODS)),
+    }
+}
+
+/// Returns the error for a target whose selector is unknown.
+pub(super) fn unknown_pods(why: &str) -> Error {
+    Error::usage(format!("the pods of the target are unknown: {why}"))
 }
 
 /// Whether a pod is up and ready.
@@ -333,9 +346,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
         match states.get(&*pod.name) {
             Some(State::Unready) => be_unready(pod, snapshot.now),
             Some(State::Pending) => {
-                let started = pod
-                    .start_time
-                    .filter(|since| *since != Timestamp::UNIX_EPOCH);
+                let started = known_start(pod);
                 be_unready(pod, snapshot.now);
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
@@ -398,10 +409,8 @@ pub(crate) fn make_ready(
         be_ready(pod);
     }
     if let Some(model) = counted.first() {
-        let count = lacks.len();
-        let gone: Names<Box<str>> = lacks.into_iter().collect();
-        remove_pods(snapshot, |pod| gone.contains(&pod.name));
-        add(snapshot, model, &counted, count);
+        remove_pods(snapshot, |pod| lacks.contains(&pod.name));
+        add(snapshot, model, &counted, lacks.len());
     }
 }
 
@@ -431,16 +440,18 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
 
 /// Makes a pod unready. The controller treats it as never ready only if it never was.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
-    // The start of an assumed pod is not known.
-    let since = pod
-        .start_time
-        .filter(|since| *since != Timestamp::UNIX_EPOCH)
-        .unwrap_or(now);
+    let since = known_start(pod).unwrap_or(now);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,
         last_transition_time: since,
     });
+}
+
+/// Returns when a pod started; that of an assumed one is not known.
+fn known_start(pod: &Pod) -> Option<Timestamp> {
+    let start = pod.start_time;
+    start.filter(|since| *since != Timestamp::UNIX_EPOCH)
 }
 
 /// Makes a pod ready, as of long ago.
@@ -481,8 +492,7 @@ fn scale_to(
         // The last of the list go: by name, but pods that do not count come after all that do.
         pods.sort_by_key(|pod| uncounted.contains(&pod.name));
         let gone: Names<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
-        snapshot.pods.retain(|pod| !gone.contains(&pod.name));
-        forget(snapshot, |pod| gone.contains(pod));
+        remove_pods(snapshot, |pod| gone.contains(&pod.name));
     } else if pods.len() < wanted {
         let counted: Vec<Shared<Pod>> = pods
             .iter()
@@ -522,14 +532,13 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
 /// Adds pods that are ready and use the average of those that count.
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
     let counted_names: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
-    let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
     let measured: Vec<&PodMetrics> = snapshot
         .pod_metrics
         .iter()
         .filter(|item| counted_names.contains(&item.name))
         .map(|item| &**item)
         .collect();
-    if let Some(first) = measured.first() {
+    let usage = measured.first().map(|first| {
         let averages = first.containers.iter().map(|container| {
             let same = measured.iter().filter_map(|item| {
                 item.containers
@@ -541,8 +550,11 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
                 .map(|resource| Average::of(same.clone().filter_map(|own| own.get(resource))))
                 .collect()
         });
-        usage = Some((PodMetrics::clone(first), averages.collect()));
-    }
+        (
+            PodMetrics::clone(first),
+            Vec::<Vec<Average>>::from_iter(averages),
+        )
+    });
     let values: Vec<Option<(PodValue, Average)>> = snapshot
         .metrics
         .iter()

@@ -10,7 +10,7 @@ use crate::apimachinery::similar::nearest;
 use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;
-use crate::numbers::format_of;
+use crate::numbers::resource_amount;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -83,13 +83,9 @@ impl NewRequest {
         self.requests(pod)?.get(&self.resource)
     }
 
-    /// Returns the pod's new request, if it differs from the current one.
-    fn new_request(&self, pod: &Pod) -> Result<Option<Option<Amount>>, Error> {
-        let Some(requests) = self.requests(pod) else {
-            return Ok(None);
-        };
-        let before = requests.get(&self.resource);
-        let after = match (&self.to, before) {
+    /// Returns the request that follows on one of a pod.
+    fn after(&self, before: Option<&Amount>) -> Result<Option<Amount>, Error> {
+        Ok(match (&self.to, before) {
             (RequestChange::To(amount), _) => Some(amount.clone()),
             (RequestChange::Times(ratio), Some(before)) => {
                 let milli = ratio
@@ -104,62 +100,40 @@ impl NewRequest {
                 Some(Amount::int(milli, -3))
             }
             (RequestChange::Times(_), None) | (RequestChange::Gone, _) => None,
-        };
-        Ok((after.as_ref() != before).then_some(after))
-    }
-
-    /// Whether it changes any of these pods.
-    ///
-    /// # Errors
-    ///
-    /// A request would be larger than any can be.
-    pub(super) fn changes<'p>(
-        &self,
-        mut pods: impl Iterator<Item = &'p Pod>,
-    ) -> Result<bool, Error> {
-        pods.try_fold(
-            false,
-            |any, pod| Ok(any || self.new_request(pod)?.is_some()),
-        )
+        })
     }
 
     /// Returns a note if a pod requests so much more than observed that a unit may have been forgotten, or that
     /// no node may have room. Each pair is a pod as it was observed, and as it is assumed.
-    fn far<'p>(
-        &self,
-        pods: impl Iterator<Item = (&'p Pod, &'p Pod)>,
-    ) -> Result<Option<Note>, Error> {
+    fn far(&self, pods: &[(&Shared<Pod>, &Shared<Pod>)]) -> Result<Option<Note>, Error> {
         /// The factor by which a request is suspiciously far from the one before.
         const MANY: i64 = 100;
-        /// The suspiciously high amounts for a pod that had no request: 100 cores in milli-units, or a tebibyte in
-        /// bytes.
-        const MUCH: [i64; 2] = [100_000, 1 << 40];
-        let quantity = |milli| Quantity::from_milli(milli, format_of(&self.resource));
+        // Suspicious for a pod that had no request: 100 cores, or a tebibyte.
+        let much = match &*self.resource {
+            "cpu" => 100_000,
+            _ => (1 << 40) * 1000,
+        };
         for (was, pod) in pods {
-            let after = self
-                .new_request(pod)?
-                .unwrap_or_else(|| self.request(pod).cloned());
-            let Some(after) = after.map(|after| after.milli_value()) else {
+            let Some(requests) = self.requests(pod) else {
                 continue;
             };
+            let Some(amount) = self.after(requests.get(&self.resource))? else {
+                continue;
+            };
+            let after = amount.milli_value();
             let before = self
                 .request(was)
                 .map(Amount::milli_value)
                 .filter(|before| *before > 0);
-            let much = if &*self.resource == "cpu" {
-                MUCH[0]
-            } else {
-                MUCH[1].saturating_mul(1000)
-            };
             if before.map_or(after >= much, |before| after / MANY >= before) {
                 let than = match before {
                     Some(before) => {
-                        let times = after / before;
-                        format!("{times} times the observed {}", quantity(before))
+                        let (times, observed) = (after / before, self.quantity(before));
+                        format!("{times} times the observed {observed}")
                     }
                     None => "where there was none".to_owned(),
                 };
-                let (item, after) = (self.item(), quantity(after));
+                let (item, after) = (self.item(), self.quantity(after));
                 let meant = if self.lacks_unit {
                     format!("; {after} thousandths of a core would be {after}m")
                 } else {
@@ -175,39 +149,44 @@ impl NewRequest {
         Ok(None)
     }
 
-    /// Gives it to a pod, whose containers run with it.
-    fn set(&self, pod: &mut Pod) -> Result<(), Error> {
-        let Some(after) = self.new_request(pod)? else {
-            return Ok(());
+    /// Gives it to a pod, whose containers run with it. Returns whether that changes the pod.
+    fn set(&self, pod: &mut Pod) -> Result<bool, Error> {
+        let Some(requests) = self.requests(pod) else {
+            return Ok(false);
         };
+        let before = requests.get(&self.resource);
+        let after = self.after(before)?;
+        if after.as_ref() == before {
+            return Ok(false);
+        }
         pod.resizes.clear();
         let Some(name) = &self.container else {
             self.set_in(after, &mut pod.requests);
-            return Ok(());
+            return Ok(true);
         };
-        let Some(container) = pod.containers_mut().find(|it| it.name == *name) else {
-            return Ok(());
-        };
-        self.set_in(after, &mut container.requests);
-        let requests = container.requests.clone();
+        let container = pod.containers_mut().find(|it| it.name == *name);
+        let changed = container.map(|own| {
+            self.set_in(after, &mut own.requests);
+            own.requests.clone()
+        });
         if let Some(status) = pod.statuses.iter_mut().find(|it| it.name == *name) {
-            status.requests = Some(requests);
+            status.requests = changed;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Sets the request, or removes it.
     fn set_in(&self, amount: Option<Amount>, requests: &mut Requests) {
-        let place = requests
-            .0
-            .iter()
-            .position(|(name, _)| *name == self.resource);
-        match (place, amount) {
-            (Some(place), Some(amount)) => requests.0[place].1 = amount,
+        let known = requests.0.iter_mut().find(|own| own.0 == self.resource);
+        match (known, amount) {
+            (Some(known), Some(amount)) => known.1 = amount,
             (None, Some(amount)) => requests.0.push((self.resource.clone(), amount)),
-            (Some(place), None) => drop(requests.0.remove(place)),
-            (None, None) => {}
+            (_, None) => requests.0.retain(|own| own.0 != self.resource),
         }
+    }
+
+    fn quantity(&self, milli: i64) -> Quantity {
+        resource_amount(&self.resource, milli)
     }
 
     /// Returns its item as text.
@@ -221,17 +200,17 @@ impl NewRequest {
     }
 
     /// Returns the requests of some pods, if any pod has one.
-    fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
+    fn reported<'p>(&self, pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Reported> {
         let requests: BTreeSet<i64> = pods
             .filter_map(|pod| self.request(pod))
             .map(Amount::milli_value)
             .collect();
-        let quantity = |milli: &i64| Quantity::from_milli(*milli, format_of(&self.resource));
-        let (least, most) = (requests.first()?, requests.last()?);
-        Some(if least == most {
-            Reported::Amount(quantity(least))
+        let least = self.quantity(*requests.first()?);
+        let most = self.quantity(*requests.last()?);
+        Some(if requests.len() == 1 {
+            Reported::Amount(least)
         } else {
-            Reported::Text(format!("{} to {}", quantity(least), quantity(most)))
+            Reported::Text(format!("{least} to {most}"))
         })
     }
 }
@@ -264,22 +243,17 @@ pub(super) fn set_requests(
         let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(request, pod);
         // A typed request takes precedence over a template.
         overrides.retain(|it| it.item != request.item());
-        let pairs = was
-            .iter()
-            .map(|pod| &**pod)
-            .zip(snapshot.pods.iter().map(|pod| &**pod));
-        let both = || pairs.clone().filter(|(_, pod)| is_meant(pod));
-        let observed = request.reported(both().map(|(was, _)| was));
-        let pods = snapshot.pods.iter().map(|pod| &**pod);
-        any |= request.changes(pods.filter(|pod| is_meant(pod)))?;
+        let pairs = was.iter().zip(&snapshot.pods);
+        let both: Vec<_> = pairs.filter(|(_, pod)| is_meant(pod)).collect();
+        let observed = request.reported(both.iter().map(|(was, _)| *was));
         let subject = Subject::RequestFar {
             item: request.item(),
         };
         notes.retain(|note| note.subject != subject);
-        notes.extend(request.far(both())?);
+        notes.extend(request.far(&both)?);
         let mut before: Option<Shared<Pod>> = None;
         for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
-            request.set(pod)?;
+            any |= request.set(pod)?;
             if let Some(before) = &before {
                 pod.share(before);
             }
@@ -292,8 +266,7 @@ pub(super) fn set_requests(
         for template in templates.filter(|template| selector.matches(&template.labels)) {
             request.set(template)?;
         }
-        let pods = snapshot.pods.iter().map(|pod| &**pod);
-        let result = request.reported(pods.filter(|pod| is_meant(pod)));
+        let result = request.reported(snapshot.pods.iter().filter(|pod| is_meant(pod)));
         let is_multiple = matches!(request.to, RequestChange::Times(_));
         overrides.push(Override {
             result: result.filter(|_| is_multiple),
@@ -409,10 +382,8 @@ pub(super) fn set_typed(
                 continue;
             };
             if sum > *whole {
-                let quantity = |amount: &Amount| {
-                    Quantity::from_milli(amount.milli_value(), format_of(resource))
-                };
-                let (sum, whole) = (quantity(&sum), quantity(whole));
+                let [sum, whole] =
+                    [&sum, whole].map(|own| resource_amount(resource, own.milli_value()));
                 return Err(Error::usage(format!(
                     "{flag}: the containers of a pod would request {sum} {resource}, more than the {whole} \
                      of the pod as a whole (spec.resources)"
@@ -481,6 +452,11 @@ impl TypedRequest {
         Error::usage(format!("{}: {why}", self.flag))
     }
 
+    fn no_request(&self, of: &str) -> Error {
+        let error = self.refused(&format!("{of} no {}", self.request.resource));
+        error.hint("give an amount, such as 250m or 512Mi")
+    }
+
     /// Returns the same request of another container, or of the pod as a whole.
     fn of_other(&self, container: Option<Box<str>>) -> NewRequest {
         NewRequest {
@@ -507,9 +483,9 @@ impl TypedRequest {
         let is_change = matches!(to, RequestChange::Times(_));
         let controller = &snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
-        let states_whole = |pod: &&&Shared<Pod>| pod.requests.get(resource).is_some();
+        let states_whole = |pod: &Pod| pod.requests.get(resource).is_some();
         let mut counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
-        let counts_whole = counted.any(|pod| states_whole(&pod));
+        let counts_whole = counted.any(|pod| states_whole(pod));
         if let Some(name) = container {
             has_container(pods, name, true, flag)?;
             let is_own = |metric: &MetricSpec| {
@@ -521,16 +497,13 @@ impl TypedRequest {
                 return Err(self.refused(why).hint(hint));
             }
             if is_change && pods.iter().all(|pod| request.request(pod).is_none()) {
-                let why = format!("{name} requests no {resource}");
-                return Err(self
-                    .refused(&why)
-                    .hint("give an amount, such as 250m or 512Mi"));
+                return Err(self.no_request(&format!("{name} requests")));
             }
             return Ok(vec![request.clone()]);
         }
         let requests = |own: &&Container| own.requests.get(resource).is_some();
         if is_change {
-            let whole = pods.iter().any(|pod| states_whole(&pod)).then_some(None);
+            let whole = pods.iter().any(|pod| states_whole(pod)).then_some(None);
             let each = names(containers(pods, true).filter(requests));
             let all: Vec<NewRequest> = whole
                 .into_iter()
@@ -538,10 +511,7 @@ impl TypedRequest {
                 .map(|it| self.of_other(it))
                 .collect();
             if all.is_empty() {
-                let why = format!("the pods request no {resource}");
-                return Err(self
-                    .refused(&why)
-                    .hint("give an amount, such as 250m or 512Mi"));
+                return Err(self.no_request("the pods request"));
             }
             return Ok(all);
         }

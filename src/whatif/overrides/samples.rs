@@ -5,13 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::apimachinery::selector::Selector;
 use crate::saved::assemble::{described_name, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, ObjectMetricSource};
 use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 
 /// Returns the message of a server that cannot answer for a metric.
 pub(in crate::whatif) fn failure(hpa: &Hpa, spec: &MetricSpec) -> String {
@@ -96,10 +95,6 @@ pub(super) fn fill(
         ..
     } = snapshot;
     let wanted = pods.iter().filter(|pod| wanted(pod));
-    let failed = matches!(
-        metrics[index],
-        MetricAnswer::Failed(_) | MetricAnswer::Unread(_)
-    );
     match spec.source() {
         MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
             let (name, container) = (spec.name(), spec.container());
@@ -138,7 +133,7 @@ pub(super) fn fill(
             }
         }
         MetricSource::Pods(_) => {
-            if failed {
+            if let MetricAnswer::Failed(_) | MetricAnswer::Unread(_) = metrics[index] {
                 metrics[index] = MetricAnswer::Pods(Vec::new());
             }
             let MetricAnswer::Pods(values) = &mut metrics[index] else {
@@ -169,18 +164,6 @@ pub(super) fn unmeasured(pod: &Pod, namespace: &str, now: Timestamp) -> PodMetri
         timestamp: now,
         window: SignedDuration::ZERO,
         containers: Vec::new(),
-    }
-}
-
-/// Returns the selector of the target's pods, or the reason why it is unknown.
-pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
-    match snapshot.selector() {
-        Ok(selector) if selector.as_str().is_empty() => {
-            Err("the target's scale is missing a selector".to_owned())
-        }
-        Ok(selector) => selector.parsed().cloned().map_err(ToString::to_string),
-        Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
-        Err(e) => Err(e.lacking().unwrap_or_default()),
     }
 }
 

@@ -11,6 +11,7 @@ use super::difference::{
 };
 use super::named::{NamedMetric, split};
 use super::{Override, Reported, template};
+use crate::apimachinery::json::decode;
 use crate::apimachinery::quantity::Quantity;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
@@ -83,14 +84,10 @@ struct Patch {
 impl SpecChanges {
     pub(super) fn read(typed: &Overrides) -> Result<Self, Error> {
         let mut changes = Self::default();
-        for (name, value) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
-            changes.fields.extend(value.map(|value| Patch {
-                path: vec![PathStep::Name(name.to_owned())],
-                value: value.into(),
-                item: name.to_owned(),
-                text: value.to_string(),
-                flag: SET,
-            }));
+        for (name, bound) in [("minReplicas", typed.min), ("maxReplicas", typed.max)] {
+            if let Some(bound) = bound {
+                changes.add_field(&format!("{name}={bound}"), SET)?;
+            }
         }
         for text in &typed.fields {
             changes.add_field(text, SET)?;
@@ -152,23 +149,19 @@ impl SpecChanges {
         let Snapshot {
             hpa, other_hpas, ..
         } = &input.snapshot;
-        let candidate = self.candidate.as_ref();
-        let chosen = candidate
-            .map(|own| own.choose(hpa, other_hpas))
-            .transpose()?;
-        let mut differences = match candidate.zip(chosen.as_ref()) {
-            Some((candidate, chosen)) => replace(candidate, chosen, input, overrides)?,
-            None => Vec::new(),
-        };
+        let (mut differences, mut workload) = (Vec::new(), None);
+        if let Some(candidate) = &self.candidate {
+            let chosen = candidate.choose(hpa, other_hpas)?;
+            differences = replace(candidate, &chosen, input, overrides)?;
+            workload = chosen.workload;
+        }
         let place = overrides.len();
         let set = self.set(&before, &mut input.snapshot, overrides)?;
         // Fields that are set on top are reported as they were typed.
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some(workload) = chosen.and_then(|chosen| chosen.workload)
-            && !self.keeps_template
-        {
+        if let Some(workload) = workload.filter(|_| !self.keeps_template) {
             template::apply(input, workload, overrides)?;
         }
         Ok(())
@@ -194,8 +187,7 @@ impl SpecChanges {
             }
         }
         let changed = self.set_fields(before, &spec, overrides)?;
-        let origin = "the changed spec";
-        update(snapshot, changed, HpaVersion::V2, origin, &[], &[], false)?;
+        update(snapshot, changed, HpaVersion::V2, None, &[])?;
         let flag = self.fields.first().map_or("", |field| field.flag);
         let origin = format!("{flag}scaleTargetRef");
         same_target(before, &snapshot.hpa.spec, &origin)?;
@@ -219,10 +211,8 @@ impl SpecChanges {
         } = typed;
         let label = spec.metrics[place].label(&spec.metrics);
         let metric = &mut spec.metrics[place];
-        let words = typed.strip_suffix(&**text).unwrap_or(typed);
-        unit::check(metric, text, |value| format!("{words}{value}"))
-            .map_err(|why| Error::usage(format!("{typed}: {why}")))?;
-        let path = target_path(metric, place).to_vec();
+        unit::check_flag(metric, text, typed)?;
+        let path = target_path(metric, place);
         if taken.contains(&path) {
             return Err(Error::usage(format!("the target of {label} is set twice")).hint(KEEP_ONE));
         }
@@ -272,8 +262,8 @@ impl SpecChanges {
                 observed.map(Reported::Text),
             ));
         }
-        let changed: HpaSpec = crate::apimachinery::json::decode(&json.to_string())
-            .map_err(|e| self.undecodable(&e.to_string()))?;
+        let changed: HpaSpec =
+            decode(&json.to_string()).map_err(|e| self.undecodable(&e.to_string()))?;
         // Fields that the spec does not have are lost on the way.
         let kept = to_json(&changed)?;
         for field in &self.fields {
@@ -343,45 +333,39 @@ fn replace(
     add_others(neighbours, snapshot)?;
     let Some(manifest) = chosen.hpa else {
         add_rivals(chosen, snapshot)?;
-        let of_rivals = chosen.rivals.iter();
-        overrides
-            .extend(of_rivals.map(|it| Override::event(it.label(), format!("from {}", it.origin))));
+        overrides.extend(chosen.rivals.iter().map(|it| {
+            let item = format!("{MANIFEST} {}", it.name);
+            Override::event(item, format!("from {}", it.origin))
+        }));
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);
-    let rules = &snapshot.controller.version;
-    let not_served = check_version(object, origin, rules, candidate.validate)?;
-    notes.extend(Note::of_manifest(origin, not_served));
+    let version = &snapshot.controller.version;
+    let not_served = check_version(object, origin, version, candidate.validate)?;
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
-        manifest.check_spec(self::rules(snapshot))?;
+        manifest.check_spec(rules(snapshot))?;
         return Err(e);
     }
     let (spec, named) = manifest.spec(&snapshot.hpa)?;
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;
-    notes.extend(Note::of_manifest(origin, object.notes.clone()));
-    notes.extend(Note::of_manifest(origin, named));
+    let of_object = not_served.into_iter().chain(object.notes.clone());
+    notes.extend(Note::of_manifest(origin, of_object.chain(named)));
     notes.extend(note_on_name(manifest, &snapshot.hpa)?);
     if object.metadata.name != snapshot.hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
         *is_new_hpa = true;
     }
-    notes.extend(Note::of_manifest(origin, manifest.ownership(&snapshot.hpa)));
-    let of_keda = manifest.is_of_keda();
-    let (also, unknown) = (&candidate.asked, manifest.unknown());
-    let moved = update(
-        snapshot,
-        spec,
-        object.version,
+    let ownership = manifest.ownership(&snapshot.hpa);
+    let also = candidate.metrics();
+    let moved = update(snapshot, spec, object.version, Some(manifest), also)?;
+    notes.extend(Note::of_manifest(
         origin,
-        also,
-        &unknown,
-        of_keda,
-    )?;
-    notes.extend(Note::of_manifest(origin, moved));
+        ownership.into_iter().chain(moved),
+    ));
     add_rivals(chosen, snapshot)?;
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() {
@@ -456,18 +440,17 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
     AdmissionRules::new(&controller.version, controller.gates)
 }
 
-/// Replaces the spec, as the API server would, and gives each metric its answer; with the notes on the answers.
-/// Errors name the fields of a ScaledObject if KEDA makes the spec; `unknown` are the fields of the manifest that the
-/// API server ignores.
+/// Replaces the spec, as the API server would, and gives each metric its answer; with the notes on the answers. Errors
+/// name the manifest that the spec is from, if any, and the fields of a ScaledObject if KEDA makes it.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
     version: HpaVersion,
-    origin: &str,
+    manifest: Option<&Manifest>,
     also: &[MetricSpec],
-    unknown: &[String],
-    of_keda: bool,
 ) -> Result<Vec<Note>, Error> {
+    let origin = manifest.map_or("the changed spec", |own| &own.origin);
+    let of_keda = manifest.is_some_and(Manifest::is_of_keda);
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
@@ -490,7 +473,8 @@ fn update(
         admit::update(&snapshot.hpa, spec, version, rules, snapshot.now).map_err(|e| match e {
             AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
             AdmissionError::Invalid(e) => {
-                let hint = rejected("change", unknown);
+                let unknown = manifest.map(Manifest::unknown).unwrap_or_default();
+                let hint = rejected("change", &unknown);
                 Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
             }
             AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
@@ -678,7 +662,7 @@ impl Patch {
                 ..self.clone()
             }
             .set(&mut probed)?;
-            let read = crate::apimachinery::json::decode::<HpaSpec>(&probed.to_string());
+            let read = decode::<HpaSpec>(&probed.to_string());
             if let Ok(spec) = read
                 && self.find(&to_json(&spec)?).is_some()
             {
@@ -717,7 +701,7 @@ impl Patch {
 
     /// Whether it is the name of a metric of the spec instead of a field.
     fn is_metric(&self, spec: &Json) -> bool {
-        let spec = crate::apimachinery::json::decode::<HpaSpec>(&spec.to_string());
+        let spec = decode::<HpaSpec>(&spec.to_string());
         let is_it = |metric: &MetricSpec| metric.name() == self.item;
         spec.is_ok_and(|spec| spec.metrics.iter().any(is_it))
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
-use super::pods::{ReplicasChange, State, be_ready, known_selector};
+use super::pods::{PodChanges, ReplicasChange, State, be_ready, unknown_pods};
 use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::Assumptions;
@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
-use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
+use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, ScaleSelector, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::AssumedValue;
@@ -61,8 +61,9 @@ pub fn suppose_pods(
     let Input {
         snapshot,
         surroundings,
+        notes,
         ..
-    } = &*input;
+    } = &mut *input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let running = surroundings.workload(target);
@@ -71,22 +72,16 @@ pub fn suppose_pods(
         None => of_candidates(&snapshot.hpa, assumptions, values)?,
     };
     let workload = running.or(candidate.map(|manifest| &manifest.object));
-    let typed = match assumptions.pods.replicas {
-        Some(typed @ ReplicasChange::To(_)) => Some(typed.after(0)?),
-        Some(ReplicasChange::By(_)) | None => None,
-    };
+    let typed = assumptions.pods.typed_count()?;
     let (found, selector) = match known_scale(snapshot, workload) {
-        Ok(Some(found)) => found,
-        Err(e) if !needs_none => return Err(e),
-        Ok(None) | Err(_) => return Ok(()),
+        Err(_) if needs_none => return Ok(()),
+        found => found?,
     };
     let known = found.filter(|_| workload.is_none_or(Workload::states_replicas));
-    let stated = known
-        .as_ref()
-        .map(|scale| scale.spec_replicas)
-        .filter(|_| candidate.is_none());
+    let of_input = known.as_ref().filter(|_| candidate.is_none());
+    let stated = of_input.map(|scale| scale.spec_replicas);
     let scale = match (typed, known) {
-        (Some(replicas), _) => Some(scale_with(replicas, selector)),
+        (Some(replicas), _) => Some(Scale::new(replicas, selector.as_str())),
         // The status of a workload that its controller has not seen yet.
         (None, Some(scale)) if scale.status_replicas == 0 => Some(Scale {
             status_replicas: scale.spec_replicas,
@@ -101,12 +96,11 @@ pub fn suppose_pods(
         return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
     }
     let Some(scale) = scale else {
-        let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
         return Err(unknown_replicas(
             target,
-            is_change,
+            assumptions,
             workload,
-            &surroundings.unscaled,
+            surroundings,
         ));
     };
     let Ok(required) = scale.selector.parsed() else {
@@ -115,15 +109,10 @@ pub fn suppose_pods(
     if let Some(manifest) = candidate {
         manifest.notes()?;
     }
-    let (template, mut pod) = match (workload.and_then(|own| own.template.as_deref()), candidate) {
-        (Some(template), None) => (SupposedTemplate::OfTarget, as_pod(template)),
-        (Some(template), Some(WorkloadManifest { object, origin, .. })) => {
-            let (workload, origin) = (object.reference(), origin.clone());
-            (
-                SupposedTemplate::OfCandidate { workload, origin },
-                as_pod(template),
-            )
-        }
+    let made = workload.and_then(|own| own.template.as_deref()).map(as_pod);
+    let (template, mut pod) = match (made, candidate) {
+        (Some(pod), None) => (SupposedTemplate::OfTarget, pod),
+        (Some(pod), Some(manifest)) => (of_candidate(manifest), pod),
         (None, _) => bare(assumptions, &snapshot.hpa, workload, values)?,
     };
     if !required.matches(&pod.labels) {
@@ -135,29 +124,32 @@ pub fn suppose_pods(
         stated,
         template,
     };
-    let mut states = assumptions.pods.states.iter();
-    let is_as_read = typed.is_none() && !states.any(|(state, _)| *state == State::Unready);
-    let not_ready = running.filter(|_| is_as_read).and_then(some_not_ready);
-    let notes = not_ready
-        .into_iter()
-        .chain(workload.and_then(template_elsewhere))
-        .collect::<Vec<Note>>();
-    input.notes.extend(notes);
+    notes.extend(running.and_then(|own| some_not_ready(own, &assumptions.pods)));
+    notes.extend(workload.and_then(template_elsewhere));
     place(input, &pod, scale, supposed);
     Ok(())
 }
 
-/// Returns the known scale of a target, and the selector of its pods; `None` if only the selector is unknown.
+/// Returns the template of pods as a manifest makes them.
+fn of_candidate(manifest: &WorkloadManifest) -> SupposedTemplate {
+    SupposedTemplate::OfCandidate {
+        workload: manifest.object.reference(),
+        origin: manifest.origin.clone(),
+    }
+}
+
+/// Returns the scale of a target, if it is known, and the selector of its pods.
 fn known_scale(
     snapshot: &Snapshot,
     workload: Option<&Workload>,
-) -> Result<Option<(Option<Scale>, ScaleSelector)>, Error> {
+) -> Result<(Option<Scale>, ScaleSelector), Error> {
     let target = &snapshot.hpa.spec.scale_target_ref;
-    Ok(Some(match (&snapshot.scale, workload) {
+    Ok(match (&snapshot.scale, workload) {
         (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
         (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
-            let scale = scale_of(workload);
+            let selector = workload.pod_selector().map(|own| own.to_string());
+            let scale = Scale::new(workload.wanted(), &selector.unwrap_or_default());
             (Some(scale.clone()), scale.selector)
         }
         (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
@@ -169,19 +161,20 @@ fn known_scale(
             let hint = "point scaleTargetRef at an object that has the subresource scale";
             return Err(Error::usage(message).hint(hint));
         }
-        (Err(_), _) => {
+        (Err(ScaleError::Mapping(e) | ScaleError::Get(e)), _) => {
             let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
-            return known_selector(snapshot).map_or_else(|e| Err(e.hint(hint)), |_| Ok(None));
+            return Err(unknown_pods(e).hint(hint));
         }
-    }))
+    })
 }
 
 fn unknown_replicas(
     target: &CrossVersionObjectReference,
-    is_change: bool,
+    assumptions: &Assumptions,
     workload: Option<&Workload>,
-    unscaled: &[String],
+    surroundings: &Surroundings,
 ) -> Error {
+    let is_change = matches!(assumptions.pods.replicas, Some(ReplicasChange::By(_)));
     let (change, hint) = if is_change {
         (
             ", so --replicas cannot change them",
@@ -193,7 +186,7 @@ fn unknown_replicas(
     let message = format!("the replicas of {target} are unknown{change}");
     Error::usage(message).hint(match workload {
         Some(_) => hint.to_owned(),
-        None => or_manifest(hint, target) + &if_meant(unscaled),
+        None => or_manifest(hint, target) + &if_meant(&surroundings.unscaled),
     })
 }
 
@@ -269,8 +262,8 @@ fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<
     let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
         return Ok(());
     };
-    if let Some(typed @ ReplicasChange::To(_)) = assumptions.pods.replicas {
-        snapshot.scale = Ok(scale_with(typed.after(0)?, selector.clone()));
+    if let Some(replicas) = assumptions.pods.typed_count()? {
+        snapshot.scale = Ok(Scale::new(replicas, selector.as_str()));
     }
     Ok(())
 }
@@ -296,7 +289,7 @@ fn of_candidates<'v>(
     let reference = first.object.reference();
     if let Some(other) = manifests
         .iter()
-        .find(|other| !is_same_pod(&first.object, &other.object))
+        .find(|other| unlabeled_pod(other) != unlabeled_pod(first))
     {
         let (one, other) = (&first.origin, &other.origin);
         let message = format!(
@@ -306,14 +299,9 @@ fn of_candidates<'v>(
         return Err(Error::usage(message).hint(hint));
     }
     let replicas = |own: &WorkloadManifest| own.object.replicas;
-    let states_them = || {
-        manifests
-            .iter()
-            .copied()
-            .filter(|own| replicas(own).is_some())
-    };
-    let stated = states_them().next().unwrap_or(first);
-    if let Some(other) = states_them().find(|other| replicas(other) != replicas(stated))
+    let mut stating = manifests.iter().filter(|own| replicas(own).is_some());
+    let stated = stating.next().unwrap_or(first);
+    if let Some(other) = stating.find(|other| replicas(other) != replicas(stated))
         && assumptions.pods.replicas.is_none()
     {
         let (one, other) = (&stated.origin, &other.origin);
@@ -324,13 +312,9 @@ fn of_candidates<'v>(
     Ok(Some(stated))
 }
 
-/// Whether two workloads make the same pods, apart from their labels.
-fn is_same_pod(one: &Workload, other: &Workload) -> bool {
-    unlabeled_pod(one) == unlabeled_pod(other)
-}
-
-fn unlabeled_pod(workload: &Workload) -> Option<Pod> {
-    let template = workload.template.as_deref().map(as_pod)?;
+/// Returns the pod that a manifest makes, without its labels.
+fn unlabeled_pod(manifest: &WorkloadManifest) -> Option<Pod> {
+    let template = manifest.object.template.as_deref().map(as_pod)?;
     Some(Pod {
         labels: Labels::default().into(),
         ..template
@@ -372,28 +356,11 @@ fn template_elsewhere(rollout: &Workload) -> Option<Note> {
     )))
 }
 
-/// Returns the scale of a workload from its manifest.
-fn scale_of(workload: &Workload) -> Scale {
-    let selector = workload
-        .selector
-        .as_ref()
-        .and_then(|own| own.to_selector().ok())
-        .map(|own| own.to_string())
-        .unwrap_or_default()
-        .into();
-    scale_with(workload.wanted(), selector)
-}
-
-fn scale_with(replicas: i32, selector: ScaleSelector) -> Scale {
-    Scale {
-        spec_replicas: replicas,
-        status_replicas: replicas,
-        selector,
-    }
-}
-
-/// Returns a note if the status of a workload has replicas that are not ready.
-fn some_not_ready(workload: &Workload) -> Option<Note> {
+/// Returns a note if the status of a workload has replicas that are not ready, and the flags say nothing about them.
+fn some_not_ready(workload: &Workload, typed: &PodChanges) -> Option<Note> {
+    let mut states = typed.states.iter();
+    let is_stated = matches!(typed.replicas, Some(ReplicasChange::To(_)))
+        || states.any(|(state, _)| *state == State::Unready);
     let status = workload.status.as_ref()?;
     let (replicas, ready) = (status.replicas, status.ready_replicas?);
     let text = format!(
@@ -402,7 +369,7 @@ fn some_not_ready(workload: &Workload) -> Option<Note> {
         workload.reference(),
         replicas - ready
     );
-    (ready < replicas).then(|| Note::new(text))
+    (ready < replicas && !is_stated).then(|| Note::new(text))
 }
 
 /// Returns a pod for which only the HPA is known: with the containers that metrics and flags name, and with
@@ -429,16 +396,13 @@ fn bare(
         names.insert(CONTAINER);
     }
     let mut requests = Requests::default();
-    for spec in metrics().filter(|spec| spec.is_resource()) {
+    for spec in metrics().filter(|spec| spec.is_utilization()) {
         let resource = spec.name();
-        let is_share = spec
-            .target()
-            .is_some_and(|own| own.average_utilization.is_some());
         let is_typed = assumptions
             .requests
             .iter()
             .any(|own| *own.request.resource == *resource);
-        if !is_share || is_typed || requests.get(resource).is_some() {
+        if is_typed || requests.get(resource).is_some() {
             continue;
         }
         if let Some(amount) = amount_of(resource, assumptions, values) {

@@ -6,14 +6,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, replace_first, set_requests};
-use super::{Override, Reported};
+use super::{Override, Reported, distinct};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
 use crate::error::{Error, listed};
-use crate::numbers::format_of;
+use crate::numbers::resource_amount;
 use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -59,6 +58,11 @@ impl ContainerList {
             Self::InitContainers => "init container",
         }
     }
+
+    /// Returns what a container in this list is, with its name.
+    fn item(self, container: &Container) -> String {
+        format!("{} {}", self.sort(container), container.name)
+    }
 }
 
 /// Replaces the pods with those of their workload's manifest.
@@ -73,19 +77,19 @@ pub(super) fn apply(
 ) -> Result<(), Error> {
     note_manifest(input, manifest)?;
     let WorkloadManifest {
-        object: manifest,
+        object,
         origin,
         bare_cores,
         ..
     } = manifest;
-    let reference = manifest.reference();
+    let reference = object.reference();
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else {
         return Ok(());
     };
-    check_selector(input, manifest, origin, &selector)?;
+    check_selector(input, object, origin, &selector)?;
     let mut notes = Vec::new();
-    if manifest.replicas.is_none()
+    if object.replicas.is_none()
         && let Some(running) = input.surroundings.workload(&target)
         && let Some(reset) = resets_replicas(&running.metadata)
     {
@@ -93,7 +97,7 @@ pub(super) fn apply(
             "{reference} states no replicas here, {reset} once, and the HPA scales up from there"
         )));
     }
-    let Some(template) = manifest.template.as_deref().map(as_pod) else {
+    let Some(template) = object.template.as_deref().map(as_pod) else {
         input.notes.extend(Note::of_manifest(origin, notes));
         return Ok(());
     };
@@ -115,16 +119,19 @@ pub(super) fn apply(
         .map(|pod| &**pod)
         .filter(|pod| is_own(pod))
         .collect();
-    let made: Vec<RevisionPods<'_>> = by_template(input, running.as_ref(), &pods)
+    let mut made: Vec<RevisionPods<'_>> = by_template(input, running, &pods)
         .into_iter()
         .map(|(before, pods)| RevisionPods::new(before, &pods, &template, keeps_pods))
         .collect();
+    for request in made.iter_mut().flat_map(|own| &mut own.requests) {
+        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
+    }
     notes.extend(kept_beside(
         &made,
         &template,
         &input.snapshot.hpa.spec.metrics,
     ));
-    notes.extend(change(input, &made, &was, bare_cores, overrides)?);
+    notes.extend(change(input, &made, &was, overrides)?);
     let changed = made
         .iter()
         .map(|own| own.make(&mut input.snapshot))
@@ -138,13 +145,13 @@ pub(super) fn apply(
         own.assumed += ", which changes nothing";
     }
     if let Some(workload) = input.surroundings.workload_mut(&target) {
-        workload.template.clone_from(&manifest.template);
+        workload.template.clone_from(&object.template);
     }
     input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())
 }
 
-/// Checks that the manifest of a running workload keeps its selector.
+/// Checks that the manifest of a running workload keeps its selector: those in `apps` cannot change theirs.
 fn check_selector(
     input: &Input,
     manifest: &Workload,
@@ -155,27 +162,35 @@ fn check_selector(
         namespace, spec, ..
     } = &input.snapshot.hpa;
     let own = manifest.metadata.namespace.as_ref();
-    if own.is_some_and(|own| own != namespace) || !runs(input) {
+    let supposed = input.surroundings.supposed.as_ref();
+    let runs = supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget);
+    if own.is_some_and(|own| own != namespace) || !runs || manifest.group != "apps" {
         return Ok(());
     }
     let running = input.surroundings.workload(&spec.scale_target_ref);
-    let stated = running
-        .and_then(|own| own.selector.as_ref())
-        .and_then(|own| own.to_selector().ok());
-    keep_selector(manifest, stated.as_ref().unwrap_or(selector), origin)
+    let stated = running.and_then(Workload::pod_selector);
+    let before = stated.as_ref().unwrap_or(selector);
+    let differs = |own: &Selector| own.normalized() != before.normalized();
+    let Some(after) = manifest.pod_selector().filter(differs) else {
+        return Ok(());
+    };
+    let reference = manifest.reference();
+    let message = format!(
+        "{origin}: {reference}: spec.selector: {after} instead of {before}: field is immutable"
+    );
+    Err(Error::usage(message).hint(
+        "the API server would reject this manifest: render it with the values of what runs, such as the name of the \
+         release",
+    ))
 }
 
 /// Adds the notes on a manifest that apply in any case, and the replicas that it states.
 fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), Error> {
     let mut notes = manifest.notes()?;
-    let WorkloadManifest {
-        object: manifest,
-        origin,
-        ..
-    } = manifest;
-    let reference = manifest.reference();
+    let WorkloadManifest { object, origin, .. } = manifest;
+    let reference = object.reference();
     let namespace = &input.snapshot.hpa.namespace;
-    if let Some(own) = manifest
+    if let Some(own) = object
         .metadata
         .namespace
         .as_ref()
@@ -185,10 +200,10 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
             "the manifest of {reference} in {own} is used for the one in {namespace}"
         )));
     }
-    if let Some(of) = manifest
+    if let Some(of) = object
         .template_of
         .as_ref()
-        .filter(|_| manifest.template.is_none())
+        .filter(|_| object.template.is_none())
     {
         notes.push(Note::new(format!(
             "{reference} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
@@ -196,8 +211,7 @@ fn note_manifest(input: &mut Input, manifest: &WorkloadManifest) -> Result<(), E
         )));
     }
     input.notes.extend(Note::of_manifest(origin, notes));
-    let replicas = manifest.replicas;
-    input.surroundings.manifest_replicas = replicas.map(|replicas| ManifestReplicas {
+    input.surroundings.manifest_replicas = object.replicas.map(|replicas| ManifestReplicas {
         origin: origin.clone(),
         replicas,
     });
@@ -209,7 +223,6 @@ fn change(
     input: &mut Input,
     made: &[RevisionPods<'_>],
     was: &[Shared<Pod>],
-    bare_cores: &[Option<Box<str>>],
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Note>, Error> {
     let elsewhere: BTreeSet<_> = made.iter().flat_map(RevisionPods::set_elsewhere).collect();
@@ -223,23 +236,10 @@ fn change(
             ))
         })
         .collect();
-    let mut requests: Vec<NewRequest> = Vec::new();
-    for request in made.iter().flat_map(RevisionPods::requests) {
-        if !requests.contains(request) {
-            requests.push(request.clone());
-        }
-    }
-    for request in &mut requests {
-        request.lacks_unit = &*request.resource == "cpu" && bare_cores.contains(&request.container);
-    }
+    let requests = distinct(made.iter().flat_map(RevisionPods::requests).cloned());
     let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
     set_requests(input, was, &requests, &makes, overrides)?;
-    let mut changes: Vec<&ContainerChange> = Vec::new();
-    for change in made.iter().flat_map(|own| &own.changes) {
-        if !changes.contains(&change) {
-            changes.push(change);
-        }
-    }
+    let changes = distinct(made.iter().flat_map(|own| &own.changes));
     let unmeasured = changes.iter().filter_map(|change| match change {
         ContainerChange::Add(ContainerList::InitContainers, container)
             if !container.restart_always =>
@@ -285,10 +285,10 @@ fn usage_unknown(containers: &[String], metrics: &[MetricSpec]) -> String {
         })
         .map(|resource| format!("--{resource} {first}=VALUE"))
         .collect();
-    let states = match flags.len() {
-        0 => String::new(),
-        1 => format!("; {} states it", flags[0]),
-        _ => format!("; {} state it", flags.join(" and ")),
+    let states = match &flags[..] {
+        [] => String::new(),
+        [one] => format!("; {one} states it"),
+        both => format!("; {} state it", both.join(" and ")),
     };
     format!(
         "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if \
@@ -341,9 +341,8 @@ impl<'p> RevisionPods<'p> {
             // The template now states the requests of a container that was previously injected.
             new.retain(|own| {
                 before.as_ref().is_none_or(|before| {
-                    own.container
-                        .as_deref()
-                        .is_some_and(|name| find(before, name).is_none())
+                    let name = own.container.as_deref();
+                    name.is_some_and(|name| !before.has_container(name))
                 }) && !requests.contains(own)
             });
             requests.extend(new);
@@ -353,7 +352,7 @@ impl<'p> RevisionPods<'p> {
             .map(|model| changes(model, template, before.is_some(), keeps_pods))
             .unwrap_or_default();
         let has_all = |container: &Container| {
-            !pods.is_empty() && pods.iter().all(|pod| find(pod, &container.name).is_some())
+            !pods.is_empty() && pods.iter().all(|pod| pod.has_container(&container.name))
         };
         changes
             .retain(|own| !matches!(own, ContainerChange::Add(_, container) if has_all(container)));
@@ -377,12 +376,8 @@ impl<'p> RevisionPods<'p> {
 
     /// Whether a pod gets a request.
     fn makes(&self, new: &NewRequest, pod: &Pod) -> bool {
-        let is_same = |own: &NewRequest| {
-            (&own.container, &own.resource, &own.to) == (&new.container, &new.resource, &new.to)
-        };
         let observed = self.pods.get(&*pod.name);
-        observed.is_some_and(|pod| !self.is_set_elsewhere(new, pod))
-            && self.requests.iter().any(is_same)
+        observed.is_some_and(|pod| !self.is_set_elsewhere(new, pod)) && self.requests.contains(new)
     }
 
     /// Returns the requests that any of the pods gets, or all if there are no pods.
@@ -438,7 +433,7 @@ impl<'p> RevisionPods<'p> {
 /// revision whose ReplicaSet is known, or an unknown one.
 fn by_template<'p>(
     input: &Input,
-    running: Option<&Pod>,
+    running: Option<Pod>,
     pods: &[&'p Pod],
 ) -> Vec<(Option<Pod>, Vec<&'p Pod>)> {
     let Input {
@@ -456,7 +451,7 @@ fn by_template<'p>(
     let current = surroundings.current_revision(target, &by_revision);
     let is_current =
         |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
-    let mut made = vec![(running.cloned(), Vec::new())];
+    let mut made = vec![(running, Vec::new())];
     let mut places: HashMap<&str, usize> = HashMap::new();
     for &pod in pods {
         let place = match pod.revision().filter(|_| !is_current(pod)) {
@@ -490,26 +485,16 @@ fn without_revision(mut pod: Pod) -> Pod {
 
 /// Returns a note on what pods with an unknown template keep in addition to what is in another one.
 fn kept_beside(made: &[RevisionPods<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
-    let (mut kept, mut requests) = (Vec::<String>::new(), Vec::new());
     let unknown = made.iter().filter(|own| own.before.is_none());
-    for pod in unknown.flat_map(|own| own.pods.values()) {
-        for (list, container) in containers(pod) {
-            let what = format!("{} {}", list.sort(container), container.name);
-            if find(template, &container.name).is_none() && !kept.contains(&what) {
-                kept.push(what);
-            }
-        }
-        for request in kept_requests(pod, template, metrics) {
-            if !requests.contains(&request) {
-                requests.push(request);
-            }
-        }
-    }
-    kept.extend(
-        requests
-            .into_iter()
-            .map(|(container, resource)| format!("the {resource} request of {container}")),
-    );
+    let pods: Vec<&&Pod> = unknown.flat_map(|own| own.pods.values()).collect();
+    let of_pods = pods.iter().flat_map(|pod| containers(pod));
+    let in_addition = of_pods
+        .filter(|(_, own)| !template.has_container(&own.name))
+        .map(|(list, own)| list.item(own));
+    let requests = pods
+        .iter()
+        .flat_map(|pod| kept_requests(pod, template, metrics));
+    let kept = distinct(in_addition.chain(requests));
     let text = format!(
         "the running template is unknown, so what the pods have in addition is kept as if \
          it were injected: {}",
@@ -544,32 +529,6 @@ fn resets_replicas(running: &Metadata) -> Option<String> {
     let is_applied = running.annotations.last_applied_states_replicas();
     let applied = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
     manager.or(is_applied.then(|| applied.to_owned()))
-}
-
-/// Whether the input describes the running target, rather than the candidate.
-fn runs(input: &Input) -> bool {
-    let supposed = input.surroundings.supposed.as_ref();
-    supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget)
-}
-
-/// Checks that a manifest keeps the selector: workloads in `apps` cannot change theirs.
-fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Result<(), Error> {
-    let selector = manifest
-        .selector
-        .as_ref()
-        .and_then(|own| own.to_selector().ok());
-    let differs = |own: &Selector| own.normalized() != running.normalized();
-    let Some(selector) = selector.filter(|own| manifest.group == "apps" && differs(own)) else {
-        return Ok(());
-    };
-    let reference = manifest.reference();
-    let message = format!(
-        "{origin}: {reference}: spec.selector: {selector} instead of {running}: field is immutable"
-    );
-    Err(Error::usage(message).hint(
-        "the API server would reject this manifest: render it with the values of what runs, such as the name of the \
-         release",
-    ))
 }
 
 /// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
@@ -617,15 +576,15 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(ContainerList, &'p Container)> 
     containers(pod).find(|(_, container)| *container.name == *name)
 }
 
-/// Returns the requests that a pod has and the same container of a template lacks, of the metrics' resources:
-/// container and resource.
-fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
+/// Describes the requests that a pod has and the same container of a template lacks, of the metrics' resources.
+fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<String> {
     let resources: BTreeSet<&str> = metrics
         .iter()
         .filter(|spec| spec.is_resource())
         .map(MetricSpec::name)
         .collect();
-    let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
+    let all = pod.all_containers();
+    let both = all.filter_map(|own| Some((own, find(template, &own.name)?.1)));
     let kept = both.flat_map(|(own, new)| {
         let is_kept = |resource: &&&str| {
             own.requests.get(resource).is_some() && new.requests.get(resource).is_none()
@@ -633,7 +592,7 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(Stri
         resources
             .iter()
             .filter(is_kept)
-            .map(|it| (own.name.to_string(), (*it).to_owned()))
+            .map(|resource| format!("the {resource} request of {}", own.name))
     });
     kept.collect()
 }
@@ -641,7 +600,7 @@ fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(Stri
 /// Returns the requests of a template that a pod, or the previous template, does not have. A request that the
 /// template leaves out is removed only if `is_template`, that is, if it was stated before.
 fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewRequest> {
-    let pairs = containers(template).filter_map(|(_, container)| {
+    let pairs = template.all_containers().filter_map(|container| {
         let (_, before) = find(before, &container.name)?;
         Some((
             Some(container.name.clone()),
@@ -657,7 +616,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             .iter()
             .filter(|(resource, now)| before.get(resource) != Some(now));
         requests.extend(changed.map(|(resource, now)| {
-            let text = Quantity::from_milli(now.milli_value(), format_of(resource)).to_string();
+            let text = resource_amount(resource, now.milli_value()).to_string();
             let to = RequestChange::To(now.clone());
             NewRequest::new(container.clone(), resource.clone(), to, text)
         }));
@@ -710,7 +669,7 @@ fn changes(
         }
     }
     if is_template {
-        let gone = containers(before).filter(|(_, own)| find(template, &own.name).is_none());
+        let gone = containers(before).filter(|(_, own)| !template.has_container(&own.name));
         changes
             .extend(gone.map(|(list, container)| ContainerChange::Remove(list, container.clone())));
     }
@@ -738,7 +697,7 @@ impl ContainerChange {
     fn make(&self, pod: &mut Pod) {
         match self {
             Self::Add(list, container) => {
-                if find(pod, &container.name).is_none() {
+                if !pod.has_container(&container.name) {
                     list.of_mut(pod).push(container.clone());
                 }
             }
@@ -768,32 +727,22 @@ impl ContainerChange {
     }
 
     fn own(&self) -> Override {
-        let text = |text: String| Some(Reported::Text(text));
-        let none = || "none".to_owned();
-        match self {
-            Self::Add(list, container) => {
-                let item = format!("{} {}", list.sort(container), container.name);
-                Override::new(item, words(&container.requests), text(none()))
-            }
-            Self::Remove(list, container) => {
-                let item = format!("{} {}", list.sort(container), container.name);
-                Override::new(item, none(), text(words(&container.requests)))
-            }
+        let shown = |label: &Option<Box<str>>| label.as_deref().unwrap_or("none").to_owned();
+        let (item, assumed, observed) = match self {
+            Self::Add(list, own) => (list.item(own), words(&own.requests), shown(&None)),
+            Self::Remove(list, own) => (list.item(own), shown(&None), words(&own.requests)),
             Self::Move {
-                from,
-                to: (list, container),
+                from: (from, was),
+                to: (to, own),
             } => {
-                let sort =
-                    |list: ContainerList, container: &Container| list.sort(container).to_owned();
-                let item = format!("container {}", container.name);
-                Override::new(item, sort(*list, container), text(sort(from.0, &from.1)))
+                let item = format!("container {}", own.name);
+                (item, to.sort(own).to_owned(), from.sort(was).to_owned())
             }
             Self::Label { key, value, before } => {
-                let shown =
-                    |label: &Option<Box<str>>| label.as_deref().map_or_else(none, str::to_owned);
-                Override::new(format!("label {key}"), shown(value), text(shown(before)))
+                (format!("label {key}"), shown(value), shown(before))
             }
-        }
+        };
+        Override::new(item, assumed, Some(Reported::Text(observed)))
     }
 }
 
@@ -803,10 +752,8 @@ fn words(requests: &Requests) -> String {
         .0
         .iter()
         .map(|(resource, own)| {
-            format!(
-                "{resource} {}",
-                Quantity::from_milli(own.milli_value(), format_of(resource))
-            )
+            let amount = resource_amount(resource, own.milli_value());
+            format!("{resource} {amount}")
         })
         .collect();
     if amounts.is_empty() {

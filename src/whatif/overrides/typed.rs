@@ -9,9 +9,8 @@ use crate::apimachinery::names::shell_word;
 use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::surroundings::Workload;
-use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
 /// All assumptions.
@@ -78,15 +77,18 @@ impl Assumptions {
 
     /// Whether a value is assumed for every metric of the current spec.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
-        let whole = |own: &&Assigned| own.wanted.container.is_none();
-        let fixed: Vec<usize> = self
-            .metrics
-            .iter()
-            .filter(whole)
-            .filter_map(|own| own.wanted.find(snapshot, &own.flag).ok())
-            .flat_map(|meant| meant.places)
-            .collect();
+        let fixed = self.whole_places(snapshot);
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
+    }
+
+    /// Returns the places in the spec of the metrics whose values are assumed as a whole, not for a container.
+    pub(super) fn whole_places(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let whole = |own: &&Assigned| own.wanted.container.is_none();
+        let values = self.metrics.iter().filter(whole);
+        values
+            .filter_map(|own| own.wanted.places(snapshot).ok())
+            .flatten()
+            .collect()
     }
 
     /// Returns the flags of a command with the same assumptions, with their values quoted for a shell.
@@ -145,8 +147,7 @@ impl Assumptions {
 
     /// Whether other pods are assumed than the target's current ones.
     pub fn changes_pods(&self) -> bool {
-        let candidate = self.spec.candidate.as_ref();
-        !self.requests.is_empty() || candidate.is_some_and(Candidate::has_workloads)
+        !self.requests.is_empty() || self.candidate().is_some_and(Candidate::has_workloads)
     }
 
     /// Returns the assumptions with the target's current pods, which a rollout may take away; `None` if no others are
@@ -167,11 +168,12 @@ impl Assumptions {
 
     /// Whether only a candidate that is played too has a metric, or its container.
     pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        let has = |own: &Candidate| assigned.wanted.places_in(own.metrics()).is_ok();
-        let lacks = |own: &Candidate| assigned.lacks_container(&own.containers(), snapshot);
-        self.beside
-            .as_ref()
-            .is_some_and(|own| (has(own) && assigned.places(snapshot).is_err()) || lacks(own))
+        let Some(beside) = &self.beside else {
+            return false;
+        };
+        let has_metric = assigned.wanted.places_in(beside.metrics()).is_ok();
+        (has_metric && assigned.wanted.places(snapshot).is_err())
+            || assigned.lacks_container(&beside.containers(), snapshot)
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
@@ -314,14 +316,6 @@ impl Assigned {
         })
     }
 
-    /// Checks that the value has a unit that fits the metric.
-    pub(super) fn check_unit(&self, spec: &MetricSpec) -> Result<(), Error> {
-        let Self { text, flag, .. } = self;
-        let before = flag.strip_suffix(&**text).unwrap_or(flag);
-        unit::check(spec, text, |value| format!("{before}{value}"))
-            .map_err(|why| Error::usage(format!("{flag}: {why}")))
-    }
-
     /// Whether it applies to one of these containers, and no pod of the target has it.
     fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
         let Some(own) = self.wanted.container.as_deref() else {
@@ -336,9 +330,7 @@ impl Assigned {
 
     /// Returns the places of the metric in the spec: several if the spec has it several times.
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        self.wanted.places(snapshot).map_err(|e| {
-            let message = format!("{}: {}", self.flag, e.message);
-            Error { message, ..e }
-        })
+        let places = self.wanted.places(snapshot);
+        places.map_err(|e| e.within(&self.flag))
     }
 }

@@ -10,12 +10,13 @@ use super::requests::has_container;
 use super::samples::{change, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
-use super::{Override, Reported, look, source_of, value_alone, words};
+use super::{Override, Reported, look, source_of, value_alone};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::whatif::unit;
 use crate::whatif::value::AssumedValue;
 
 /// The assumed values, as they are set.
@@ -127,7 +128,7 @@ impl<'d> Values<'d> {
                     let decision = self.decide(snapshot);
                     set_metric(snapshot, place, &assigned.value, &decision)?;
                 }
-                let own = Override::new(label, assigned.words(), observed);
+                let own = Override::new(label, assigned.value.words(&assigned.text), observed);
                 Ok(own.of_metric(spec.id(), answer, part, &assigned.text))
             },
         )
@@ -142,7 +143,7 @@ impl<'d> Values<'d> {
     ) -> Result<String, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
-        assigned.check_unit(spec)?;
+        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
         let (id, label) = (spec.id(), spec.label(metrics));
         for other in &self.taken {
             if other.id == id {
@@ -173,12 +174,9 @@ impl<'d> Values<'d> {
         chosen: &[(Box<str>, State)],
     ) -> Result<Override, Error> {
         named(snapshot, pod)?;
-        if let Some(state) = chosen
-            .iter()
-            .find(|(name, _)| **name == *pod)
-            .map(|(_, s)| s)
-            && *state != State::Unready
-        {
+        let is_without =
+            |(name, state): &&(Box<str>, State)| **name == *pod && *state != State::Unready;
+        if let Some((_, state)) = chosen.iter().find(is_without) {
             return Err(Error::usage(format!(
                 "{pod} cannot both be {} and have a value",
                 state.word()
@@ -220,7 +218,7 @@ impl<'d> Values<'d> {
     ) -> Result<Override, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let spec = &metrics[place];
-        assigned.check_unit(spec)?;
+        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
         let (own, label) = ((pod.to_owned(), spec.clone()), spec.label(metrics));
         for (_, other) in self.of_pods.iter().filter(|(name, _)| *name == pod) {
             if other.id() == spec.id() {
@@ -247,9 +245,10 @@ impl<'d> Values<'d> {
         let spec = &snapshot.hpa.spec.metrics[place];
         let now = value_of(snapshot, place, pod).map(|now| reported(spec, now));
         let observed = observed.map(|was| reported(spec, was));
+        let words = assigned.value.words(&assigned.text);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
-            ..Override::new(format!("{label} of {pod}"), assigned.words(), observed)
+            ..Override::new(format!("{label} of {pod}"), words, observed)
         };
         self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
@@ -339,11 +338,4 @@ fn at_places<T>(
         snapshot.metrics[*place].clone_from(&answer);
     }
     Ok(done)
-}
-
-impl Assigned {
-    /// Returns the text for the assumed value.
-    fn words(&self) -> String {
-        words(&self.value, &self.text)
-    }
 }

@@ -320,12 +320,12 @@ fn container_value(
 }
 
 impl Thresholds {
-    fn of<'s>(
+    fn of(
         metric: String,
         spec: &MetricSpec,
         index: usize,
-        dial: Result<Dial<'s>, Error>,
-        changes: impl FnOnce(Dial<'s>) -> Result<Changes, String>,
+        dial: Result<Dial, Error>,
+        changes: impl FnOnce(Dial) -> Result<Changes, String>,
     ) -> Self {
         let changes = dial.map_err(|e| e.message).and_then(changes);
         Self {
@@ -424,7 +424,7 @@ impl Borders {
 }
 
 impl UnitScale {
-    fn of(spec: &MetricSpec, dial: &Dial<'_>) -> Self {
+    fn of(spec: &MetricSpec, dial: &Dial) -> Self {
         Self {
             unit: if dial.is_percent() {
                 MetricUnit::Percent
@@ -441,7 +441,7 @@ impl UnitScale {
 
 fn changes(
     pass: &Pass,
-    dial: Dial<'_>,
+    dial: Dial,
     now: impl FnOnce(MetricUnit) -> Option<i64>,
     index: usize,
     with_curve: bool,

@@ -26,7 +26,7 @@ pub(super) struct ValueSearch<'s> {
     remembered: &'s Remembered,
     /// The pass at another time, if the clock is in doubt.
     elsewhen: Option<&'s Pass>,
-    dial: Dial<'s>,
+    dial: Dial,
     /// The places in the spec of the metrics that read the values.
     places: Vec<usize>,
     /// The steps of the other metrics, which are the same at each value; empty as long as they are unknown.
@@ -97,7 +97,7 @@ const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
 
 impl<'s> ValueSearch<'s> {
-    pub(super) fn new(pass: &'s Pass, dial: Dial<'s>, index: usize) -> Self {
+    pub(super) fn new(pass: &'s Pass, dial: Dial, index: usize) -> Self {
         let Pass {
             input: Input { snapshot, .. },
             remembered,

@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::overrides::{Meant, Override, Values, in_container, matters, words};
+use crate::whatif::overrides::{Meant, Override, Values, in_container, matters};
 use crate::whatif::value::AssumedValue;
 
 /// A timeline that is ready to be played.
@@ -286,6 +286,6 @@ fn meaning(stated: &TraceValue<'_>, snapshot: &Snapshot, place: usize) -> String
         AssumedValue::Amount(_) if !snapshot.hpa.spec.metrics[place].is_total() => {
             format!("{text} in all")
         }
-        _ => words(value, text),
+        _ => value.words(text),
     }
 }

@@ -504,10 +504,7 @@ impl Trace {
 
     /// Returns an error about a value, with its place.
     pub(super) fn within(&self, stated: &TraceValue<'_>, e: Error) -> Error {
-        Error {
-            message: format!("{}: {}", self.place(stated), e.message),
-            ..e
-        }
+        e.within(self.place(stated))
     }
 
     /// Checks that a value has a unit that fits the metric.

@@ -26,6 +26,7 @@ use crate::apimachinery::annotations::{
     KEDA_FORCE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
 };
 use crate::apimachinery::json::{DecodeError, decode};
+use crate::apimachinery::metadata::{Metadata, OwnerReference};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::{UnknownFields, too_many};
@@ -221,6 +222,24 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
         .as_ref()
         .map(manifest::ScaleTarget::resolved);
     (hpa_name(&name, &spec), target)
+}
+
+/// Returns the reference to the ScaledObject that KEDA gives the HPA, whose changes it reverts. A manifest has no uid yet,
+/// which an API server requires: all zeros stand for it.
+pub fn owner_reference(object: &Metadata) -> OwnerReference {
+    let uid = if object.uid.is_empty() {
+        "00000000-0000-0000-0000-000000000000"
+    } else {
+        &object.uid
+    };
+    OwnerReference {
+        api_version: API_VERSION.to_owned(),
+        kind: "ScaledObject".to_owned(),
+        name: object.name.clone(),
+        uid: uid.to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
 }
 
 /// Returns the unknown fields of a ScaledObject, which kubectl reports before the API server checks the

@@ -446,6 +446,101 @@ fn what_keda_refuses() {
     }
 }
 
+/// A ScaledObject with a cpu trigger and these annotations and other triggers, for a Deployment that comes with it.
+fn alone(annotations: &str, triggers: &str) -> String {
+    format!(
+        "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {{name: web, namespace: shop, annotations: \
+         {{{annotations}}}}}\nspec:\n  scaleTargetRef: {{name: web}}\n  minReplicaCount: 1\n  maxReplicaCount: 4\n  triggers:\n  - type: cpu\n    \
+         metricType: Utilization\n    metadata: {{value: '60'}}\n{triggers}---\napiVersion: apps/v1\nkind: Deployment\n\
+         metadata: {{name: web, namespace: shop}}\nspec:\n  selector: {{matchLabels: {{app: web}}}}\n  template:\n    \
+         metadata: {{labels: {{app: web}}}}\n    spec: {{containers: [{{name: app, image: a, resources: {{requests: \
+         {{cpu: 100m}}}}}}]}}\n"
+    )
+}
+
+fn predict_alone(flags: &[&str], text: &str) -> (Option<i32>, String, String) {
+    let args = [
+        "predict",
+        "-f",
+        "-",
+        "-n",
+        "shop",
+        "--replicas",
+        "3",
+        "-o",
+        "wide",
+    ];
+    run(program().args(args).args(flags).write_stdin(text)).parts()
+}
+
+/// KEDA reverts what is changed in its HPA, also if that does not exist yet.
+#[test]
+fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
+    let rate = "  - type: prometheus\n    metricType: Value\n    metadata: {serverAddress: http://p, query: up, threshold: '50'}\n";
+    for (annotations, triggers, flags, expected) in [
+        (
+            "",
+            "",
+            &["--cpu", "300%"][..],
+            &[
+                "Raise maxReplicaCount of ScaledObject/web",
+                "$ kubectl patch scaledobject web -n shop --type=merge -p '{\"spec\":{\"maxReplicaCount\":15}}'",
+            ][..],
+        ),
+        (
+            "",
+            rate,
+            &["--cpu", "50%", "--metric", "s1-prometheus=60"],
+            &[
+                "Use metricType: AverageValue and a threshold of 50 for s1-prometheus",
+                "$ kubectl edit scaledobject web -n shop",
+            ],
+        ),
+        (
+            "autoscaling.keda.sh/paused-scale-out: 'true'",
+            "",
+            &["--cpu", "80%"],
+            &[
+                "paused-by-keda: ScaledObject/web is paused by autoscaling.keda.sh/paused-scale-out",
+                "Follow the advice of paused-by-keda.",
+            ],
+        ),
+    ] {
+        let (code, stdout, stderr) = predict_alone(flags, &alone(annotations, triggers));
+        assert_eq!(code, Some(0), "{stderr}");
+        for line in expected {
+            assert!(stdout.contains(line), "{line}\n{stdout}");
+        }
+        assert!(!stdout.contains("kubectl patch hpa"), "{stdout}");
+    }
+}
+
+/// A ScaledObject beside the HPA that is meant may have the same target. One with an unknown field does, as an API server
+/// drops the field; one that KEDA refuses does not, which is noted.
+#[test]
+fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {
+    let hpa = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: api, namespace: shop}\nspec:\n  \
+               scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}\n  maxReplicas: 10\n  metrics:\n  - \
+               {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}\n";
+    let object = alone("", "") + hpa;
+    let shared = "CANNOT DECIDE, STAYS AT 3: SHARED PODS";
+    let note = "KEDA creates no HPA from ScaledObject/web: standard input: spec.triggers[0].metadata.value: ";
+    for (text, expected, other) in [
+        (object.clone(), shared, note),
+        (
+            object.replace("maxReplicaCount", "cooldownPerid: 5\n  maxReplicaCount"),
+            shared,
+            note,
+        ),
+        (object.replace("'60'", "abc"), note, shared),
+    ] {
+        let (code, stdout, stderr) = predict_alone(&["--cpu", "50%"], &text);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains(expected), "{stdout}");
+        assert!(!stdout.contains(other), "{stdout}");
+    }
+}
+
 /// KEDA 1 had another group, whose objects are not read.
 #[test]
 fn a_scaled_object_of_keda_1() {

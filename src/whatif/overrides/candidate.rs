@@ -651,9 +651,9 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
         .hint("the API server would reject the HPA that KEDA makes of it")
 }
 
-/// Adds the HPAs that KEDA creates from ScaledObjects, and returns notes on those that `options` select: if
-/// they select no HPA of the objects, the HPAs of the ScaledObjects that they select; and if the input is
-/// manifests, also the others, which may scale the same target. `options` select the same HPA afterwards.
+/// Adds the HPAs that KEDA creates from ScaledObjects: if `options` select no HPA of the objects, those of the
+/// ScaledObjects that they select; and if the input is manifests, also the others, which may scale the same target.
+/// Returns notes on the selected ones, and on the others that get no HPA. `options` select the same HPA afterwards.
 ///
 /// # Errors
 ///
@@ -694,18 +694,24 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         if !is_meant && (!uid.is_empty() || has_own) {
             continue;
         }
-        // An API server has dropped the fields that it does not know.
-        let validate = if uid.is_empty() {
+        // An API server drops the fields that it does not know; only the manifest that is meant is checked for them.
+        let validate = if uid.is_empty() && is_meant {
             options.validate
         } else {
             Validate::Warn
         };
         let namespace = options.default_namespace();
-        let (hpa, of_keda) = match hpa_of_keda(objects, whole, namespace, validate, is_meant) {
-            // KEDA makes no HPA of it.
-            Err(_) if !is_meant => continue,
-            made => made?,
-        };
+        let (hpa, of_keda) =
+            match hpa_of_keda(objects, (object, whole), namespace, validate, is_meant) {
+                Err(e) if !is_meant => {
+                    let name = &object.metadata.name;
+                    notes.push(Note::new(format!(
+                        "KEDA creates no HPA from ScaledObject/{name}: {e}"
+                    )));
+                    continue;
+                }
+                made => made?,
+            };
         if is_meant {
             notes.extend(Note::of_manifest(&whole.origin, of_keda));
         }
@@ -727,7 +733,7 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
 /// Returns the HPA that KEDA creates from a ScaledObject of the input, with notes on it.
 fn hpa_of_keda(
     objects: &Objects,
-    whole: &Undecoded,
+    (object, whole): (&ScaledObject, &Undecoded),
     default_namespace: &str,
     validate: Validate,
     is_meant: bool,
@@ -762,6 +768,7 @@ fn hpa_of_keda(
     let hpa = Hpa {
         name: name.clone(),
         namespace: in_namespace,
+        owner: Some(keda::owner_reference(&object.metadata)),
         spec,
         ..Hpa::default()
     };

@@ -221,26 +221,34 @@ impl<'a> Played<'a> {
             span,
             passes,
             changes,
+            totals,
             swing,
-            is_settled,
             ..
         } = self.timeline;
         let last = passes.last().map_or(0, |point| point.replicas);
         let since = self.timeline.steady_since();
         let whole = duration(*span);
+        let unknown = if totals.ends_answered() {
+            ""
+        } else {
+            ": the last pass has no answer"
+        };
         let end = match (swing, changes.is_empty()) {
             (Some((low, high)), _) => {
                 format!("It does not settle: it oscillates between {low} and {high}.")
             }
-            (None, true) if *is_settled => format!("It stays at {last} throughout."),
+            (None, true) if totals.is_settled => format!("It stays at {last} throughout."),
             (None, true) => {
-                format!("It stays at {last} for {whole}, but may not have settled.")
+                format!("It stays at {last} for {whole}, but may not have settled{unknown}.")
             }
-            (None, false) if *is_settled => format!(
+            (None, false) if totals.is_settled => format!(
                 "It settles at {last}, at {} (after {}).",
                 time(*start, since),
                 duration(since.duration_since(*start))
             ),
+            (None, false) if !totals.ends_answered() => {
+                format!("It ends at {last}, but may not have settled{unknown}.")
+            }
             (None, false) => {
                 format!("It has not settled after {whole}: it ends at {last}.")
             }
@@ -448,7 +456,6 @@ impl Serialize for Played<'_> {
             stays,
             passes,
             totals,
-            is_settled,
             swing,
             ..
         } = self.timeline;
@@ -470,7 +477,7 @@ impl Serialize for Played<'_> {
         map.serialize_entry("stays", stays)?;
         map.serialize_entry("certainty", &self.certainty())?;
         map.serialize_entry("changes", &self.change_views())?;
-        let settled = is_settled.then(|| at(self.timeline.steady_since()));
+        let settled = totals.is_settled.then(|| at(self.timeline.steady_since()));
         map.serialize_entry("settledAt", &settled)?;
         map.serialize_entry("swing", &swing.map(|(min, max)| Range { min, max }))?;
         map.serialize_entry("final", &passes.last().map(|point| point.replicas))?;

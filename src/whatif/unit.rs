@@ -98,13 +98,14 @@ pub(super) fn check_amount(
     let Ok(amount) = Amount::parse(value) else {
         return Ok(());
     };
+    // 0 is the same in every unit.
+    if amount.signum() == 0 {
+        return Ok(());
+    }
     let kind = ResourceKind::of(resource);
     let unit = unit(value);
     match (kind, unit) {
         (_, "") => {
-            if amount.signum() == 0 {
-                return Ok(());
-            }
             if !of_request {
                 return match kind {
                     ResourceKind::Bytes if amount.signum() > 0 && amount.milli_value() < KI => {
@@ -191,6 +192,9 @@ mod tests {
             ("cpu", percent, "x2", None),
             ("cpu", percent, "missing", None),
             ("cpu", percent, "0", None),
+            ("cpu", amount, "0Mi", None),
+            ("memory", percent, "0m", None),
+            ("memory", amount, "0n", None),
             ("cpu", percent, "12345678n", None),
             (
                 "cpu",

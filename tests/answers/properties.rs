@@ -223,7 +223,7 @@ fn goes_on(scenario: &Scenario, passes: i32, follows: bool) -> TestCaseResult {
     prop_assert!(changes.next().is_none());
     // What is settled is so for the load of the end.
     let was_last = !follows || timeline.span >= SignedDuration::from_secs(80);
-    if timeline.is_settled
+    if timeline.totals.is_settled
         && was_last
         && let Some((longer, _)) = play(2 * passes + 60)
     {

@@ -474,6 +474,72 @@ fn expectations_of_the_first_pass_say_so() {
     );
 }
 
+/// The text, the data and the expectation say the same about the end of a run.
+#[test]
+fn what_a_run_ends_with_is_said_alike() {
+    for (trace, end, settled, unknown) in [
+        (
+            "0,40%\n10m,\n",
+            "It settles at 4, at 07:06:29Z (after 0s).",
+            true,
+            None,
+        ),
+        (
+            "0,40%\n10m,missing\n",
+            "It ends at 4, but may not have settled: the last pass has no answer.",
+            false,
+            Some("the last pass has no answer"),
+        ),
+        (
+            "0,20%\n10m,missing\n",
+            "It stays at 2 for 10m, but may not have settled: the last pass has no answer.",
+            false,
+            Some("the last pass has no answer"),
+        ),
+        (
+            "0,40%\n2m,missing\n10m,\n",
+            "It ends at 4, but may not have settled: the last pass has no answer.",
+            false,
+            Some("32 of 40 passes have no answer"),
+        ),
+        (
+            "0,40%\n10m,5%\n",
+            "It has not settled after 10m: it ends at 4.",
+            false,
+            None,
+        ),
+    ] {
+        let flags = ["--trace=-", "--for=10m", "--expect=run.settled"];
+        let stdin = format!("time,cpu\n{trace}");
+        let (text, ..) = predict(&flags, &stdin);
+        assert!(
+            text.lines().any(|line| line.trim() == end),
+            "{trace}: {text}"
+        );
+        let (json, ..) = predict(&[&flags[..], &["-o=json"]].concat(), &stdin);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let timeline = &json["timeline"];
+        assert_eq!(timeline["totals"]["settled"], settled, "{trace}");
+        assert_eq!(timeline["settledAt"].is_string(), settled, "{trace}");
+        let truth = unknown.map_or(settled.to_string(), |_| "unknown".to_owned());
+        assert_eq!(json["expectations"][0]["truth"], truth, "{trace}");
+        let why = unknown.map_or(String::new(), |why| {
+            format!("run.settled is unknown ({why})")
+        });
+        assert!(text.contains(&why), "{trace}: {text}");
+        // A run that is compared has no sentence about its end.
+        let (compared, ..) = predict(
+            &["--trace=-", "--for=10m", "--request=cpu=21m", "--at=0s"],
+            &stdin,
+        );
+        assert_eq!(
+            compared.contains(", no answer"),
+            unknown.is_some(),
+            "{trace}: {compared}"
+        );
+    }
+}
+
 /// Playing stops once the run has settled; a load that is stated again at the end is played to the end.
 #[test]
 fn what_rests_is_not_played_and_comes_to_the_same() {

@@ -1,9 +1,11 @@
 //! The finding `diluted-by-container`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{compared, has_own_metric, look_at, milli, utilizations};
+use super::{compared, has_own_metric, look_at, milli, total, utilizations};
 use crate::apimachinery::quantity::Amount;
+use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
@@ -11,25 +13,25 @@ use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
-/// busy one of them is, unless that container has a metric of its own. Before Kubernetes 1.29 the usage of native
-/// sidecars counts and their requests do not.
+/// busy one of them is. Of the containers without a metric of their own that use at least half as much as the one that
+/// uses most, it is the container whose usage is furthest above the pod's share of its request. A smaller one may be
+/// busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native sidecars counts and their
+/// requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DilutedByContainer {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// The containers, sorted by usage, the highest first; those with a metric of their own come after others, and those
-    /// whose requests do not count last.
+    /// The containers. If the pod hides how busy one is, it is the first. The others are sorted by usage, the highest
+    /// first; those with a metric of their own come after others, and those whose requests do not count last.
     pub shares: Vec<ContainerShare>,
-    /// Whether the pod hides how busy the first container is.
-    pub hides_first: bool,
     /// The number of pods in the sums.
     pub pods: usize,
     /// The metric's proposal.
     pub proposal: i32,
-    /// The proposal from the first container alone, with the same target.
-    pub alone: i32,
+    /// The proposal from the first container alone, with the same target, if the pod hides how busy it is.
+    pub alone: Option<i32>,
     /// The metric's proposal if the requests of sidecars count, if they do not and that makes a difference.
     pub with_sidecars: Option<i32>,
 }
@@ -80,17 +82,18 @@ impl Kind for DilutedByContainer {
                 percent(share.of_request())
             ));
         }
-        evidence.push(format!(
-            "{} proposes {}; {} alone proposes {} with the same target.",
-            about.label(self.metric),
-            self.proposal,
-            self.busiest(),
-            self.alone
-        ));
+        if let Some(alone) = self.alone {
+            evidence.push(format!(
+                "{} proposes {}; {} alone proposes {alone} with the same target.",
+                about.label(self.metric),
+                self.proposal,
+                self.busiest()
+            ));
+        }
         if self.with_sidecars.is_some() {
             evidence.push("The requests of sidecars count as of Kubernetes 1.29.".to_owned());
         }
-        if !self.hides_first {
+        if self.alone.is_none() {
             evidence.extend(about.otherwise("With these requests"));
         } else if has_container_metrics(about) {
             evidence.extend(about.result("With ContainerResource"));
@@ -100,7 +103,7 @@ impl Kind for DilutedByContainer {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let used = about.container_metric(self.metric, self.busiest());
-        if !self.hides_first {
+        if self.alone.is_none() {
             Remedy::Upgrade.says("Upgrade to Kubernetes 1.29.")
         } else if has_container_metrics(about) {
             Remedy::UseContainer
@@ -142,6 +145,11 @@ impl ContainerShare {
     pub fn of_request(&self) -> f64 {
         self.usage as f64 / self.request as f64
     }
+
+    /// Returns the usage beyond a percentage of the request, times 100.
+    fn above(&self, percent: i32) -> i128 {
+        i128::from(self.usage) * 100 - i128::from(self.request) * i128::from(percent)
+    }
 }
 
 fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
@@ -168,50 +176,38 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         .unwrap_or(own)
         .current
         .average_utilization?;
-    let whole = f64::from(percent) / 100.0;
-    // A metric of its own shows how busy a container is.
-    let has_own = |share: &ContainerShare| has_own_metric(case, metric, &share.container);
-    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
-    let first = shares.first()?;
-    // The pod does not hide a container that is less busy than the pod itself.
-    let hides_first = !has_own(first) && first.of_request() >= whole;
-    if !miscounts && !hides_first {
-        return None;
-    }
-    let container = first.container.clone();
-    let has_type = case.snapshot().controller.gates.container_metrics;
-    let decided_alone = case.decide(|it| {
-        if has_type {
-            look_at(it, metric, &container);
-        } else {
-            keep_only(it, &container);
-        }
-    });
-    let alone = decided_alone.metric(metric)?.proposal()?.replicas;
-    if !miscounts && alone == proposal {
+    let hides_first = bring_to_front(case, step, &mut shares, percent);
+    let first = shares.first().filter(|_| hides_first);
+    let decided_alone = first.map(|it| decide_alone(case, metric, &it.container));
+    let alone = decided_alone
+        .as_ref()
+        .and_then(|it| it.metric(metric)?.proposal())
+        .map(|it| it.replicas);
+    if !miscounts && alone.is_none_or(|it| it == proposal) {
         return None;
     }
     let with_sidecars = counting_sidecars.map(|it| it.replicas);
+    let has_type = case.snapshot().controller.gates.container_metrics;
     let remedy = decided_with_sidecars
-        .filter(|_| miscounts && !(hides_first && has_type))
-        .unwrap_or(decided_alone);
+        .filter(|_| miscounts && !(alone.is_some() && has_type))
+        .or(decided_alone)?;
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
-    let is_far = first.of_request() >= whole * FAR;
-    let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
+    let whole = f64::from(percent) / 100.0;
+    let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
+    let turns = is_far && alone.is_some_and(|it| it.cmp(&current) != proposal.cmp(&current));
     let pods = counted(case, step)
         .filter(|(_, pod)| !case.is_foreign(pod))
         .count();
     let facts = DilutedByContainer {
         metric,
         shares,
-        hides_first,
         pods,
         proposal,
         alone,
         with_sidecars,
     };
-    let otherwise = if hides_first {
+    let otherwise = if alone.is_some() {
         Severity::Warning
     } else {
         Severity::Info
@@ -220,6 +216,54 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
         compared(case, facts, otherwise, without)
     } else {
         Finding::aside(Severity::Info, facts).without(without)
+    })
+}
+
+/// Sorts containers as [`DilutedByContainer::shares`], and returns whether the pod, which uses this percentage of its
+/// request as a whole, hides how busy the first one is.
+fn bring_to_front<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    shares: &mut [ContainerShare],
+    percent: i32,
+) -> bool {
+    // A metric of its own shows how busy a container is.
+    let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
+    shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
+    let highest = highest_usage(case, step).unwrap_or(i64::MAX);
+    // With less than half of the highest usage, a container is not what the pods are for, however small its request is.
+    let carries_load = |share: &ContainerShare| share.usage.saturating_mul(2) >= highest;
+    // The pod does not hide a container that is less busy than the pod itself.
+    let is_hidden = |share: &ContainerShare| {
+        share.is_counted && share.above(percent) >= 0 && !has_own(share) && carries_load(share)
+    };
+    let hidden = (0..shares.len()).filter(|place| is_hidden(&shares[*place]));
+    let most = hidden.max_by_key(|place| (shares[*place].above(percent), Reverse(*place)));
+    if let Some(place) = most {
+        shares[..=place].rotate_right(1);
+    }
+    most.is_some()
+}
+
+/// Returns the usage of the container that uses most in each of the target's counted pods, together. It may have another
+/// name in some of them, or no request.
+fn highest_usage<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<i64> {
+    let own = counted(case, step).filter(|(_, pod)| !case.is_foreign(pod));
+    total(own.map(|(_, pod)| {
+        let containers = &case.metrics_of(pod)?.containers;
+        containers.iter().filter_map(|it| it.get(&step.name)).max()
+    }))
+}
+
+/// Decides with a metric that looks only at a container. If there are no such metrics, the pods have no other container.
+fn decide_alone(case: &Case<'_>, metric: usize, container: &str) -> Decision {
+    let has_type = case.snapshot().controller.gates.container_metrics;
+    case.decide(|it| {
+        if has_type {
+            look_at(it, metric, container);
+        } else {
+            keep_only(it, container);
+        }
     })
 }
 
@@ -304,18 +348,48 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShar
         .filter(|(_, with)| *with == pods)
         .map(|(share, _)| share);
     let mut shares: Vec<ContainerShare> = everywhere.filter(|share| share.request > 0).collect();
-    shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
+    shares.sort_by_key(|share| Reverse(share.usage));
     Some(shares)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
 
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::requests::testing::{cpu_of, with_container};
     use crate::findings::testing::{state, table, with};
+
+    /// Returns pods with other containers, each stated as `NAME USAGE/REQUEST`.
+    fn with_containers(items: &[Value], containers: &str) -> Vec<Value> {
+        let (mut requests, mut usages) = (Vec::new(), Vec::new());
+        for container in containers.split(", ") {
+            let (name, amounts) = container.split_once(' ').unwrap();
+            let (usage, request) = amounts.split_once('/').unwrap();
+            requests.push(build::requesting(name, request));
+            usages.push(json!({"name": name, "usage": {"cpu": usage}}));
+        }
+        let items = with(items, "Pod", &json!({"spec": {"containers": requests}}));
+        with(&items, "PodMetrics", &json!({ "containers": usages }))
+    }
+
+    /// Renames the first container of half of the pods, as in the middle of a rollout.
+    fn renamed(items: &[Value]) -> Vec<Value> {
+        let mut items = items.to_vec();
+        for item in &mut items {
+            if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
+                let spec = if item["kind"] == "Pod" {
+                    &mut item["spec"]
+                } else {
+                    item
+                };
+                spec["containers"][0]["name"] = json!("server");
+            }
+        }
+        items
+    }
 
     #[test]
     fn shares_that_differ_by_container() {
@@ -347,21 +421,6 @@ mod tests {
                 &json!({ "kubernetesVersion": version }),
             )
         };
-        // A container is renamed, in the middle of the rollout.
-        let renamed = {
-            let mut items = state(&[cpu_of(60)], &["95m", "95m", "10m", "10m"]);
-            for item in &mut items {
-                if matches!(item["metadata"]["name"].as_str(), Some("web-2" | "web-3")) {
-                    let spec = if item["kind"] == "Pod" {
-                        &mut item["spec"]
-                    } else {
-                        item
-                    };
-                    spec["containers"][0]["name"] = json!("server");
-                }
-            }
-            items
-        };
         let shown = with(
             &native("v1.28.15"),
             "HorizontalPodAutoscaler",
@@ -378,7 +437,10 @@ mod tests {
             // The other one is busier: 98% and 200%, of 107% in the pods.
             ("by a small busy container", small),
             ("with one container", two.clone()),
-            ("by a container of another pod", renamed),
+            (
+                "by a container of another pod",
+                renamed(&state(&[cpu_of(60)], &["95m", "95m", "10m", "10m"])),
+            ),
             // 82% of 70% for two pods, and 41% with the requests of the sidecars.
             ("by sidecars that do not count", native("v1.28.15")),
             (
@@ -440,7 +502,6 @@ mod tests {
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 160m of 200m, 80%, in 2 pods.
             - proxy uses 4m of 200m, 2%, in 2 pods, a request that does not count.
-            - cpu proposes 3; app alone proposes 3 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             - With these requests, the answer is the same: 4 replicas.
             > Upgrade to Kubernetes 1.29.
@@ -449,7 +510,6 @@ mod tests {
             cpu counts the usage of sidecars and not their requests: it proposes 3; 2 if the requests counted
             - app uses 60m of 200m, 30%, in 2 pods.
             - proxy uses 120m of 200m, 60%, in 2 pods, a request that does not count.
-            - cpu proposes 3; app alone proposes 1 with the same target.
             - The requests of sidecars count as of Kubernetes 1.29.
             - With these requests: 2 replicas.
             > Upgrade to Kubernetes 1.29.
@@ -463,5 +523,124 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         "#);
+    }
+    #[test]
+    fn the_container_that_is_singled_out_carries_the_load() {
+        let two = state(&[cpu_of(70)], &["50m", "50m"]);
+        let four = state(&[cpu_of(70)], &["50m"; 4]);
+        let shown = with(
+            &two,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
+        );
+        let states = [
+            (
+                "a busy one, beside an idle one that uses a little more",
+                with_containers(&two, "app 97m/100m, proxy 100m/1"),
+            ),
+            (
+                "the busiest of two with about the same usage",
+                with_containers(&two, "app 97m/100m, proxy 100m/200m, log 1m/200m"),
+            ),
+            (
+                "a large one, beside a small one that is busier",
+                with_containers(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
+            ),
+            (
+                "one with half of the usage of one with a metric of its own",
+                with_containers(&shown, "app 70m/100m, proxy 35m/10m"),
+            ),
+            (
+                "one with less than half of the usage of one with a metric of its own",
+                with_containers(&shown, "app 70m/100m, proxy 34m/10m"),
+            ),
+            (
+                "a small busy one, beside a large one that only some pods have",
+                renamed(&with_containers(
+                    &four,
+                    "app 70m/100m, proxy 30m/10m, log 1m/50m",
+                )),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::DilutedByContainer, states), @r#"
+        a busy one, beside an idle one that uses a little more: warning, explains, without it 3 -> 3
+            cpu is at 17% over all containers, while app uses 97% of its request
+            - app uses 194m of 200m, 97%, in 2 pods.
+            - proxy uses 200m of 2, 10%, in 2 pods.
+            - cpu proposes 1; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        the busiest of two with about the same usage: warning, explains, without it 3 -> 3
+            cpu is at 39% over all containers, while app uses 97% of its request
+            - app uses 194m of 200m, 97%, in 2 pods.
+            - proxy uses 200m of 400m, 50%, in 2 pods.
+            - log uses 2m of 400m, 0.5%, in 2 pods.
+            - cpu proposes 2; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        a large one, beside a small one that is busier: warning, explains, without it 3 -> 3
+            cpu is at 26% over all containers, while app uses 90% of its request
+            - app uses 180m of 200m, 90%, in 2 pods.
+            - proxy uses 100m of 60m, 166.7%, in 2 pods.
+            - log uses 2m of 800m, 0.2%, in 2 pods.
+            - cpu proposes 1; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        one with half of the usage of one with a metric of its own: info, aside, without it 10 -> 4
+            cpu is at 95% over all containers, while proxy uses 350% of its request
+            - proxy uses 70m of 20m, 350%, in 2 pods.
+            - app uses 140m of 200m, 70%, in 2 pods.
+            - cpu proposes 3; proxy alone proposes 10 with the same target.
+            - With ContainerResource: a proposal of 10, and 4 replicas after stabilization and limits.
+            > Use a ContainerResource metric for proxy.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"},{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        one with less than half of the usage of one with a metric of its own: none
+        a small busy one, beside a large one that only some pods have: none
+        "#);
+    }
+
+    #[test]
+    fn sidecars_that_do_not_count_need_no_other_container_in_all_pods() {
+        let sidecar = |name: &str, cpu: &str| {
+            let always = json!({"restartPolicy": "Always"});
+            build::with(build::requesting(name, cpu), &always)
+        };
+        let four = state(&[cpu_of(70)], &["50m"; 4]);
+        let measured = with_containers(&four, "app 20m/100m, proxy 58m/50m, log 2m/100m");
+        let spec = json!({"containers": [build::requesting("app", "100m")],
+            "initContainers": [sidecar("proxy", "50m"), sidecar("log", "100m")]});
+        let running = with(&measured, "Pod", &json!({ "spec": spec }));
+        let native = with(
+            &running,
+            "ControllerState",
+            &json!({"kubernetesVersion": "v1.28.15"}),
+        );
+        let states = [
+            ("sidecars that do not count", native.clone()),
+            (
+                "sidecars that do not count, and no other container that all pods have",
+                renamed(&native),
+            ),
+        ];
+        insta::assert_snapshot!(table(Code::DilutedByContainer, states), @"
+        sidecars that do not count: warning, explains, without it 2 -> 4
+            cpu counts the usage of sidecars and not their requests: it proposes 5; 2 if the requests counted
+            - app uses 80m of 400m, 20%, in 4 pods.
+            - proxy uses 232m of 200m, 116%, in 4 pods, a request that does not count.
+            - log uses 8m of 400m, 2%, in 4 pods, a request that does not count.
+            - The requests of sidecars count as of Kubernetes 1.29.
+            - With these requests: a proposal of 2, and 4 replicas after stabilization and limits.
+            > Upgrade to Kubernetes 1.29.
+        sidecars that do not count, and no other container that all pods have: warning, explains, without it 2 -> 4
+            cpu counts the usage of sidecars and not their requests: it proposes 5; 2 if the requests counted
+            - proxy uses 232m of 200m, 116%, in 4 pods, a request that does not count.
+            - log uses 8m of 400m, 2%, in 4 pods, a request that does not count.
+            - The requests of sidecars count as of Kubernetes 1.29.
+            - With these requests: a proposal of 2, and 4 replicas after stabilization and limits.
+            > Upgrade to Kubernetes 1.29.
+        ");
     }
 }

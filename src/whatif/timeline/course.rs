@@ -29,7 +29,7 @@ pub struct Course<'p> {
     /// The changes under the present load.
     changes: Vec<(i32, i32)>,
     last_change: SignedDuration,
-    is_settled: bool,
+    is_at_rest: bool,
 }
 
 impl Player {
@@ -47,7 +47,7 @@ impl Player {
             next_sleep: 0,
             changes: Vec::new(),
             last_change: SignedDuration::ZERO,
-            is_settled: false,
+            is_at_rest: false,
         };
         if let Some(rollout) = &self.rollout {
             course.world.expect(rollout);
@@ -99,15 +99,15 @@ impl Course<'_> {
         self.after_first
     }
 
-    /// Whether nothing is left that could change the replicas while the load stays as it is. Known once
-    /// [`Course::go_on`] has returned `false`.
-    pub fn is_settled(&self) -> bool {
-        self.is_settled
+    /// Whether all further passes are like the last one while the load stays as it is. Known once [`Course::go_on`] has
+    /// returned `false`.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
     }
 
     /// The counts between which it oscillates under the present load, if it does.
     pub fn swing(&self) -> Option<(i32, i32)> {
-        if self.is_settled {
+        if self.is_at_rest {
             None
         } else {
             swing(&self.changes)
@@ -165,7 +165,7 @@ impl Course<'_> {
             && self.before == replicas
             && self.world.is_at_rest(&self.decision, replicas)
         {
-            self.is_settled = true;
+            self.is_at_rest = true;
             return Ok(false);
         }
         if is_over {

@@ -107,8 +107,6 @@ pub struct Timeline {
     pub changes: Vec<PassChange>,
     /// Their totals while the load lasts.
     pub totals: Totals,
-    /// Whether nothing is left that could change the replicas while the load stays as it is at the end.
-    pub is_settled: bool,
     /// The counts between which it oscillates at the end, if it does.
     pub swing: Option<(i32, i32)>,
     /// The result of a rollout, if one began.
@@ -274,7 +272,6 @@ impl Timeline {
             passes: Vec::new(),
             changes: Vec::new(),
             totals: Totals::begin(course),
-            is_settled: false,
             swing: None,
             rolled: None,
         }
@@ -292,12 +289,12 @@ impl Timeline {
         }
     }
 
-    /// Takes down how it ends. After a rest, all further passes are like the last one.
+    /// Takes down how it ends. At rest, all further passes are like the last one.
     fn end(&mut self, course: &Course<'_>) {
-        self.is_settled = course.is_settled();
+        let is_at_rest = course.is_at_rest();
         self.swing = course.swing();
         self.rolled = course.world.workload.rolled();
-        if let Some(last) = self.passes.last().copied().filter(|_| self.is_settled) {
+        if let Some(last) = self.passes.last().copied().filter(|_| is_at_rest) {
             let mut after_first = course.after_first().saturating_add(self.period);
             while after_first <= self.span {
                 self.passes.push(last);
@@ -305,7 +302,7 @@ impl Timeline {
             }
         }
         if let Some(last) = self.passes.last() {
-            self.totals.end(self.is_settled, *last);
+            self.totals.end(is_at_rest, *last);
         }
     }
 

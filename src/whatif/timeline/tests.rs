@@ -136,7 +136,7 @@ fn the_load_is_shared_as_pods_join() {
     assert_eq!(proposals(&timeline), [Some(4); 5]);
     let ready: Vec<usize> = timeline.passes.iter().map(|point| point.ready).collect();
     assert_eq!(ready, [2, 4, 4, 4, 4]);
-    assert!(timeline.is_settled && timeline.swing.is_none());
+    assert!(timeline.totals.is_settled && timeline.swing.is_none());
 }
 
 /// The published experiment: one pass with a load of 2575 %, then none. At 15 s the missing pods keep
@@ -155,11 +155,11 @@ fn what_is_remembered_scales_up_without_load() {
         proposals(&timeline)[..4],
         [Some(258), Some(4), Some(8), Some(10)]
     );
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
     // Nothing is sure before.
     let timeline = play(&world, "5m30s", "time,cpu\n15s,0\n");
     assert_eq!(timeline.passes.last().map(|point| point.replicas), Some(10));
-    assert!(!timeline.is_settled);
+    assert!(!timeline.totals.is_settled);
 }
 
 /// From 400m in all to 120m: 8 pods become 3 (ceil(0.3 x 8), which is 2.4), but only once the 8 that
@@ -170,7 +170,7 @@ fn less_load_counts_once_the_window_has_passed() {
     let world = World::new(json!({}), &[50; 8]);
     let timeline = play(&world, "10m", "time,cpu\n15s,120m\n");
     assert_eq!(changes(&timeline), [(300, 3)]);
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
     // A window of its own.
     let spec = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}}});
     let timeline = play(&World::new(spec, &[50; 8]), "10m", "time,cpu\n15s,120m\n");
@@ -189,7 +189,7 @@ fn a_trace_is_played_on_until_it_has_settled() {
     };
     let timeline = plays(json!({}), &|_| ());
     assert_eq!(
-        (changes(&timeline), timeline.is_settled),
+        (changes(&timeline), timeline.totals.is_settled),
         (vec![(300, 3)], true)
     );
     assert_eq!((timeline.span.as_secs(), timeline.passes.len()), (315, 22));
@@ -207,22 +207,28 @@ fn a_trace_is_played_on_until_it_has_settled() {
     let timeline = plays(slow, &|_| ());
     let expected = [(300, 7), (1500, 6), (2700, 5), (3900, 4), (5100, 3)];
     assert_eq!(
-        (&changes(&timeline)[..], timeline.is_settled),
+        (&changes(&timeline)[..], timeline.totals.is_settled),
         (&expected[..], true)
     );
     let timeline = plays(json!({"minReplicas": 9, "maxReplicas": 7}), &|_| ());
-    assert_eq!((timeline.is_settled, timeline.swing), (false, Some((7, 9))));
+    assert_eq!(
+        (timeline.totals.is_settled, timeline.swing),
+        (false, Some((7, 9)))
+    );
     // Nothing can be written: it waits for a window, pods and a pass, five minutes each and 15 s, after
     // the end.
     let timeline = plays(json!({}), &|it| {
         it.scale_update_error = Some("refused".to_owned());
     });
-    assert_eq!((timeline.is_settled, timeline.swing), (false, None));
+    assert_eq!((timeline.totals.is_settled, timeline.swing), (false, None));
     assert_eq!(timeline.span.as_secs(), 15 + 300 + 300 + 15);
     // --for says exactly how long.
     let world = World::new(json!({}), &[50; 8]);
     let timeline = play(&world, "1m", "time,cpu\n15s,120m\n");
-    assert_eq!((timeline.span.as_secs(), timeline.is_settled), (60, false));
+    assert_eq!(
+        (timeline.span.as_secs(), timeline.totals.is_settled),
+        (60, false)
+    );
 }
 
 /// One pod a minute: the first at the pass at which the 4 of the start count no more (there is no
@@ -234,11 +240,11 @@ fn policies_count_what_was_changed() {
     let world = World::new(json!({"behavior": {"scaleDown": down}}), &[10; 4]);
     let timeline = play(&world, "4m", "");
     assert_eq!(changes(&timeline), [(0, 3), (60, 2), (120, 1)]);
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
     // It waits for the third.
     let timeline = play(&world, "100s", "");
     assert_eq!(changes(&timeline), [(0, 3), (60, 2)]);
-    assert!(!timeline.is_settled);
+    assert!(!timeline.totals.is_settled);
     // What is disabled is not waited for.
     let world = World::new(
         json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0, "selectPolicy": "Disabled"}}}),
@@ -246,7 +252,7 @@ fn policies_count_what_was_changed() {
     );
     let timeline = play(&world, "1m", "");
     assert_eq!(changes(&timeline), []);
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
 }
 
 /// No server would take these bounds; a controller goes from one to the other for ever.
@@ -261,14 +267,17 @@ fn to_and_fro_is_told_from_settled() {
         changes(&timeline),
         [(0, 3), (15, 5), (30, 3), (45, 5), (60, 3)]
     );
-    assert_eq!((timeline.is_settled, timeline.swing), (false, Some((3, 5))));
+    assert_eq!(
+        (timeline.totals.is_settled, timeline.swing),
+        (false, Some((3, 5)))
+    );
     // Once there and back could be all.
     let timeline = play(
         &World::new(json!({"minReplicas": 5, "maxReplicas": 3}), &[50; 4]),
         "30s",
         "",
     );
-    assert_eq!((timeline.is_settled, timeline.swing), (false, None));
+    assert_eq!((timeline.totals.is_settled, timeline.swing), (false, None));
 }
 
 /// What the values of a trace come to. Two pods with 50m each are at the target.
@@ -314,7 +323,7 @@ fn a_trace_states_the_load_of_all_pods() {
     assert_eq!(changes(&timeline), [(0, 4), (15, 8)]);
     assert_eq!(proposals(&timeline)[..2], [Some(8), Some(4)]);
     assert_eq!(proposals(&timeline).last(), Some(&Some(8)));
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
 }
 
 /// Of 300m in all the first container uses a third, as it did; the HPA looks at it alone, and at 50m a
@@ -357,6 +366,21 @@ fn a_metric_may_be_missing_for_a_while() {
     assert_eq!(changes(&timeline), [(45, 4)]);
 }
 
+/// The last pass has no answer: the replicas are kept, but what the metric would propose is not known.
+#[test]
+fn what_follows_a_pass_without_an_answer_is_not_settled() {
+    let world = World::new(json!({}), &[50, 50]);
+    for (span, load, expected) in [
+        ("5m", "time,cpu\n15s,200m\n2m,missing\n", (4, false, None)),
+        ("", "time,cpu\n15s,200m\n2m,missing\n", (4, false, None)),
+        ("5m", "time,cpu\n15s,missing\n2m,200m\n", (4, true, None)),
+    ] {
+        let Timeline { totals, swing, .. } = play(&world, span, load);
+        let found = (totals.last, totals.is_settled, swing);
+        assert_eq!(found, expected, "{span} {load}");
+    }
+}
+
 /// A queue of 50 with 10 for each replica are 5, whatever the pods do; one that grows, more.
 #[test]
 fn what_is_not_per_pod_stays() {
@@ -370,7 +394,7 @@ fn what_is_not_per_pod_stays() {
     })];
     let timeline = play(&world, "2m", "");
     assert_eq!(changes(&timeline), [(0, 5)]);
-    assert!(timeline.is_settled);
+    assert!(timeline.totals.is_settled);
     let timeline = play(&world, "2m", "time,queue\n1m,101\n90s,missing\n");
     assert_eq!(changes(&timeline), [(0, 5), (60, 10), (75, 11)]);
     // 101 are within the tolerance of 10, but 11 still counts.
@@ -816,7 +840,7 @@ fn a_rolling_update_keeps_its_limits() {
             (0, replicas, replicas),
             "{case}"
         );
-        assert!(timeline.is_settled, "{case}");
+        assert!(timeline.totals.is_settled, "{case}");
     }
 }
 

@@ -59,7 +59,8 @@ pub struct Totals {
     ends_answered: bool,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
-    /// Whether nothing is left that could change them while the load stays as it is at the end.
+    /// Whether nothing is left that could change them while the load stays as it is at the end. Not if the last pass has
+    /// no answer, because what follows is not known then.
     pub is_settled: bool,
 }
 
@@ -167,16 +168,16 @@ impl Totals {
             let point = course.point();
             totals.add(course.before(), point);
             if !course.go_on()? {
-                totals.end(course.is_settled(), point);
+                totals.end(course.is_at_rest(), point);
                 return Ok(totals);
             }
         }
     }
 
-    /// Adds the end of the run: after a rest, all further passes are like the last one.
-    pub(super) fn end(&mut self, is_settled: bool, last: Point) {
-        self.is_settled = is_settled;
-        while is_settled && self.next < self.limit {
+    /// Adds the end of the run: at rest, all further passes are like the last one.
+    pub(super) fn end(&mut self, is_at_rest: bool, last: Point) {
+        self.is_settled = is_at_rest && self.ends_answered;
+        while is_at_rest && self.next < self.limit {
             self.add(last.replicas, last);
         }
     }

@@ -745,10 +745,10 @@ fn add_answer<T: PartialEq>(
 /// The error for a page of a list: the answer for a part of the pods is not that for all of them.
 const ONE_PAGE: &str = "the list has more pages (continue): save all of them, as kubectl get does";
 
-/// The metadata of a list.
+/// The part of the metadata of a list that says whether it is whole.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct ListMeta {
+struct Paging {
     /// The token for the next page; empty on the last one.
     #[serde(rename = "continue")]
     next: String,
@@ -771,7 +771,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
                     map.next_value_seed(items)?;
                 }
                 "metadata" => {
-                    let ListMeta { next } = map.next_value()?;
+                    let Paging { next } = map.next_value()?;
                     if !next.is_empty() {
                         return Err(A::Error::custom(ONE_PAGE));
                     }

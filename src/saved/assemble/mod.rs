@@ -45,7 +45,7 @@ use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
 use crate::apiserver::default::AdmissionRules;
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::Event;
+use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec,
 };
@@ -442,40 +442,14 @@ fn without_pods(
     let now = time_of_pass(state, options, clock, &mut basis);
     let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
-    let InputHpa {
-        object,
-        admitted,
-        scale,
-    } = &place.hpas[own];
-    let of_hpa = check_hpa(object, &controller.version, options)?;
-    let (accepted, admission) = admitted.as_ref().map_err(Clone::clone)?;
-    let hpa = accepted.clone();
-    let is_said = |note: &&Note| of_hpa.is_none() || note.subject != Subject::UnknownFields;
-    notes.extend(admission.iter().filter(is_said).cloned());
-    let target_manifest = of_hpa.as_ref().and_then(|_| {
-        let mut manifests = place.manifests.iter();
-        manifests.find(|own| target.is_of(&own.object, &hpa))
-    });
-    let of_target =
-        target_manifest.map_or(Ok(Vec::new()), |own| notes_of_target(own, &mut notes))?;
+    let (hpa, target_manifest, is_rejected) =
+        checked(place, own, &controller.version, options, &mut notes)?;
     let mut command_flags = options.command_flags.clone();
-    if of_hpa
-        .iter()
-        .flatten()
-        .chain(&of_target)
-        .any(Note::is_rejected)
-    {
+    if is_rejected {
         command_flags.allow_rejected();
     }
-    notes.extend(Note::of_manifest(
-        &object.origin,
-        of_hpa.unwrap_or_default(),
-    ));
-    if let Some(own) = target_manifest {
-        notes.extend(Note::of_manifest(&own.origin, of_target));
-    }
     place.each_once.clone()?;
-    let scale = scale.clone()?;
+    let scale = place.hpas[own].scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
     let answers = Answers {
         objects,
@@ -517,12 +491,16 @@ fn without_pods(
         pod_metrics: Vec::new(),
         hpa,
     };
-    let mut evidence = objects.evidence.of(&snapshot.hpa);
-    evidence.pods = place.pod_events.clone();
-    evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
-    evidence.rescales = state.and_then(|state| state.rescales.clone());
-    evidence.past = state.and_then(|state| state.past.clone());
-    evidence.recorded = state.and_then(|state| state.recorded.clone());
+    let counted = snapshot.scale.as_ref().ok();
+    let evidence = Evidence {
+        pods: place.pod_events.clone(),
+        seen: state.map(|state| state.seen.clone()).unwrap_or_default(),
+        rescales: state.and_then(|state| state.rescales.clone()),
+        past: state.and_then(|state| state.past.clone()),
+        recorded: state.and_then(|state| state.recorded.clone()),
+        counted: counted.and_then(|scale| target.counted(&snapshot.hpa, scale, now)),
+        ..objects.evidence.of(&snapshot.hpa)
+    };
     let mut surroundings = place.around(own, &snapshot, options.default_namespace());
     surroundings.manifest_replicas = target_manifest
         .filter(|own| own.object.is_manifest())
@@ -531,8 +509,6 @@ fn without_pods(
             Some(ManifestReplicas { origin, replicas })
         });
     notes.extend(not_the_target(&surroundings.unscaled, &snapshot.hpa));
-    let scale = snapshot.scale.as_ref().ok();
-    evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {
         snapshot,
         observed: None,
@@ -546,6 +522,36 @@ fn without_pods(
         notes,
         command_flags,
     })
+}
+
+/// Returns an HPA as an API server admits it, the manifest of its target, and whether a server would reject one of their
+/// manifests. What is wrong with these is noted.
+fn checked<'p>(
+    place: &'p Place<'_, '_>,
+    own: usize,
+    version: &Version,
+    options: &Options,
+    notes: &mut Vec<Note>,
+) -> Result<(Hpa, Option<&'p WorkloadManifest>, bool), Error> {
+    let InputHpa {
+        object, admitted, ..
+    } = &place.hpas[own];
+    let of_hpa = check_hpa(object, version, options)?;
+    let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
+    let is_said = |note: &&Note| of_hpa.is_none() || note.subject != Subject::UnknownFields;
+    notes.extend(admission.iter().filter(is_said).cloned());
+    let mut manifests = place.manifests.iter();
+    let target = of_hpa
+        .as_ref()
+        .and_then(|_| manifests.find(|it| place.index.target.is_of(&it.object, hpa)));
+    let of_target = target.map_or(Ok(Vec::new()), |it| notes_of_target(it, notes))?;
+    let of_hpa = of_hpa.unwrap_or_default();
+    let is_rejected = of_hpa.iter().chain(&of_target).any(Note::is_rejected);
+    notes.extend(Note::of_manifest(&object.origin, of_hpa));
+    if let Some(target) = target {
+        notes.extend(Note::of_manifest(&target.origin, of_target));
+    }
+    Ok((hpa.clone(), target, is_rejected))
 }
 
 /// Returns the time of the pass: that of the flag, of the state, or of the system's clock, which is an assumption.

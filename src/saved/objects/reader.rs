@@ -336,31 +336,8 @@ impl Objects {
                     (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
                 });
             }
-            ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
-                self.take_state(ControllerState::deserialize(fields)?, source)?;
-            }
-            ("kubectl-hpa", "Load") if api_version == OWN_API_VERSION => {
-                if self.load.replace(Load::deserialize(fields)?).is_some() {
-                    return Err(D::Error::custom("second Load: only one can be played"));
-                }
-            }
-            // Not a supported document of this program; skipping it would lose its content.
             ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
-                let message = match kind {
-                    "ControllerState" | "Load" => {
-                        format!("unsupported apiVersion of {kind}; expected {OWN_API_VERSION:?}")
-                    }
-                    "Explanation" | "ExplanationList" | "Prediction" | "ApplyResult" => {
-                        let read = if self.are_manifests {
-                            "--hpa reads manifests"
-                        } else {
-                            "-f reads the state that --save FILE writes"
-                        };
-                        format!("{kind} is an answer; {read}")
-                    }
-                    _ => "unsupported kind; expected ControllerState or Load".to_owned(),
-                };
-                return Err(D::Error::custom(message));
+                self.read_own(api_version, kind, fields, source)?;
             }
             (_, list) if list.ends_with("List") => {
                 self.read_list(api_version, kind, fields, source, depth)?;
@@ -371,6 +348,41 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    /// Reads a document of this program. An unsupported one is an error, because skipping it would lose its content.
+    fn read_own<'de, D: Deserializer<'de>>(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        fields: D,
+        source: SourceText<'_>,
+    ) -> Result<(), D::Error> {
+        let is_supported = api_version == OWN_API_VERSION;
+        let message = match kind {
+            "ControllerState" if is_supported => {
+                return self.take_state(ControllerState::deserialize(fields)?, source);
+            }
+            "Load" if is_supported => {
+                if self.load.replace(Load::deserialize(fields)?).is_none() {
+                    return Ok(());
+                }
+                "second Load: only one can be played".to_owned()
+            }
+            "ControllerState" | "Load" => {
+                format!("unsupported apiVersion of {kind}; expected {OWN_API_VERSION:?}")
+            }
+            "Explanation" | "ExplanationList" | "Prediction" | "ApplyResult" => {
+                let read = if self.are_manifests {
+                    "--hpa reads manifests"
+                } else {
+                    "-f reads the state that --save FILE writes"
+                };
+                format!("{kind} is an answer; {read}")
+            }
+            _ => "unsupported kind; expected ControllerState or Load".to_owned(),
+        };
+        Err(D::Error::custom(message))
     }
 
     /// Reads a list of objects of one kind, or of any.
@@ -536,6 +548,47 @@ impl Undecoded {
     }
 }
 
+/// The status of a workload. A count of zero is omitted, but then the controller has stated the generation that it observed.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadStatusFields {
+    replicas: Option<i32>,
+    observed_generation: Option<IgnoredAny>,
+    ready_replicas: Option<i32>,
+    updated_replicas: Option<i32>,
+    update_revision: String,
+    #[serde(rename = "currentPodHash")]
+    current_pod_hash: String,
+    #[serde(rename = "HPAReplicas")]
+    hpa_replicas: Option<i32>,
+    selector: Option<String>,
+    conditions: Vec<Condition>,
+}
+
+/// The spec of a workload.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadSpecFields<'r> {
+    replicas: Option<i32>,
+    #[serde(borrow)]
+    selector: Option<&'r RawValue>,
+    strategy: Option<UpdateStrategy>,
+    update_strategy: Option<UpdateStrategy>,
+    paused: Option<bool>,
+    template: Option<Pod>,
+    workload_ref: Option<WorkloadRef>,
+}
+
+/// `workloadRef` of a Rollout.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadRef {
+    api_version: String,
+    kind: String,
+    name: String,
+    scale_down: String,
+}
+
 /// Reads the fields of an object that creates pods.
 fn workload<E: Error>(
     fields: &BTreeMap<String, &RawValue>,
@@ -543,42 +596,6 @@ fn workload<E: Error>(
     group: &str,
     kind: &str,
 ) -> Result<Workload, E> {
-    /// A count of zero is omitted, but then the controller has stated the generation that it observed.
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct WorkloadStatusFields {
-        replicas: Option<i32>,
-        observed_generation: Option<IgnoredAny>,
-        ready_replicas: Option<i32>,
-        updated_replicas: Option<i32>,
-        update_revision: String,
-        #[serde(rename = "currentPodHash")]
-        current_pod_hash: String,
-        #[serde(rename = "HPAReplicas")]
-        hpa_replicas: Option<i32>,
-        selector: Option<String>,
-        conditions: Vec<Condition>,
-    }
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct WorkloadSpecFields<'r> {
-        replicas: Option<i32>,
-        #[serde(borrow)]
-        selector: Option<&'r RawValue>,
-        strategy: Option<UpdateStrategy>,
-        update_strategy: Option<UpdateStrategy>,
-        paused: Option<bool>,
-        template: Option<Pod>,
-        workload_ref: Option<WorkloadRef>,
-    }
-    #[derive(Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct WorkloadRef {
-        api_version: String,
-        kind: String,
-        name: String,
-        scale_down: String,
-    }
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
     let WorkloadSpecFields {
         replicas,

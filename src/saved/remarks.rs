@@ -329,14 +329,17 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         namespace, spec, ..
     } = hpa;
     // One request may answer several metrics.
-    let mut lacking: BTreeMap<(Documents, Option<String>), Vec<String>> = BTreeMap::new();
+    let mut lacking: BTreeMap<(Documents, Option<String>), BTreeSet<String>> = BTreeMap::new();
     for (index, (metric, answer)) in spec.metrics.iter().zip(&snapshot.metrics).enumerate() {
         // No command prints the missing parts of a history.
         if let MetricAnswer::Unread(UnreadCause::Missing { documents }) = answer
             && *documents != Documents::Samples
         {
             let request = (*documents, path(*documents, namespace, metric));
-            lacking.entry(request).or_default().push(spec.label(index));
+            lacking
+                .entry(request)
+                .or_default()
+                .insert(spec.label(index));
         }
     }
     let save = (!lacking.is_empty()).then(|| save_command(hpa, &input.flags_of_candidate()));
@@ -344,7 +347,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         let command = command(documents, path.as_deref(), namespace);
         let metrics = match documents {
             Documents::MetricValueList | Documents::ExternalMetricValueList => {
-                format!(" for {}", metrics.join(", "))
+                format!(" for {}", Vec::from_iter(metrics).join(", "))
             }
             _ => String::new(),
         };

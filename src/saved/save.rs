@@ -506,12 +506,15 @@ fn answered<'a>(
         .map(|(_, it)| it)
 }
 
-/// Returns the answers of the metrics APIs, verbatim. There are none if the scale could not be read, unless the input
-/// has objects that would answer.
+/// Returns the answers of the metrics APIs, verbatim. If the scale was refused, nothing was requested.
 fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
-    let of_resources = |(spec, _): (&MetricSpec, _)| asked(spec).0 == Api::Resource;
-    if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(of_resources) {
+    let scale = snapshot.scale.as_ref();
+    if scale.is_err_and(|e| e.lacking().is_none()) {
+        return answers;
+    }
+    let is_usage = |(_, answer): (&MetricSpec, &MetricAnswer)| *answer == MetricAnswer::PodMetrics;
+    if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(is_usage) {
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
         answers.push(ApiAnswer {
             pod_metrics,

@@ -687,6 +687,14 @@ fn a_list_of_values_answers_only_for_their_metrics() {
         (custom, list(of_custom, other_object), 4),
         (
             custom,
+            list(
+                of_custom,
+                &other_object.replace("web", "api").replace("hits", "depth"),
+            ),
+            4,
+        ),
+        (
+            custom,
             list(of_custom, &other_object.replace("hits", "depth")),
             0,
         ),

@@ -173,6 +173,34 @@ fn external_values_that_do_not_repeat_their_labels_are_read_again() {
     assert_eq!(answer["proposal"], 7);
 }
 
+/// No metric is requested if the scale is refused, so nothing is missing from what is saved.
+#[test]
+fn a_refused_scale_is_read_again_without_anything_missing() {
+    let mut cluster = cluster();
+    with_metrics(&mut cluster, &json!([pods_metric(), external_metric()]));
+    let gone = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+        "message": "deployments.apps \"nginx-deployment\" not found", "code": 404});
+    let scale = "/apis/apps/v1/namespaces/default/deployments/nginx-deployment/scale";
+    answers_with(&mut cluster, scale, 404, &gone);
+    let server = Server::start(cluster);
+    same(&server);
+    let files = tempfile::tempdir().expect("a directory");
+    let [first, second] = ["first", "second"].map(|name| files.path().join(name));
+    let [first, second] = [&first, &second].map(|path| path.to_str().expect("a path"));
+    explain_as(&server, "bob", &["--save", first]);
+    let explain = ["explain", NAME, "-n", "default", "-f", first];
+    let again = run(program()
+        .args(explain)
+        .args(["-o", "wide", "--save", second]));
+    assert!(
+        !again.stdout.contains("the input has no"),
+        "{}",
+        again.stdout
+    );
+    let [first, second] = [first, second].map(|path| fs::read_to_string(path).expect("a file"));
+    assert_eq!(first, second);
+}
+
 /// An object of each kind that explains a pass, limited to what is kept.
 #[test]
 fn what_surrounds_a_pass_is_read_again() {

@@ -69,8 +69,8 @@ impl Answers<'_> {
 
     /// Returns the documents that a metric without a saved answer needs and the input lacks entirely. A
     /// ControllerState with neither HPAs nor answers is written by hand, and complete for the metrics of the HPA; others
-    /// were not requested. A saved one has the answers to what was requested. An input without a ControllerState has
-    /// whatever kubectl was asked for.
+    /// were not requested. A saved one has the answers to what was requested, which is nothing if the scale was refused.
+    /// An input without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, .. } = self.objects;
         let is_listed = |documents| self.objects.has_list(documents, &self.hpa.namespace);
@@ -78,13 +78,19 @@ impl Answers<'_> {
         let is_asked_for = self.is_asked_for(spec);
         let is_by_hand =
             |state: &ControllerState<'_>| state.hpas.is_empty() && state.answers.is_empty();
-        let is_complete = is_asked_for && state.as_ref().is_some_and(is_by_hand);
+        let is_refused = |api| {
+            let error = requests.error(self.hpa, api, None);
+            error.is_some_and(|e| e.missing.is_none())
+        };
+        let is_complete = state.as_ref().is_some_and(is_by_hand)
+            || [Api::Mapping, Api::Scale].into_iter().any(is_refused);
         let has_usage = requests.pod_metrics(self.hpa).is_some();
-        if is_complete || has_usage && spec.is_resource() {
+        if is_asked_for && is_complete || has_usage && spec.is_resource() {
             return None;
         }
         let (api, name) = asked(spec);
         let name = name?;
+        let request = MetricRequest::of(spec);
         // Documents of another namespace say nothing about this one.
         let Place {
             pods, pod_metrics, ..
@@ -93,10 +99,12 @@ impl Answers<'_> {
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
                 let mut values = self.place.metric_values.iter();
-                (
-                    Documents::MetricValueList,
-                    values.any(|value| value.name == name),
-                )
+                let is_there = match request {
+                    // The request is for one object.
+                    Some(request @ MetricRequest::Object(..)) => self.has_value(request),
+                    _ => values.any(|value| value.name == name),
+                };
+                (Documents::MetricValueList, is_there)
             }
             Api::External => {
                 let mut values = self.objects.external_values.iter();
@@ -108,7 +116,7 @@ impl Answers<'_> {
             Api::Mapping | Api::Scale | Api::ScaleUpdate => return None,
         };
         // If a metric was not requested, only a value is an answer: an empty list answers another request.
-        let (is_there, is_answered) = match MetricRequest::of(spec) {
+        let (is_there, is_answered) = match request {
             Some(request) if !is_asked_for => (self.has_value(request), false),
             _ => (is_there, is_listed(documents)),
         };

@@ -76,6 +76,20 @@ fn every_arrangement_of_the_same_objects_reads_the_same() {
     }
 }
 
+/// A document of this program is read strictly, but not the list around it.
+#[test]
+fn a_list_may_have_null_for_metadata() {
+    let state = r#"{"apiVersion": "kubectl-hpa/v1alpha1", "kind": "ControllerState"}"#;
+    for metadata in ["null", r#"{"continue": null}"#, r#"{"continue": ""}"#] {
+        let text = format!(
+            r#"{{"apiVersion": "v1", "kind": "List", "items": [{POD}, {state}], "metadata": {metadata}}}"#
+        );
+        let mut objects = Objects::default();
+        read_text(&text, "in", &mut objects).unwrap();
+        assert_eq!(objects.pods.len(), 1, "{metadata}");
+    }
+}
+
 #[test]
 fn a_byte_order_mark_is_no_part_of_the_text() {
     for text in [POD, "kind: Pod\napiVersion: v1\n"] {

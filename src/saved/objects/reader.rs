@@ -768,7 +768,13 @@ const ONE_PAGE: &str = "the list has more pages (continue): save all of them, as
 struct Paging {
     /// The token for the next page; empty on the last one.
     #[serde(rename = "continue")]
-    next: String,
+    next: Option<String>,
+}
+
+impl Paging {
+    fn has_more(self) -> bool {
+        self.next.is_some_and(|token| !token.is_empty())
+    }
 }
 
 /// Reads a list.
@@ -788,8 +794,8 @@ impl<'de> Visitor<'de> for ListReader<'_> {
                     map.next_value_seed(items)?;
                 }
                 "metadata" => {
-                    let Paging { next } = map.next_value()?;
-                    if !next.is_empty() {
+                    let paging: Option<Paging> = map.next_value()?;
+                    if paging.is_some_and(Paging::has_more) {
                         return Err(A::Error::custom(ONE_PAGE));
                     }
                 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{compared, has_own_metric, look_at, milli, total, utilizations};
+use super::{are_alike, compared, has_own_metric, look_at, milli, total, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
@@ -13,8 +13,8 @@ use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
-/// busy one of them is. Of the containers without a metric of their own that use at least half as much as the one that
-/// uses most, it is the container whose usage is furthest above the pod's share of its request. A smaller one may be
+/// busy one of them is. Of the containers without a metric of their own that use about as much as the one that uses
+/// most, it is the container whose usage is furthest above the pod's share of its request. A smaller one may be
 /// busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native sidecars counts and their
 /// requests do not.
 ///
@@ -231,8 +231,8 @@ fn bring_to_front<'p>(
     let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
     shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
     let highest = highest_usage(case, step).unwrap_or(i64::MAX);
-    // With less than half of the highest usage, a container is not what the pods are for, however small its request is.
-    let carries_load = |share: &ContainerShare| share.usage.saturating_mul(2) >= highest;
+    // A container that uses less than the others is not what the pods are for, however small its request is.
+    let carries_load = |share: &ContainerShare| are_alike(share.usage, highest);
     // The pod does not hide a container that is less busy than the pod itself.
     let is_hidden = |share: &ContainerShare| {
         share.is_counted && share.above(percent) >= 0 && !has_own(share) && carries_load(share)
@@ -524,6 +524,7 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         "#);
     }
+
     #[test]
     fn the_container_that_is_singled_out_carries_the_load() {
         let two = state(&[cpu_of(70)], &["50m", "50m"]);
@@ -547,12 +548,12 @@ mod tests {
                 with_containers(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
             ),
             (
-                "one with half of the usage of one with a metric of its own",
-                with_containers(&shown, "app 70m/100m, proxy 35m/10m"),
+                "a large one, beside one with half of its usage",
+                with_containers(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
             ),
             (
-                "one with less than half of the usage of one with a metric of its own",
-                with_containers(&shown, "app 70m/100m, proxy 34m/10m"),
+                "one with half of the usage of one with a metric of its own",
+                with_containers(&shown, "app 70m/100m, proxy 35m/10m"),
             ),
             (
                 "a small busy one, beside a large one that only some pods have",
@@ -589,15 +590,16 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
-        one with half of the usage of one with a metric of its own: info, aside, without it 10 -> 4
-            cpu is at 95% over all containers, while proxy uses 350% of its request
-            - proxy uses 70m of 20m, 350%, in 2 pods.
-            - app uses 140m of 200m, 70%, in 2 pods.
-            - cpu proposes 3; proxy alone proposes 10 with the same target.
-            - With ContainerResource: a proposal of 10, and 4 replicas after stabilization and limits.
-            > Use a ContainerResource metric for proxy.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"},{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
-        one with less than half of the usage of one with a metric of its own: none
+        a large one, beside one with half of its usage: warning, explains, without it 3 -> 3
+            cpu is at 44% over all containers, while app uses 80% of its request
+            - app uses 480m of 600m, 80%, in 2 pods.
+            - proxy uses 240m of 40m, 600%, in 2 pods.
+            - idle uses 2m of 1, 0.2%, in 2 pods.
+            - cpu proposes 2; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        one with half of the usage of one with a metric of its own: none
         a small busy one, beside a large one that only some pods have: none
         "#);
     }

@@ -58,7 +58,8 @@ impl Input {
         let mut notes = on(&self.snapshot, self);
         if self.surroundings.supposed.is_some() {
             notes.extend(no_values(&self.snapshot));
-        } else if self.surroundings.lacks_pods {
+        }
+        if self.surroundings.supposed.is_some() || self.surroundings.lacks_pods {
             notes.extend(target_shared(&self.snapshot, &self.surroundings));
         }
         self.notes.extend(notes);
@@ -90,7 +91,7 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
 }
 
 /// Returns a note about other HPAs and ScaledObjects for the target: without pods, it cannot be determined
-/// whether they share pods.
+/// whether they share pods. With assumed pods, the pass determines it for HPAs.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
     if snapshot.controller.version.minor() < 26 {
         return None;
@@ -114,6 +115,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
         .map(|object| format!("ScaledObject {}", object.metadata.name));
     let others: Vec<String> = rivals
         .iter()
+        .filter(|_| surroundings.supposed.is_none())
         .map(|hpa| format!("HPA {}", hpa.name))
         .chain(of_keda)
         .collect();

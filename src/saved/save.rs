@@ -313,18 +313,31 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
     Ok(String::from_utf8_lossy(&json).into_owned())
 }
 
+/// Whether the scale was refused, rather than missing in the input.
+fn is_refused(snapshot: &Snapshot) -> bool {
+    let scale = snapshot.scale.as_ref();
+    scale.is_err_and(|e| e.lacking().is_none())
+}
+
 /// Returns the HPAs of the inputs and those with the same pods or the same target, each once.
 fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
     let mut hpas = Vec::new();
     let mut seen = HashMap::new();
-    for Input { snapshot, .. } in inputs {
-        // Without its scale, a pass does not reach the other HPAs, and the error that replaces the scale in the
+    for Input {
+        snapshot,
+        surroundings,
+        ..
+    } in inputs
+    {
+        // If its scale is refused, a pass does not reach the other HPAs, and the error that replaces the scale in the
         // format may hide theirs as well.
         let others = snapshot
             .other_hpas
             .iter()
-            .filter(|_| snapshot.scale.is_ok());
-        for own in iter::once(&snapshot.hpa).chain(others.map(|other| &other.hpa)) {
+            .filter(|_| !is_refused(snapshot))
+            .map(|other| &other.hpa);
+        let rivals = &surroundings.rivals;
+        for own in iter::once(&snapshot.hpa).chain(others).chain(rivals) {
             match seen.entry((&*own.namespace, &*own.name)) {
                 Entry::Vacant(place) => hpas.push(*place.insert(own)),
                 Entry::Occupied(place)
@@ -509,8 +522,7 @@ fn answered<'a>(
 /// Returns the answers of the metrics APIs, verbatim. If the scale was refused, nothing was requested.
 fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
-    let scale = snapshot.scale.as_ref();
-    if scale.is_err_and(|e| e.lacking().is_none()) {
+    if is_refused(snapshot) {
         return answers;
     }
     let is_usage = |(_, answer): (&MetricSpec, &MetricAnswer)| *answer == MetricAnswer::PodMetrics;

@@ -515,8 +515,21 @@ fn advice_on_a_scaled_object_alone_changes_the_scaled_object() {
     }
 }
 
-/// A ScaledObject beside the HPA that is meant may have the same target. One with an unknown field does, as an API server
-/// drops the field; one that KEDA refuses does not, which is noted.
+/// An HPA in place of that of KEDA needs the ScaledObject gone.
+#[test]
+fn an_hpa_in_place_of_that_of_keda() {
+    let hpa = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: api}\nspec:\n  scaleTargetRef: \
+               {apiVersion: apps/v1, kind: Deployment, name: web}\n  maxReplicas: 10\n";
+    let (code, stdout, stderr) = predict(&["--cpu", "50%"], hpa);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stdout.contains(": delete ScaledObject/web, as Helm does"),
+        "{stdout}"
+    );
+}
+
+/// A ScaledObject beside the HPA that is meant may have the same target. An unknown field is dropped, as by an API server.
+/// Without an HPA that KEDA would create, the ScaledObject is noted.
 #[test]
 fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {
     let hpa = "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: api, namespace: shop}\nspec:\n  \
@@ -524,7 +537,10 @@ fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {
                {type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}\n";
     let object = alone("", "") + hpa;
     let shared = "CANNOT DECIDE, STAYS AT 3: SHARED PODS";
-    let note = "KEDA creates no HPA from ScaledObject/web: standard input: spec.triggers[0].metadata.value: ";
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("saved.json");
+    let saved = path.to_str().expect("a path");
+    let note = "  ScaledObject web scales the same target: ";
     for (text, expected, other) in [
         (object.clone(), shared, note),
         (
@@ -534,10 +550,14 @@ fn a_scaled_object_beside_the_hpa_is_counted_or_noted() {
         ),
         (object.replace("'60'", "abc"), note, shared),
     ] {
-        let (code, stdout, stderr) = predict_alone(&["--cpu", "50%"], &text);
+        let flags = ["--cpu", "50%", "--save", saved];
+        let (code, stdout, stderr) = predict_alone(&flags, &text);
         assert_eq!(code, Some(0), "{stderr}");
-        assert!(stdout.contains(expected), "{stdout}");
-        assert!(!stdout.contains(other), "{stdout}");
+        let again = ["predict", "-f", saved, "--replicas", "3", "--cpu", "50%"];
+        for shown in [stdout, run(program().args(again)).stdout] {
+            assert!(shown.contains(expected), "{shown}");
+            assert!(!shown.contains(other), "{shown}");
+        }
     }
 }
 

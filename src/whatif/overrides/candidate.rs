@@ -653,7 +653,7 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
 
 /// Adds the HPAs that KEDA creates from ScaledObjects: if `options` select no HPA of the objects, those of the
 /// ScaledObjects that they select; and if the input is manifests, also the others, which may scale the same target.
-/// Returns notes on the selected ones, and on the others that get no HPA. `options` select the same HPA afterwards.
+/// Returns notes on the selected ones. `options` select the same HPA afterwards.
 ///
 /// # Errors
 ///
@@ -703,13 +703,8 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         let namespace = options.default_namespace();
         let (hpa, of_keda) =
             match hpa_of_keda(objects, (object, whole), namespace, validate, is_meant) {
-                Err(e) if !is_meant => {
-                    let name = &object.metadata.name;
-                    notes.push(Note::new(format!(
-                        "KEDA creates no HPA from ScaledObject/{name}: {e}"
-                    )));
-                    continue;
-                }
+                // A note names the ScaledObject if its target is the same.
+                Err(_) if !is_meant => continue,
                 made => made?,
             };
         if is_meant {

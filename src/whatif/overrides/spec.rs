@@ -396,10 +396,15 @@ fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
         let beside = if manifest.is_of_keda() {
             String::new()
         } else {
+            // KEDA creates its HPA again.
+            let of_keda = hpa.scaled_object();
+            let other = of_keda.map_or_else(
+                || hpa.name.clone(),
+                |it| format!("ScaledObject/{}", it.name),
+            );
             format!(
-                "; applied beside {key}, both stop scaling, because they select the same pods: delete {}, as \
-                 Helm does and `kubectl apply --prune` can",
-                hpa.name
+                "; applied beside {key}, both stop scaling, because they select the same pods: delete {other}, as \
+                 Helm does and `kubectl apply --prune` can"
             )
         };
         format!(

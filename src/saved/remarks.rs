@@ -59,9 +59,7 @@ impl Input {
         if self.surroundings.supposed.is_some() {
             notes.extend(no_values(&self.snapshot));
         }
-        if self.surroundings.supposed.is_some() || self.surroundings.lacks_pods {
-            notes.extend(target_shared(&self.snapshot, &self.surroundings));
-        }
+        notes.extend(target_shared(&self.snapshot, &self.surroundings));
         self.notes.extend(notes);
     }
 }
@@ -90,12 +88,14 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
     (!labels.is_empty()).then(|| Note::about(Subject::NoValues, text))
 }
 
-/// Returns a note about other HPAs and ScaledObjects for the target: without pods, it cannot be determined
-/// whether they share pods. With assumed pods, the pass determines it for HPAs.
+/// Returns a note about other HPAs and ScaledObjects for the target. Without pods, it cannot be determined whether they
+/// share pods. With pods, also assumed ones, the pass determines it for HPAs, and a ScaledObject without an HPA matters
+/// if it is a manifest: KEDA may create the HPA once it is applied.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
     if snapshot.controller.version.minor() < 26 {
         return None;
     }
+    let is_unclear = surroundings.supposed.is_none() && surroundings.lacks_pods;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let rivals: Vec<&Hpa> = snapshot
         .other_hpas
@@ -107,6 +107,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
     let of_keda = surroundings
         .scaled_objects
         .iter()
+        .filter(|object| is_unclear || object.metadata.uid.is_empty())
         .filter(|object| object.is_of(target) && object.pauses().is_empty())
         .filter(|object| {
             let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
@@ -115,7 +116,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
         .map(|object| format!("ScaledObject {}", object.metadata.name));
     let others: Vec<String> = rivals
         .iter()
-        .filter(|_| surroundings.supposed.is_none())
+        .filter(|_| is_unclear)
         .map(|hpa| format!("HPA {}", hpa.name))
         .chain(of_keda)
         .collect();
@@ -321,9 +322,8 @@ fn stale_samples(
 
 /// Returns notes about missing input, with the commands that print it in a cluster.
 fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
-    let scale = snapshot.scale.as_ref();
     // Without the target's scale, nothing else is requested, and assumed pods belong to no cluster.
-    if scale.is_err_and(|e| e.lacking().is_some()) || input.surroundings.supposed.is_some() {
+    if snapshot.scale.is_err() || input.surroundings.supposed.is_some() {
         return Vec::new();
     }
     let hpa = &snapshot.hpa;

@@ -331,13 +331,11 @@ fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
     {
         // If its scale is refused, a pass does not reach the other HPAs, and the error that replaces the scale in the
         // format may hide theirs as well.
-        let others = snapshot
-            .other_hpas
-            .iter()
-            .filter(|_| !is_refused(snapshot))
-            .map(|other| &other.hpa);
-        let rivals = &surroundings.rivals;
-        for own in iter::once(&snapshot.hpa).chain(others).chain(rivals) {
+        let neighbours = snapshot.other_hpas.iter().map(|other| &other.hpa);
+        let others = neighbours
+            .chain(&surroundings.rivals)
+            .filter(|_| !is_refused(snapshot));
+        for own in iter::once(&snapshot.hpa).chain(others) {
             match seen.entry((&*own.namespace, &*own.name)) {
                 Entry::Vacant(place) => hpas.push(*place.insert(own)),
                 Entry::Occupied(place)
@@ -362,15 +360,17 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
         snapshot, evidence, ..
     } in inputs
     {
-        let Ok(own) = &snapshot.scale else { continue };
+        if is_refused(snapshot) {
+            continue;
+        }
+        let scale = snapshot.scale.as_ref().ok();
+        let own = scale.map(|scale| (&snapshot.hpa, scale, evidence.counted));
         let others = snapshot
             .other_hpas
             .iter()
             .filter(|other| !own_targets.contains(&target(&other.hpa)))
             .map(|other| (&other.hpa, &other.scale, None));
-        for (hpa, scale, counted) in
-            iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
-        {
+        for (hpa, scale, counted) in own.into_iter().chain(others) {
             match seen.entry(target(hpa)) {
                 Entry::Vacant(place) => {
                     place.insert(targets.len());
@@ -482,6 +482,19 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
             errors.push(error);
         }
     }
+    // The other HPAs for a missing target lack it, too.
+    let missing = errors
+        .iter()
+        .find(|e| e.missing == Some(Documents::Scale))
+        .cloned();
+    let of_rivals = surroundings.rivals.iter().filter_map(|rival| {
+        let hpa = Some(rival.key());
+        Some(ApiError {
+            hpa,
+            ..missing.clone()?
+        })
+    });
+    errors.extend(of_rivals);
     errors
 }
 

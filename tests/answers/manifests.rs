@@ -658,6 +658,35 @@ fn an_hpa_alone_is_as_unknown_once_it_is_saved() {
     }
 }
 
+/// Two HPAs for one target still share its pods once they are saved without it, or without its replicas.
+#[test]
+fn hpas_for_one_target_without_a_scale_are_saved() {
+    let workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  selector: \
+                    {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: \
+                    [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let directory = tempfile::tempdir().expect("a directory");
+    let [first, second] = ["first.json", "second.json"].map(|name| directory.path().join(name));
+    let [first, second] = [&first, &second].map(|path| path.to_str().expect("a path"));
+    let hpa = hpa_with("");
+    let both = format!(
+        "{hpa}---\n{}",
+        hpa.replace("{name: web, namespace", "{name: other, namespace")
+    );
+    for text in [both.clone(), format!("{both}---\n{workload}")] {
+        let predict = |file: &str, saved: &str| {
+            let flags = ["--replicas", "3", "--cpu", "50%", "--save", saved];
+            let args = ["predict", "web", "-n", "shop", "-f", file];
+            run(program().args(args).args(flags).write_stdin(&*text)).stdout
+        };
+        for shown in [predict("-", first), predict(first, second)] {
+            assert!(shown.contains("STAYS AT 3: SHARED PODS"), "{shown}");
+        }
+        let [first, second] =
+            [first, second].map(|it| std::fs::read_to_string(it).expect("a file"));
+        assert_eq!(first, second);
+    }
+}
+
 /// A list of metric values was requested for one metric, and says nothing about another. An empty one may be the answer
 /// for any.
 #[test]
@@ -668,6 +697,7 @@ fn a_list_of_values_answers_only_for_their_metrics() {
     let external = "  - {type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '10'}}}\n";
     let custom = "  - {type: Object, object: {metric: {name: depth}, describedObject: {kind: Service, name: web}, \
                   target: {type: AverageValue, averageValue: '10'}}}\n";
+    let of_pods = "  - {type: Pods, pods: {metric: {name: depth}, target: {type: AverageValue, averageValue: '10'}}}\n";
     let list = |kind: &str, items: &str| {
         format!("---\napiVersion: {kind}\nmetadata: {{}}\nitems: [{items}]\n")
     };
@@ -699,6 +729,11 @@ fn a_list_of_values_answers_only_for_their_metrics() {
             0,
         ),
         (custom, list(of_custom, ""), 0),
+        (
+            of_pods,
+            list(of_custom, &other_object.replace("hits", "depth")),
+            4,
+        ),
     ] {
         let text = hpa_with(metric) + objects + &list;
         let (found, answer) = expect_few("-", &text, &[]);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{are_alike, compared, has_own_metric, look_at, milli, total, utilizations};
+use super::{SEVERAL, compared, has_own_metric, look_at, milli, total, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
@@ -13,9 +13,9 @@ use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
-/// busy one of them is. Of the containers without a metric of their own that use about as much as the one that uses
-/// most, it is the container whose usage is furthest above the pod's share of its request. A smaller one may be
-/// busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native sidecars counts and their
+/// busy one of them is. Of the containers without a metric of their own, it is the one whose usage is furthest above the
+/// pod's share of its request. A container that uses less than half as much as another, or that uses less than another
+/// and several times its request, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native sidecars counts and their
 /// requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
@@ -231,8 +231,11 @@ fn bring_to_front<'p>(
     let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
     shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
     let highest = highest_usage(case, step).unwrap_or(i64::MAX);
-    // A container that uses less than the others is not what the pods are for, however small its request is.
-    let carries_load = |share: &ContainerShare| are_alike(share.usage, highest);
+    // A smaller container is not what the pods are for, the less if only its request is too small.
+    let is_large = |share: &ContainerShare| share.usage.saturating_mul(2) >= highest;
+    let carries_load = |share: &ContainerShare| {
+        share.usage >= highest || (is_large(share) && share.of_request() < SEVERAL)
+    };
     // The pod does not hide a container that is less busy than the pod itself.
     let is_hidden = |share: &ContainerShare| {
         share.is_counted && share.above(percent) >= 0 && !has_own(share) && carries_load(share)
@@ -401,7 +404,7 @@ mod tests {
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
         let beside = with(
-            &with_container(&two, &build::requesting("proxy", "10m"), "60m", "55m"),
+            &with_container(&two, &build::requesting("proxy", "40m"), "60m", "55m"),
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
@@ -479,12 +482,12 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         by one with a metric of its own: none
-        beside one with a metric of its own: info, aside, without it 16 -> 4
-            cpu is at 104% over all containers, while proxy uses 550% of its request
-            - proxy uses 110m of 20m, 550%, in 2 pods.
+        beside one with a metric of its own: info, aside, without it 4 -> 4
+            cpu is at 82% over all containers, while proxy uses 137.5% of its request
+            - proxy uses 110m of 80m, 137.5%, in 2 pods.
             - app uses 120m of 200m, 60%, in 2 pods.
-            - cpu proposes 3; proxy alone proposes 16 with the same target.
-            - With ContainerResource: a proposal of 16, and 4 replicas after stabilization and limits.
+            - cpu proposes 3; proxy alone proposes 4 with the same target.
+            - With ContainerResource: 4 replicas.
             > Use a ContainerResource metric for proxy.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"},{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         not at all: none
@@ -548,6 +551,18 @@ mod tests {
                 with_containers(&two, "app 90m/100m, proxy 50m/30m, log 1m/400m"),
             ),
             (
+                "a large one that is very busy, beside an idle one that uses more",
+                with_containers(&two, "app 230m/240m, proxy 300m/2"),
+            ),
+            (
+                "one above its request, beside an idle one that uses more",
+                with_containers(&two, "app 105m/100m, proxy 110m/1"),
+            ),
+            (
+                "one with about as much usage, but a request that is too small",
+                with_containers(&two, "app 100m/400m, proxy 80m/10m"),
+            ),
+            (
                 "a large one, beside one with half of its usage",
                 with_containers(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
             ),
@@ -590,6 +605,23 @@ mod tests {
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        a large one that is very busy, beside an idle one that uses more: warning, explains, without it 3 -> 3
+            cpu is at 23% over all containers, while app uses 95.8% of its request
+            - app uses 460m of 480m, 95.8%, in 2 pods.
+            - proxy uses 600m of 4, 15%, in 2 pods.
+            - cpu proposes 1; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        one above its request, beside an idle one that uses more: warning, explains, without it 3 -> 3
+            cpu is at 19% over all containers, while app uses 105% of its request
+            - app uses 210m of 200m, 105%, in 2 pods.
+            - proxy uses 220m of 2, 11%, in 2 pods.
+            - cpu proposes 1; app alone proposes 3 with the same target.
+            - With ContainerResource: 3 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+        one with about as much usage, but a request that is too small: none
         a large one, beside one with half of its usage: warning, explains, without it 3 -> 3
             cpu is at 44% over all containers, while app uses 80% of its request
             - app uses 480m of 600m, 80%, in 2 pods.

@@ -9,7 +9,7 @@ use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState, Obje
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
-use crate::snapshot::metric::MetricValue;
+use crate::snapshot::metric::{MetricValue, ObjectReference};
 use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, UnreadCause,
@@ -99,11 +99,13 @@ impl Answers<'_> {
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
                 let mut values = self.place.metric_values.iter();
-                let is_there = match request {
+                let is_of = |object: &ObjectReference| match request {
                     // The request is for one object.
-                    Some(request @ MetricRequest::Object(..)) => self.has_value(request),
-                    _ => values.any(|value| value.name == name),
+                    Some(MetricRequest::Object(wanted, _)) => self.is_described(wanted, object),
+                    _ => object.kind == "Pod",
                 };
+                let is_there =
+                    values.any(|value| value.name == name && is_of(&value.described_object));
                 (Documents::MetricValueList, is_there)
             }
             Api::External => {
@@ -176,20 +178,21 @@ impl Answers<'_> {
         wanted: &CrossVersionObjectReference,
         metric: &MetricIdentifier,
     ) -> MetricAnswer {
-        let group = wanted.group();
-        let name = described_name(wanted, self.hpa);
         // An object has one value at a time: the first that was read.
-        let value = self.values(metric).find(|value| {
-            let object = &value.described_object;
-            (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
-                && object.name == name
-                && (object.api_version.is_empty() || names::group(&object.api_version) == group)
-        });
-        match value {
+        let mut values = self.values(metric);
+        match values.find(|value| self.is_described(wanted, &value.described_object)) {
             Some(value) => MetricAnswer::Object(vec![value.of_object()]),
             // An adapter without a value answers "not found", never with an empty list.
             None => MetricAnswer::Failed(self.absence(wanted, metric)),
         }
+    }
+
+    /// Whether a value describes the object that a metric names.
+    fn is_described(&self, wanted: &CrossVersionObjectReference, object: &ObjectReference) -> bool {
+        (object.kind == wanted.kind || object.kind.to_lowercase() == wanted.kind)
+            && object.name == described_name(wanted, self.hpa)
+            && (object.api_version.is_empty()
+                || names::group(&object.api_version) == wanted.group())
     }
 
     /// Returns an adapter's message if it has no value for an object.

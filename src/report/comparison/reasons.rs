@@ -249,7 +249,6 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn failures(&mut self) {
-        let mut found = Vec::new();
         for (code, status, verdict) in [
             (DifferenceCode::FailsNow, self.now, "cannot be computed now"),
             (
@@ -261,24 +260,21 @@ impl<'a> ReasonFinder<'a> {
             let (indexes, names) = self.failing(status);
             if !indexes.is_empty() {
                 let message = format!("{} {verdict}", list(&names));
-                found.push((code, BearsOn::Metrics(indexes), message));
+                self.push(code, BearsOn::Metrics(indexes), message);
             }
         }
         for type_ in ["AbleToScale", "ScalingActive"] {
             match (failed(self.then, type_), failed(self.now, type_)) {
                 (None, Some(now)) => {
                     let message = format!("{type_} is False now: {}", now.reason);
-                    found.push((DifferenceCode::FailsNow, BearsOn::All, message));
+                    self.push(DifferenceCode::FailsNow, BearsOn::All, message);
                 }
                 (Some(then), None) => {
                     let message = format!("{type_} was False then: {}", then.reason);
-                    found.push((DifferenceCode::FailedThen, BearsOn::All, message));
+                    self.push(DifferenceCode::FailedThen, BearsOn::All, message);
                 }
                 _ => {}
             }
-        }
-        for (code, bears_on, message) in found {
-            self.push(code, bears_on, message);
         }
     }
 

@@ -109,30 +109,25 @@ impl<'a> Played<'a> {
             duration(*period)
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
-        let changes = self.changes(("AFTER", true), when, symbols, wide);
-        let text = self
-            .end()
-            .into_iter()
-            .chain([totals::sentence(totals)])
-            .collect();
-        let body = changes
-            .into_iter()
-            .chain([Part::Text(text), Part::Chart(self.chart().into())]);
-        Section {
-            title,
-            detail: Detail::Always,
-            body: body.collect(),
-        }
+        let [changes, more] = self.changes(("AFTER", true), when, symbols, wide);
+        let end = self.end().into_iter().chain([totals::sentence(totals)]);
+        let body = [
+            changes,
+            more,
+            Part::Text(end.collect()),
+            Part::Chart(self.chart().into()),
+        ];
+        Section::new(title, Detail::Always, body)
     }
 
-    /// Returns a row for each change; only the first of many unless `wide`.
+    /// Returns a row for each change, and how many are left out: only the first of many are shown unless `wide`.
     pub(super) fn changes(
         &self,
         time: (&'static str, bool),
         when: impl Fn(Timestamp) -> String,
         symbols: Symbols,
         wide: bool,
-    ) -> Vec<Part> {
+    ) -> [Part; 2] {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
         let cells = changes.iter().take(shown).map(|change| {
@@ -147,11 +142,7 @@ impl<'a> Played<'a> {
         let hidden = changes.len() - rows.len();
         let more = (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all)"));
         let table = Table::new([time, ("REPLICAS", false), ("BECAUSE", false)], rows);
-        let table = (!table.rows.is_empty()).then_some(Part::Records(table));
-        table
-            .into_iter()
-            .chain(more.map(|more| Part::Text(vec![more])))
-            .collect()
+        [Part::Records(table), Part::Text(Vec::from_iter(more))]
     }
 
     /// Describes why a pass changed the replicas as it did.

@@ -444,12 +444,8 @@ impl<'a> Compared<'a> {
                 if is_after { " (after the load)" } else { "" }
             };
             let when = |time| format!("{}{}", clock.at(time), after(time));
-            Section {
-                title: format!("RESCALES OF {name}"),
-                detail: Detail::Wide,
-                body: played.changes(("TIME", false), when, symbols, wide),
-            }
-            .unless_empty()
+            let changes = played.changes(("TIME", false), when, symbols, wide);
+            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes).unless_empty()
         }));
         sections
     }

@@ -21,7 +21,7 @@ use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated, Totals,
 };
-use crate::words::{count, distance, duration, list, time};
+use crate::words::{count, distance, duration, first_few, list, time};
 
 /// A timeline, with the facts about the first pass that its texts need.
 #[derive(Debug)]
@@ -417,10 +417,7 @@ impl<'a> Played<'a> {
                     duration(self.initialization)
                 ),
             };
-            let named = pods.iter().take(NAMED).map(|pod| (*pod).to_owned());
-            let further = pods.len().checked_sub(NAMED).filter(|further| *further > 0);
-            let names: Vec<_> = named.chain(further.map(|n| format!("{n} more"))).collect();
-            format!("{} {stay} {how}", list(&names))
+            format!("{} {stay} {how}", first_few(&pods, NAMED))
         });
         parts.collect::<Vec<_>>().join("; ")
     }

@@ -19,7 +19,7 @@ use crate::calendar::Calendar;
 use crate::findings::FindingView;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Timeline, Totals};
-use crate::words::{count, duration, in_words, list, long, part, percent};
+use crate::words::{count, duration, first_few, in_words, list, long, part, percent};
 use jiff::{SignedDuration, Timestamp};
 
 /// Runs side by side.
@@ -515,14 +515,12 @@ impl<'a> Compared<'a> {
         let shown = Vec::from_iter(self.marks());
         if !shown.is_empty() {
             let clock = self.clock();
-            let mut named: Vec<String> = shown
+            let named: Vec<String> = shown
                 .iter()
-                .take(NAMED)
                 .map(|Mark { time, text }| format!("{} {}", at_a_glance(text), clock.at(*time)))
                 .collect();
-            let further = shown.len().saturating_sub(NAMED);
-            named.extend((further > 0).then(|| format!("{further} more")));
-            text += &format!("; {}: {}", count(shown.len(), "mark"), list(&named));
+            let marks = count(shown.len(), "mark");
+            text += &format!("; {marks}: {}", first_few(&named, NAMED));
         }
         let skipped = start.duration_since(*begun);
         if skipped.is_positive() && skipped < length {

@@ -186,9 +186,9 @@ impl<'a> Comparison<'a> {
             return None;
         }
         let status = decision.outcome.status.as_ref()?;
-        let rows = rows(pass, status, never);
-        let facts = ReasonFinder::new(input, decision, status, rows);
-        let (mut rows, reasons) = facts.explained(never, remembered, outlook);
+        let mut rows = rows(pass, status, never);
+        let finder = ReasonFinder::new(input, decision, status, &rows);
+        let reasons = finder.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons
                 .iter()

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use owo_colors::{OwoColorize, Style};
 use textwrap::{Options, WordSplitter};
 
@@ -400,8 +402,13 @@ impl Lines<'_> {
                     self.paragraph(INDENT, cell, Style::new());
                     cell = "";
                 }
-                prefix += &padded(cell, *width, *numbers, Style::new());
-                prefix += "  ";
+                let padding = " ".repeat(width - width_of(cell));
+                let (before, after) = if *numbers {
+                    (&*padding, "")
+                } else {
+                    ("", &*padding)
+                };
+                prefix += &format!("{before}{cell}{after}  ");
             }
             let sentence = &row[last];
             let room = self
@@ -437,45 +444,47 @@ impl Lines<'_> {
 
     /// Writes cells below their titles, or row by row if even their longest words do not fit side by side. Cells
     /// have been cleaned.
-    fn grid(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
+    fn grid(&mut self, columns: &[Column], mut rows: Vec<Vec<String>>) {
         let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
-        let Some(most) = widths(&titles, columns, &rows, self.layout.width) else {
-            return self.row_by_row(&titles, columns, &rows);
-        };
-        let all: Vec<Vec<Vec<String>>> = std::iter::once(titles)
-            .chain(rows)
-            .enumerate()
-            .map(|(place, row)| {
-                let cells = row.iter().zip(&most).enumerate();
-                let is_name = |column: usize| place > 0 && column == 0;
-                cells
-                    .map(|(column, (cell, width))| lines_of(cell, *width, is_name(column)))
-                    .collect()
-            })
-            .collect();
-        // Wrapping may leave space free at the ends of all lines.
-        let width = |column: usize| {
-            let lines = all.iter().flat_map(|row| &row[column]);
-            lines.map(|line| width_of(line)).max().unwrap_or(0)
-        };
-        let widths: Vec<usize> = (0..columns.len()).map(width).collect();
-        for (place, row) in all.iter().enumerate() {
-            let style = if place == 0 {
-                self.layout.styles.heading
-            } else {
-                Style::new()
+        let mut grid = comfy_table::Table::new();
+        grid.load_style(NOTHING);
+        grid.set_content_arrangement(ContentArrangement::Disabled);
+        let mut constraints = Vec::new();
+        if let Some(width) = self.layout.width {
+            let grid_width = width.min(usize::from(u16::MAX));
+            let Some(widths) = widths(&titles, columns, &rows, grid_width) else {
+                return self.row_by_row(&titles, columns, &rows);
             };
-            let height = row.iter().map(Vec::len).max().unwrap_or(0);
-            for line in 0..height {
-                let mut text = String::new();
-                for ((lines, width), (_, numbers)) in row.iter().zip(&widths).zip(columns) {
-                    let part = lines.get(line).map_or("", |part| part);
-                    text += &padded(part, *width, *numbers, style);
-                    text += "  ";
-                }
-                self.text.push_str(text.trim_end());
-                self.text.push('\n');
+            for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+                *name = broken(name, widths[0]);
             }
+            grid.set_content_arrangement(ContentArrangement::Dynamic);
+            grid.set_width(grid_width as u16);
+            constraints.extend(widths.iter().enumerate().map(|(place, width)| {
+                let whole = width + gap(place, columns.len());
+                ColumnConstraint::Absolute(Width::Fixed(whole as u16))
+            }));
+        }
+        let heading = self.layout.styles.heading;
+        grid.set_header(titles.iter().map(|title| match &**title {
+            "" => Cell::new(""),
+            title => Cell::new(title.style(heading).to_string()),
+        }));
+        grid.set_constraints(constraints);
+        for row in rows {
+            grid.add_row(row.into_iter().map(Cell::new));
+        }
+        for (place, (_, numbers)) in columns.iter().enumerate() {
+            if let Some(column) = grid.column_mut(place) {
+                column.set_padding((0, gap(place, columns.len()) as u16));
+                if *numbers {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+        }
+        for line in grid.trim_fmt().lines() {
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
         }
     }
 
@@ -520,15 +529,19 @@ fn gap(place: usize, columns: usize) -> usize {
     if place + 1 < columns { GAP } else { 0 }
 }
 
-/// Returns how wide the columns of a table may be; `None` if the terminal is too narrow. Numbers and words
+/// Returns the widths of the columns of a table on a terminal; `None` if it is too narrow. Numbers and words
 /// stay whole, and names, which are in the first column, are broken only where one of their words ends. The
 /// remaining width is shared evenly among the columns that need more.
 fn widths(
     titles: &[String],
     columns: &[Column],
     rows: &[Vec<String>],
-    width: Option<usize>,
+    width: usize,
 ) -> Option<Vec<usize>> {
+    let gaps = (0..columns.len())
+        .map(|place| gap(place, columns.len()))
+        .sum();
+    let room = width.checked_sub(gaps)?;
     let most = |place: usize, of_cell: &dyn Fn(&str) -> usize| {
         let cells = rows.iter().map(|row| of_cell(&row[place]));
         cells.max().unwrap_or(0)
@@ -536,13 +549,6 @@ fn widths(
     let whole: Vec<usize> = (0..columns.len())
         .map(|place| most(place, &width_of).max(width_of(&titles[place])))
         .collect();
-    let Some(width) = width else {
-        return Some(whole);
-    };
-    let gaps = (0..columns.len())
-        .map(|place| gap(place, columns.len()))
-        .sum();
-    let room = width.checked_sub(gaps)?;
     let mut least: Vec<usize> = (0..columns.len())
         .map(|place| {
             let cell = if columns[place].1 {
@@ -563,31 +569,24 @@ fn widths(
             .collect()
     };
     let fits = |level: &usize| shared(*level).iter().sum::<usize>() <= room;
-    (0..=room).take_while(fits).last().map(shared)
+    let widths = (0..=room).take_while(fits).last().map(shared)?;
+    // The space that wrapping leaves free at the ends of lines goes to the other columns.
+    let used = widths.iter().enumerate().map(|(place, width)| {
+        let lines = |cell: &str| widest_line(cell, *width, place == 0);
+        most(place, &lines).max(lines(&titles[place]))
+    });
+    Some(used.collect())
 }
 
-/// Returns the lines of a cell. A name that is too long for its room is broken at the end of one of its parts, any
-/// other text at the end of a word.
-fn lines_of(cell: &str, room: usize, is_name: bool) -> Vec<String> {
-    if width_of(cell) <= room {
-        return vec![cell.to_owned()];
-    }
+/// Returns the width of the widest line of a cell, which is broken like a name or wrapped.
+fn widest_line(cell: &str, width: usize, is_name: bool) -> usize {
     if is_name {
-        return filled(parts(cell), "", room);
-    }
-    let whole_words = Options::new(room).word_splitter(WordSplitter::NoHyphenation);
-    let lines = textwrap::wrap(cell, whole_words);
-    lines.into_iter().map(Cow::into_owned).collect()
-}
-
-/// Returns a line of a cell in the width of its column; numbers are on the right.
-fn padded(line: &str, width: usize, is_number: bool, style: Style) -> String {
-    let padding = " ".repeat(width.saturating_sub(width_of(line)));
-    let text = styled(line, style);
-    if is_number {
-        padding + &text
+        let lines = broken(cell, width);
+        lines.lines().map(width_of).max().unwrap_or(0)
     } else {
-        text + &padding
+        let whole_words = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+        let lines = textwrap::wrap(cell, whole_words);
+        lines.iter().map(|line| width_of(line)).max().unwrap_or(0)
     }
 }
 
@@ -595,13 +594,18 @@ fn longest_word(text: &str) -> usize {
     text.split(' ').map(width_of).max().unwrap_or(0)
 }
 
-/// The longest part of a name that [`lines_of`] keeps together.
+/// The longest part of a name that [`broken`] keeps together.
 fn longest_part(name: &str) -> usize {
     parts(name).map(width_of).max().unwrap_or(0)
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split_inclusive(|letter: char| !letter.is_alphanumeric())
+}
+
+/// Breaks a name that is too long for its room at the end of one of its words.
+fn broken(name: &str, room: usize) -> String {
+    filled(parts(name), "", room).join("\n")
 }
 
 /// The width from which a terminal has room for details that the verdict already contains in short.

@@ -256,6 +256,14 @@ pub(crate) fn list(parts: &[String]) -> String {
     }
 }
 
+/// The first few of some texts, and the number of the others: `a, b and 3 more`.
+pub(crate) fn first_few<T: AsRef<str>>(texts: &[T], most: usize) -> String {
+    let first = texts.iter().take(most).map(|text| text.as_ref().to_owned());
+    let others = texts.len().saturating_sub(most);
+    let more = (others > 0).then(|| format!("{others} more"));
+    list(&Vec::from_iter(first.chain(more)))
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::SignedDuration;

@@ -7,7 +7,9 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricStep;
 use crate::numbers::{age, border};
-pub(crate) use crate::numbers::{count, duration, list, long, number, part, percent, quantity};
+pub(crate) use crate::numbers::{
+    count, duration, first_few, list, long, number, part, percent, quantity,
+};
 pub(crate) use crate::outlook::lacking;
 use crate::snapshot::surroundings::Surroundings;
 pub(crate) use crate::snapshot::value::{amount_of, value};

@@ -26,7 +26,7 @@ use crate::snapshot::note::Subject;
 use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
-use crate::words::{count, future, list, percent, quantity, sentence, time};
+use crate::words::{count, first_few, future, percent, quantity, sentence, time};
 
 /// A remedy, in the imperative: an action, something to wait for, or a choice between the two.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -847,16 +847,7 @@ pub(crate) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
 
 /// Returns the first few of some names.
 pub(crate) fn names<N: AsRef<str>>(names: &[N]) -> String {
-    const SHOWN: usize = 3;
-    let mut shown: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| name.as_ref().to_owned())
-        .collect();
-    if names.len() > SHOWN {
-        shown.push(format!("{} more", names.len() - SHOWN));
-    }
-    list(&shown)
+    first_few(names, 3)
 }
 
 /// Returns the items to show, and the rest: of those of which there may be a thousand, the first five are shown, or all

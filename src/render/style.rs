@@ -143,11 +143,7 @@ fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
         let mut is_after = false;
         let end = rest.char_indices().find_map(|(at, letter)| {
             if letter == '`' {
-                is_quoted = if is_quoted {
-                    false
-                } else {
-                    rest[at + 1..].contains('`')
-                };
+                is_quoted = !is_quoted && rest[at + 1..].contains('`');
             }
             let is_space = letter == ' ' && !is_quoted;
             let ends = is_after && !is_space;

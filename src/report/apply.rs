@@ -203,28 +203,20 @@ impl<'a> ApplyResult<'a> {
         match &applied.result {
             ApplyOutcome::Written(state, told) | ApplyOutcome::Altered(state, told) => {
                 line("resourceVersion", state.resource_version.clone());
-                match told {
-                    Told::Answer => {}
-                    Told::Again(lost) => {
-                        line(
-                            "answer",
-                            format!("{lost}; sent again with the same resourceVersion"),
-                        );
-                    }
-                    Told::Conflict(lost) => line("answer", format!("{lost}; {SAME}")),
+                let unclear = match told {
+                    Told::Answer => None,
+                    Told::Again(lost) => Some((lost, "sent again with the same resourceVersion")),
+                    Told::Conflict(lost) => Some((lost, SAME)),
                     Told::Reading(lost, true) => {
-                        line(
-                            "answer",
-                            format!("{lost}; managedFields show that it was written"),
-                        );
+                        Some((lost, "managedFields show that it was written"))
                     }
-                    Told::Reading(lost, false) => line(
-                        "answer",
-                        format!(
-                            "{lost}; the target has these replicas (unless something else set \
-                             them)"
-                        ),
-                    ),
+                    Told::Reading(lost, false) => Some((
+                        lost,
+                        "the target has these replicas (unless something else set them)",
+                    )),
+                };
+                if let Some((lost, but)) = unclear {
+                    line("answer", format!("{lost}; {but}"));
                 }
             }
             ApplyOutcome::NothingDue => line("nothing due", self.result.message.clone()),
@@ -250,32 +242,30 @@ impl<'a> ApplyResult<'a> {
             wait,
             ..
         } = self.applied;
+        let text = || self.result.message.clone();
         let told = match result {
             ApplyOutcome::Refused => {
                 let concerns = self.applied.concerns.iter();
                 let refused = concerns.filter(|concern| !concern.forced);
                 refused.map(refusal).collect()
             }
-            ApplyOutcome::Moved(_) => vec![
-                Error::failed(self.result.message.clone()).hint("run it again, or use --retry"),
-            ],
+            ApplyOutcome::Moved(_) => {
+                vec![Error::failed(text()).hint("run it again, or use --retry")]
+            }
             ApplyOutcome::Superseded(_) => vec![
-                Error::failed(self.result.message.clone())
-                    .hint("the write can no longer take effect; run apply again"),
+                Error::failed(text()).hint("the write can no longer take effect; run apply again"),
             ],
             ApplyOutcome::NotWritten(e) => {
                 vec![Error {
-                    message: format!("{}; nothing written", e.message),
+                    message: text(),
                     ..e.clone()
                 }]
             }
             ApplyOutcome::Unknown(..) => vec![
-                Error::failed(self.result.message.clone())
+                Error::failed(text())
                     .hint("run `kubectl get` on the target to see its current replicas"),
             ],
-            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => {
-                vec![Error::failed(self.result.message.clone())]
-            }
+            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![Error::failed(text())],
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state)
                     .map(Error::failed)
@@ -340,7 +330,7 @@ impl Page {
         let metrics = [Part::Table(words.metric_table())];
         let metrics = Section::new("", Detail::Always, metrics).unless_empty();
         // An ordinary rule at work is no argument against writing its result.
-        let mut sections = Vec::from_iter(words.findings_of(Severity::Warning));
+        let mut sections = Vec::from_iter(words.findings(Severity::Warning));
         sections.extend(metrics);
         sections.extend(words.path());
         sections.extend(words.rests_on(Severity::Warning, Vec::new(), Vec::new()));
@@ -405,7 +395,7 @@ pub(crate) fn question(explanation: &Explanation<'_>, change: Change) -> String 
 
 /// Returns `deployment.apps/web`, as kubectl names a target.
 fn name(explanation: &Explanation<'_>) -> String {
-    let target = &explanation.pass.input.snapshot.hpa.spec.scale_target_ref;
+    let target = &explanation.hpa.spec.scale_target_ref;
     let (kind, group) = (target.kind.to_lowercase(), target.group());
     let dot = if group.is_empty() { "" } else { "." };
     format!("{kind}{dot}{group}/{}", target.name)

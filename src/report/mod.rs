@@ -17,18 +17,18 @@ pub mod timeline;
 mod totals;
 
 use jiff::Timestamp;
-use serde::ser::{SerializeMap, SerializeSeq};
+use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use comparison::Comparison;
 
 use crate::apimachinery::json::SecondsTime;
-use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Clause, Group, MetricStep, Outcome, PodRow, Step};
+use crate::apimachinery::quantity::Quantity;
+use crate::engine::decision::{Clause, Group, MetricStep, Outcome, Step};
 use crate::findings::watched::Watched;
 use crate::findings::{Code, FindingView, find_except, views};
 use crate::memory::{Knowledge, Memory, Possible};
-use crate::outlook::{Range, Upcoming};
+use crate::outlook::{Outlook, Range, Upcoming};
 use crate::pass::Pass;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::basis::BasisView;
@@ -85,6 +85,20 @@ pub(crate) struct RecordView {
     in_range: Option<bool>,
     /// Whether it decides which answer is the most likely one.
     decides: bool,
+}
+
+impl RecordView {
+    /// Returns the record after a past pass with this range, if there is one.
+    fn of(past: &Past, outlook: &Outlook, range: Option<Range>) -> Option<Self> {
+        let RecordedReplicas { replicas, time } = past.recorded?;
+        let is_possible = |range: Range| outlook.refuted.is_none() && range.contains(replicas);
+        Some(Self {
+            replicas,
+            time,
+            in_range: range.map(is_possible),
+            decides: past.decided,
+        })
+    }
 }
 
 /// Whether unknowns could change the answer.
@@ -173,19 +187,7 @@ impl<'a> Explanation<'a> {
             range,
             record: past
                 .as_ref()
-                .and_then(|past| past.recorded)
-                .map(|recorded| {
-                    let RecordedReplicas { replicas, time } = recorded;
-                    let in_range =
-                        range.map(|range| outlook.refuted.is_none() && range.contains(replicas));
-                    let decides = past.as_ref().is_some_and(|past| past.decided);
-                    RecordView {
-                        replicas,
-                        time,
-                        in_range,
-                        decides,
-                    }
-                }),
+                .and_then(|past| RecordView::of(past, outlook, range)),
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
@@ -237,14 +239,9 @@ impl Serialize for TraceView<'_> {
         let mut list = serializer.serialize_seq(Some(self.steps.len()))?;
         for step in self.steps {
             match step {
-                Step::ComputeMetric(metric) => list.serialize_element(&MetricView {
-                    rule: "computeMetric",
-                    metric,
-                    pods: PodsView {
-                        metric,
-                        pods: self.pods,
-                    },
-                })?,
+                Step::ComputeMetric(metric) => {
+                    list.serialize_element(&MetricView::new(metric, self.pods))?;
+                }
                 step => list.serialize_element(step)?,
             }
         }
@@ -257,51 +254,37 @@ struct MetricView<'a> {
     rule: &'static str,
     #[serde(flatten)]
     metric: &'a MetricStep,
-    pods: PodsView<'a>,
+    pods: Vec<PodView<'a>>,
 }
 
-struct PodsView<'a> {
-    metric: &'a MetricStep,
-    pods: &'a [Shared<Pod>],
-}
-
-impl Serialize for PodsView<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let format = metric_format(self.metric);
-        serializer.collect_seq(self.metric.pods.iter().map(|row| PodView {
-            name: &self.pods[row.pod as usize].name,
-            row,
-            format,
-        }))
+impl<'a> MetricView<'a> {
+    fn new(metric: &'a MetricStep, pods: &'a [Shared<Pod>]) -> Self {
+        let format = metric_format(metric);
+        let quantity = |milli| Quantity::from_milli(milli, format);
+        let rows = metric.pods.iter().map(|row| PodView {
+            name: &pods[row.pod as usize].name,
+            group: row.group,
+            clause: row.clause,
+            value: row.value.map(quantity),
+            request: row.request.map(quantity),
+            counted: row.counted.map(quantity),
+            until: row.until.map(|until| SecondsTime(until).to_string()),
+        });
+        Self {
+            rule: "computeMetric",
+            metric,
+            pods: rows.collect(),
+        }
     }
 }
 
+#[derive(Serialize)]
 struct PodView<'a> {
     name: &'a str,
-    row: &'a PodRow,
-    format: Format,
-}
-
-impl Serialize for PodView<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let PodRow {
-            group,
-            clause,
-            value,
-            request,
-            counted,
-            until,
-            ..
-        } = self.row;
-        let quantity = |milli: &i64| Quantity::from_milli(*milli, self.format);
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", self.name)?;
-        map.serialize_entry::<_, Group>("group", group)?;
-        map.serialize_entry::<_, Clause>("clause", clause)?;
-        map.serialize_entry("value", &value.as_ref().map(quantity))?;
-        map.serialize_entry("request", &request.as_ref().map(quantity))?;
-        map.serialize_entry("counted", &counted.as_ref().map(quantity))?;
-        map.serialize_entry("until", &until.map(|until| SecondsTime(until).to_string()))?;
-        map.end()
-    }
+    group: Group,
+    clause: Clause,
+    value: Option<Quantity>,
+    request: Option<Quantity>,
+    counted: Option<Quantity>,
+    until: Option<String>,
 }

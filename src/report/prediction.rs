@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::backtest::Compared;
 use super::chart::Chart;
-use super::expected::{Judged, expected};
+use super::expected::Judged;
 use super::page::verdict::Headline;
 use super::page::{Page, Words, changes};
 use super::section::{Detail, Part, Section, Symbols, Table};
@@ -155,7 +155,8 @@ impl Page {
     /// Creates the page of a prediction: its assumptions, the page of its pass, and the answer without the
     /// overrides.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let page = Self::with_assumptions(prediction, wide, symbols);
+        let mut page = Self::with_assumptions(prediction, wide, symbols);
+        page.expect(&prediction.expectations);
         page.without_owner(&prediction.explanation.pass.input.snapshot.hpa)
     }
 
@@ -177,8 +178,7 @@ impl Page {
             )
         });
 
-        let expected = expected(&prediction.expectations);
-        let mut sections = Vec::from_iter(words.findings());
+        let mut sections = Vec::from_iter(words.findings(Severity::Info));
         sections.extend(words.metrics());
         sections.extend(words.path());
         // A timeline covers the same for a load that does not follow the pods.
@@ -204,7 +204,6 @@ impl Page {
             sections.extend(words.wide_hint());
             sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
             let mut page = words.advising_page(sections);
-            page.expected = expected;
             assume(&mut page, prediction, symbols);
             return page;
         };
@@ -226,7 +225,6 @@ impl Page {
         page.assuming = backtest.assuming(symbols);
         (page.tone, page.verdict) = backtest.headline();
         page.why = Vec::from_iter(backtest.doubt());
-        page.expected = expected;
         page
     }
 }
@@ -276,12 +274,9 @@ fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: 
             .chain(observed)
             .collect()
     });
-    let answers = verdicts.map(|verdicts| {
-        ["answer"]
-            .into_iter()
-            .chain(verdicts)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+    let answers = verdicts.map(|[assumed, observed]| {
+        let cells = ["answer", assumed, observed];
+        cells.map(str::to_owned).to_vec()
     });
     let columns = [("ITEM", false), ("ASSUMED", false)]
         .into_iter()

@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 use super::chart::{Chart, ChartMark, ChartSeries, Shape, round_numbers};
 use super::section::{Detail, Part, Section, Table, Tone};
-use super::totals::{TotalsView, hours};
+use super::totals::{TotalsView, hours, rescales};
 use crate::backtest::{Search, SearchResult, Tried};
 use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
@@ -45,20 +45,14 @@ fn with_unit(value: &str, unit: &str) -> String {
 
 /// Returns the values of a combination with the totals of its run.
 fn row(values: Vec<String>, totals: &Totals, has_gaps: bool) -> Vec<String> {
-    let Totals {
-        highest,
-        rescales,
-        reversals,
-        ..
-    } = totals;
     values
         .into_iter()
         .chain([
             hours(totals.replica_hours()),
             long(totals.short()),
             hours(totals.shortfall()),
-            highest.replicas.to_string(),
-            format!("{} ({})", rescales.count, reversals.count),
+            totals.highest.replicas.to_string(),
+            rescales(totals),
         ])
         .chain(has_gaps.then(|| long(totals.unanswered())))
         .collect()
@@ -127,19 +121,14 @@ impl<'a> Searched<'a> {
     }
 
     pub(super) fn sections(&self) -> Vec<Section> {
-        let table = self.table();
-        let chart = (!self.found.front.is_empty()).then(|| {
-            let chart = [Part::Chart(self.chart().into())];
-            Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, chart)
-        });
-        let parts = [Part::Table(table), Part::Text(self.sentences())];
-        std::iter::once(Section::new(
-            "SETTINGS, BY REPLICA-HOURS",
-            Detail::Always,
-            parts,
-        ))
-        .chain(chart)
-        .collect()
+        let parts = [Part::Table(self.table()), Part::Text(self.sentences())];
+        let table = Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts);
+        if self.found.front.is_empty() {
+            return vec![table];
+        }
+        let parts = [Part::Chart(self.chart().into())];
+        let chart = Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, parts);
+        vec![table, chart]
     }
 
     /// The last parts of the paths that distinguish the fields, with the unit that a part names.
@@ -162,14 +151,14 @@ impl<'a> Searched<'a> {
 
     fn table(&self) -> Table {
         let fields = self.titles();
-        let titles = fields.iter().map(|(title, _)| (title.clone().into(), true));
+        let titles = fields.iter().map(|(title, _)| (title.clone(), true));
         let all = || self.front().map(|(_, totals)| totals).chain([self.replay]);
         let has_gaps = all().any(|totals| !totals.unanswered().is_zero());
         let unanswered = has_gaps.then_some("NO ANSWER");
         let totals = ["HOURS", "SHORT", "SHORTFALL", "HIGHEST", "RESCALES"]
             .into_iter()
             .chain(unanswered)
-            .map(|title| (title.into(), true));
+            .map(|title| (title.to_owned(), true));
         let mut as_it_is = vec![String::new(); fields.len()];
         if let Some(first) = as_it_is.first_mut() {
             "as it is".clone_into(first);
@@ -179,12 +168,8 @@ impl<'a> Searched<'a> {
             let cells = values.map(|(value, (_, unit))| with_unit(&value, unit));
             row(cells.collect(), totals, has_gaps)
         });
-        Table {
-            columns: titles.chain(totals).collect(),
-            rows: std::iter::once(row(as_it_is, self.replay, has_gaps))
-                .chain(rows)
-                .collect(),
-        }
+        let first = std::iter::once(row(as_it_is, self.replay, has_gaps));
+        Table::new(titles.chain(totals), first.chain(rows).collect())
     }
 
     fn sentences(&self) -> Vec<String> {

@@ -126,7 +126,7 @@ pub struct StepLine {
 impl Table {
     /// A table with these titles.
     pub(crate) fn new(
-        columns: impl IntoIterator<Item = (&'static str, bool)>,
+        columns: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, bool)>,
         rows: Vec<Vec<String>>,
     ) -> Self {
         Self {
@@ -157,9 +157,7 @@ impl Section {
     pub(crate) fn unless_empty(self) -> Option<Self> {
         (!self.body.is_empty()).then_some(self)
     }
-}
 
-impl Section {
     /// Changes each of its texts, except commands.
     pub(super) fn each_text(&mut self, change: &mut impl FnMut(&mut String)) {
         change(&mut self.title);

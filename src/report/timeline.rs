@@ -21,7 +21,7 @@ use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     LastValue, PENDING, PassChange, PodLack, Stays, Timeline, Tolerated, Totals,
 };
-use crate::words::{count, distance, duration, list, time};
+use crate::words::{count, distance, duration, first_few, list, time};
 
 /// A timeline, with the facts about the first pass that its texts need.
 #[derive(Debug)]
@@ -109,30 +109,25 @@ impl<'a> Played<'a> {
             duration(*period)
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
-        let changes = self.changes(("AFTER", true), when, symbols, wide);
-        let text = self
-            .end()
-            .into_iter()
-            .chain([totals::sentence(totals)])
-            .collect();
-        let body = changes
-            .into_iter()
-            .chain([Part::Text(text), Part::Chart(self.chart().into())]);
-        Section {
-            title,
-            detail: Detail::Always,
-            body: body.collect(),
-        }
+        let [changes, more] = self.changes(("AFTER", true), when, symbols, wide);
+        let end = self.end().into_iter().chain([totals::sentence(totals)]);
+        let body = [
+            changes,
+            more,
+            Part::Text(end.collect()),
+            Part::Chart(self.chart().into()),
+        ];
+        Section::new(title, Detail::Always, body)
     }
 
-    /// Returns a row for each change; only the first of many unless `wide`.
+    /// Returns a row for each change, and how many are left out: only the first of many are shown unless `wide`.
     pub(super) fn changes(
         &self,
         time: (&'static str, bool),
         when: impl Fn(Timestamp) -> String,
         symbols: Symbols,
         wide: bool,
-    ) -> Vec<Part> {
+    ) -> [Part; 2] {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
         let cells = changes.iter().take(shown).map(|change| {
@@ -147,11 +142,7 @@ impl<'a> Played<'a> {
         let hidden = changes.len() - rows.len();
         let more = (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all)"));
         let table = Table::new([time, ("REPLICAS", false), ("BECAUSE", false)], rows);
-        let table = (!table.rows.is_empty()).then_some(Part::Records(table));
-        table
-            .into_iter()
-            .chain(more.map(|more| Part::Text(vec![more])))
-            .collect()
+        [Part::Records(table), Part::Text(Vec::from_iter(more))]
     }
 
     /// Describes why a pass changed the replicas as it did.
@@ -426,10 +417,7 @@ impl<'a> Played<'a> {
                     duration(self.initialization)
                 ),
             };
-            let named = pods.iter().take(NAMED).map(|pod| (*pod).to_owned());
-            let further = pods.len().checked_sub(NAMED).filter(|further| *further > 0);
-            let names: Vec<_> = named.chain(further.map(|n| format!("{n} more"))).collect();
-            format!("{} {stay} {how}", list(&names))
+            format!("{} {stay} {how}", first_few(&pods, NAMED))
         });
         parts.collect::<Vec<_>>().join("; ")
     }

@@ -76,6 +76,11 @@ pub(super) fn hours(hours: f64) -> String {
     }
 }
 
+/// Returns the rescales, with the reversals among them.
+pub(super) fn rescales(totals: &Totals) -> String {
+    format!("{} ({})", totals.rescales.count, totals.reversals.count)
+}
+
 /// Describes the totals of a run, in a sentence.
 pub(super) fn sentence(totals: &Totals) -> String {
     let (lowest, highest) = (totals.lowest.replicas, totals.highest.replicas);

@@ -12,14 +12,14 @@ use super::clock::{TimeDisplay, millis};
 use super::search::{OTHER_TARGETS, Searched};
 use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use super::timeline::Played;
-use super::totals::hours;
+use super::totals::{hours, rescales};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, CandidateRun, Check, Parting, Run};
 use crate::calendar::Calendar;
 use crate::findings::FindingView;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Timeline, Totals};
-use crate::words::{count, duration, in_words, list, long, part, percent};
+use crate::words::{count, duration, first_few, in_words, list, long, part, percent};
 use jiff::{SignedDuration, Timestamp};
 
 /// Runs side by side.
@@ -32,8 +32,6 @@ pub struct Compared<'a> {
     /// The findings of each candidate, in the same order.
     findings: Vec<Vec<FindingView>>,
     has_passes: bool,
-    /// Whether the HPA is switched off in all runs, because the target has 0 replicas.
-    is_off: bool,
 }
 
 /// A replay is warned about if it is within one of the recorded replicas for less than this share of the
@@ -114,11 +112,7 @@ fn file_name(candidate: &CandidateRun) -> &str {
 impl<'a> Compared<'a> {
     /// Compares runs; with the findings of each candidate, in order.
     pub fn new(backtest: &'a Backtest, findings: Vec<Vec<FindingView>>) -> Self {
-        let mut is_off = true;
-        let mut played = |run: &'a Run| {
-            is_off &= run.timeline.totals.highest.replicas == 0;
-            Played::new(&run.timeline, &run.pass)
-        };
+        let played = |run: &'a Run| Played::new(&run.timeline, &run.pass);
         let replay = played(&backtest.replay);
         let candidates = backtest
             .candidates
@@ -131,7 +125,6 @@ impl<'a> Compared<'a> {
             candidates,
             findings,
             has_passes: false,
-            is_off,
         }
     }
 
@@ -199,7 +192,8 @@ impl<'a> Compared<'a> {
         if let Some(search) = self.search() {
             return search.headline();
         }
-        if self.is_off {
+        let is_off = |own: &Totals| own.highest.replicas == 0;
+        if is_off(self.totals()) && self.runs().all(is_off) {
             let text = "THE HPA IS SWITCHED OFF: ITS TARGET HAS 0 REPLICAS THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }
@@ -410,7 +404,10 @@ impl<'a> Compared<'a> {
         let assumed = Part::Table(Table::new(columns, assumed.collect()));
         let facts = Part::Pairs(self.facts());
         let parted = Part::Pairs(self.parted());
-        let mut sections = vec![Section::new("", Detail::Always, [facts])];
+        let mut sections = vec![
+            Section::new("", Detail::Comment, [assumed]),
+            Section::new("", Detail::Always, [facts]),
+        ];
         sections.extend(self.search().iter().flat_map(Searched::sections));
         // In a search, the replay is a row of its table.
         let detail = if self.search().is_some() {
@@ -430,7 +427,6 @@ impl<'a> Compared<'a> {
                 ],
             ),
         ]);
-        sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());
         let candidates = self.each().map(|(name, _, played)| (name, played));
         let runs = [(self.backtest.replay.name.clone(), &self.replay)]
@@ -444,12 +440,8 @@ impl<'a> Compared<'a> {
                 if is_after { " (after the load)" } else { "" }
             };
             let when = |time| format!("{}{}", clock.at(time), after(time));
-            Section {
-                title: format!("RESCALES OF {name}"),
-                detail: Detail::Wide,
-                body: played.changes(("TIME", false), when, symbols, wide),
-            }
-            .unless_empty()
+            let changes = played.changes(("TIME", false), when, symbols, wide);
+            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes).unless_empty()
         }));
         sections
     }
@@ -519,14 +511,12 @@ impl<'a> Compared<'a> {
         let shown = Vec::from_iter(self.marks());
         if !shown.is_empty() {
             let clock = self.clock();
-            let mut named: Vec<String> = shown
+            let named: Vec<String> = shown
                 .iter()
-                .take(NAMED)
                 .map(|Mark { time, text }| format!("{} {}", at_a_glance(text), clock.at(*time)))
                 .collect();
-            let further = shown.len().saturating_sub(NAMED);
-            named.extend((further > 0).then(|| format!("{further} more")));
-            text += &format!("; {}: {}", count(shown.len(), "mark"), list(&named));
+            let marks = count(shown.len(), "mark");
+            text += &format!("; {marks}: {}", first_few(&named, NAMED));
         }
         let skipped = start.duration_since(*begun);
         if skipped.is_positive() && skipped < length {
@@ -655,60 +645,50 @@ impl<'a> Compared<'a> {
             columns: [("".into(), false)].into_iter().chain(titles).collect(),
             rows: vec![],
         };
-        let mut row = |label: &str, cell: &dyn Fn(&Column<'_>) -> Option<String>| {
-            let cells = columns
-                .iter()
-                .map(|it| cell(it).unwrap_or_else(|| "-".to_owned()));
-            table
-                .rows
-                .push(std::iter::once(label.to_owned()).chain(cells).collect());
+        let mut row = |label: &str, cells: Vec<Option<String>>| {
+            let shown = cells.into_iter().map(|cell| cell.unwrap_or("-".to_owned()));
+            let labelled = std::iter::once(label.to_owned()).chain(shown);
+            table.rows.push(labelled.collect());
         };
-        let runs = || columns.iter().filter(|it| it.kind != RunKind::Record);
-        let any = |of: fn(&Totals) -> SignedDuration| runs().any(|it| !of(it.totals).is_zero());
-        row("replica-hours", &|it| {
-            it.known().map(|own| hours(own.replica_hours()))
-        });
+        let each =
+            |cell: &dyn Fn(&Column<'_>) -> Option<String>| columns.iter().map(cell).collect();
+        let known = |cell: &dyn Fn(&Totals) -> String| each(&|it| it.known().map(cell));
+        let of_runs = |cell: &dyn Fn(&Totals) -> String| each(&|it| it.of_run().map(cell));
+        let runs = || columns.iter().filter_map(Column::of_run);
+        let any = |of: fn(&Totals) -> SignedDuration| runs().any(|own| !of(own).is_zero());
+        row("replica-hours", known(&|own| hours(own.replica_hours())));
         if columns.iter().any(|it| it.kind == RunKind::Candidate) {
-            row("against the replay", &|it| self.against_replay(it));
+            row("against the replay", each(&|it| self.against_replay(it)));
         }
-        row("mean", &|it| {
-            it.known().map(|own| format!("{:.1}", own.mean()))
-        });
-        row("lowest", &|it| {
-            it.known().map(|own| own.lowest.replicas.to_string())
-        });
-        row("highest", &|it| {
-            it.known().map(|own| own.highest.replicas.to_string())
-        });
-        row("first at", &|it| {
-            it.known().map(|own| clock.at(own.highest.time))
-        });
-        row("at max", &|it| it.known().map(|own| long(own.at_max())));
+        row("mean", known(&|own| format!("{:.1}", own.mean())));
+        row("lowest", known(&|own| own.lowest.replicas.to_string()));
+        row("highest", known(&|own| own.highest.replicas.to_string()));
+        row("first at", known(&|own| clock.at(own.highest.time)));
+        row("at max", known(&|own| long(own.at_max())));
         if any(Totals::above_max) {
-            row("wanting more than max", &|it| {
-                it.of_run().map(|own| long(own.above_max()))
-            });
+            row(
+                "wanting more than max",
+                of_runs(&|own| long(own.above_max())),
+            );
         }
-        row("short of the proposal", &|it| {
-            it.of_run().map(|own| long(own.short()))
-        });
+        row("short of the proposal", of_runs(&|own| long(own.short())));
         if any(Totals::short) {
             let longest = |it: &Column<'_>| it.of_run()?.longest_short();
-            row("replica-hours short", &|it| {
-                it.of_run().map(|own| hours(own.shortfall()))
-            });
-            row("longest stretch", &|it| {
-                longest(it).map(|own| long(own.length))
-            });
-            row("from", &|it| longest(it).map(|own| clock.at(own.start)));
+            row(
+                "replica-hours short",
+                of_runs(&|own| hours(own.shortfall())),
+            );
+            row(
+                "longest stretch",
+                each(&|it| Some(long(longest(it)?.length))),
+            );
+            row("from", each(&|it| Some(clock.at(longest(it)?.start))));
         }
-        row("rescales (reversals)", &|it| it.known().map(rescales));
+        row("rescales (reversals)", known(&rescales));
         if any(Totals::unanswered) {
-            row("without an answer", &|it| {
-                it.of_run().map(|own| long(own.unanswered()))
-            });
+            row("without an answer", of_runs(&|own| long(own.unanswered())));
         }
-        row("ends at", &|it| it.ends_at.clone());
+        row("ends at", each(&|it| it.ends_at.clone()));
         table
     }
 
@@ -723,17 +703,10 @@ impl<'a> Compared<'a> {
             ("RESCALES", true),
         ];
         let ends = has_ends.then_some(("ENDS AT", true));
-        Table {
-            columns: titles
-                .into_iter()
-                .chain(ends)
-                .map(|(title, is_number)| (title.into(), is_number))
-                .collect(),
-            rows: columns
-                .iter()
-                .filter_map(|column| self.row(column, has_ends))
-                .collect(),
-        }
+        let rows = columns
+            .iter()
+            .filter_map(|column| self.row(column, has_ends));
+        Table::new(titles.into_iter().chain(ends), rows.collect())
     }
 
     /// Returns the row of a run whose totals are known.
@@ -891,11 +864,6 @@ impl<'a> Column<'a> {
         (self.totals.passes > 0).then_some(self.totals)
     }
 
-    /// Returns the same with the name of the run.
-    fn of_run_titled(&self) -> Option<(&str, &'a Totals)> {
-        Some((&*self.title, self.of_run()?))
-    }
-
     /// The totals of a run, with proposals.
     fn of_run(&self) -> Option<&'a Totals> {
         (self.kind != RunKind::Record).then_some(self.totals)
@@ -952,10 +920,6 @@ fn is_considerable(totals: &Totals) -> bool {
         && !totals.unanswered().is_zero()
 }
 
-fn rescales(totals: &Totals) -> String {
-    format!("{} ({})", totals.rescales.count, totals.reversals.count)
-}
-
 /// The name of a candidate as a title: a file keeps its case.
 fn heading(name: &str) -> String {
     if name == "candidate" {
@@ -997,16 +961,15 @@ fn share(part: usize, whole: usize) -> Option<f64> {
 
 /// Describes a length of time in each run that has it, or once if it is equal in all.
 fn lengths(columns: &[Column<'_>], of: fn(&Totals) -> SignedDuration) -> Vec<String> {
-    let lengths: Vec<(&str, String)> = columns
-        .iter()
-        .filter_map(Column::of_run_titled)
-        .filter(|(_, totals)| !of(totals).is_zero())
-        .map(|(title, totals)| (title, long(of(totals))))
+    let runs = || columns.iter().filter(|it| it.of_run().is_some());
+    let lengths: Vec<(&str, String)> = runs()
+        .map(|it| (&*it.title, of(it.totals)))
+        .filter(|(_, length)| !length.is_zero())
+        .map(|(title, length)| (title, long(length)))
         .collect();
-    let runs = columns.iter().filter_map(Column::of_run).count();
     match &lengths[..] {
         [(_, first), rest @ ..]
-            if lengths.len() == runs && rest.iter().all(|(_, own)| own == first) =>
+            if lengths.len() == runs().count() && rest.iter().all(|(_, own)| own == first) =>
         {
             vec![format!("each run for {first}")]
         }

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::apimachinery::json;
-use crate::engine::decision::{Decision, MetricStep};
+use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
 use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -170,18 +170,6 @@ impl fmt::Display for DifferenceCode {
     }
 }
 
-impl ComparisonRow<'_> {
-    /// Whether the pass itself computed the value: before 1.29, a pass without a decision keeps those of the last
-    /// status.
-    fn is_of(&self, decision: &Decision) -> bool {
-        let step = self.index.and_then(|index| decision.metric(index));
-        let computed = step
-            .and_then(MetricStep::proposal)
-            .map(|proposal| &proposal.current);
-        matches!((&self.now, computed), (Some(StatusValue::Metric(now)), Some(computed)) if *now == computed)
-    }
-}
-
 impl<'a> Comparison<'a> {
     /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
@@ -198,12 +186,9 @@ impl<'a> Comparison<'a> {
             return None;
         }
         let status = decision.outcome.status.as_ref()?;
-        let mut rows = rows(&input.snapshot, status, never);
-        rows.iter_mut()
-            .filter(|row| !row.is_of(decision))
-            .for_each(|row| row.measured = None);
-        let facts = ReasonFinder::new(input, decision, status, rows);
-        let (mut rows, reasons) = facts.explained(never, remembered, outlook);
+        let mut rows = rows(pass, status, never);
+        let finder = ReasonFinder::new(input, decision, status, &rows);
+        let reasons = finder.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons
                 .iter()
@@ -225,8 +210,9 @@ impl<'a> Comparison<'a> {
 }
 
 /// Returns the items of the written status and of the one that would be written.
-fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<ComparisonRow<'a>> {
-    let then = &snapshot.hpa.status;
+fn rows<'a>(pass: &'a Pass, status: &'a HpaStatus, never: bool) -> Vec<ComparisonRow<'a>> {
+    let hpa = &pass.input.snapshot.hpa;
+    let then = &hpa.status;
     let replicas = |replicas| Some(StatusValue::Replicas(replicas));
     let last = |n| replicas(n).filter(|_| !never);
     let (current, desired) = (last(then.current_replicas), last(then.desired_replicas));
@@ -245,8 +231,8 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
         ),
     ];
 
-    let count = snapshot.hpa.spec.metrics.len().max(list_of(then).len());
-    rows.extend((0..count).map(|index| metric_row(snapshot, status, index)));
+    let count = hpa.spec.metrics.len().max(list_of(then).len());
+    rows.extend((0..count).map(|index| metric_row(pass, status, index)));
 
     let types = status
         .conditions
@@ -267,11 +253,8 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<C
 }
 
 /// Returns the item of a metric.
-fn metric_row<'a>(
-    snapshot: &'a Snapshot,
-    status: &'a HpaStatus,
-    index: usize,
-) -> ComparisonRow<'a> {
+fn metric_row<'a>(pass: &'a Pass, status: &'a HpaStatus, index: usize) -> ComparisonRow<'a> {
+    let snapshot = &pass.input.snapshot;
     let spec = &snapshot.hpa.spec;
     let last = list_of(&snapshot.hpa.status).get(index);
     let now = list_of(status).get(index);
@@ -286,15 +269,20 @@ fn metric_row<'a>(
         label
     };
     let value = |of: Option<&'a MetricStatus>| metric_value(of?, spec.metrics.get(index));
-    let computed = value(now);
+    let step = pass.decision.metric(index);
+    let proposal = step.and_then(MetricStep::proposal);
+    let computed = proposal.map(|proposal| StatusValue::Metric(&proposal.current));
+    let shown = value(now);
+    // Before 1.29, a pass without a decision keeps the values of the last status.
+    let is_new = shown.is_some() && shown == computed;
     ComparisonRow {
         index: Some(index),
         differs: match (last, now) {
             (Some(last), Some(now)) => !last.agrees_with(now),
             (last, now) => last.is_some() || now.is_some(),
         },
-        measured: computed.as_ref().and_then(|_| measured(snapshot, index)),
-        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), computed)
+        measured: is_new.then(|| measured(snapshot, index)).flatten(),
+        ..ComparisonRow::new(StatusItem::CurrentMetrics, name, value(last), shown)
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) struct ReasonFinder<'a> {
     decision: &'a Decision,
     then: &'a HpaStatus,
     now: &'a HpaStatus,
-    rows: Vec<ComparisonRow<'a>>,
+    rows: &'a [ComparisonRow<'a>],
     reasons: Vec<DifferenceReason>,
     /// Changes after the status that are so old that a running controller has seen them.
     old: Vec<(String, Timestamp)>,
@@ -82,7 +82,7 @@ impl<'a> ReasonFinder<'a> {
         input: &'a Input,
         decision: &'a Decision,
         now: &'a HpaStatus,
-        rows: Vec<ComparisonRow<'a>>,
+        rows: &'a [ComparisonRow<'a>],
     ) -> Self {
         let then = &input.snapshot.hpa.status;
         Self {
@@ -96,13 +96,13 @@ impl<'a> ReasonFinder<'a> {
         }
     }
 
-    /// Returns the rows with all reasons. `never`: the controller has not written anything.
+    /// Returns all reasons. `never`: the controller has not written anything.
     pub(super) fn explained(
         mut self,
         never: bool,
         remembered: &Remembered,
         outlook: &Outlook,
-    ) -> (Vec<ComparisonRow<'a>>, Vec<DifferenceReason>) {
+    ) -> Vec<DifferenceReason> {
         self.lease();
         if never {
             self.no_status_yet();
@@ -125,7 +125,7 @@ impl<'a> ReasonFinder<'a> {
             self.unexplained();
         }
         self.reasons.sort_by_key(|reason| reason.code);
-        (self.rows, self.reasons)
+        self.reasons
     }
 
     fn now(&self) -> Timestamp {
@@ -249,7 +249,6 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn failures(&mut self) {
-        let mut found = Vec::new();
         for (code, status, verdict) in [
             (DifferenceCode::FailsNow, self.now, "cannot be computed now"),
             (
@@ -261,31 +260,28 @@ impl<'a> ReasonFinder<'a> {
             let (indexes, names) = self.failing(status);
             if !indexes.is_empty() {
                 let message = format!("{} {verdict}", list(&names));
-                found.push((code, BearsOn::Metrics(indexes), message));
+                self.push(code, BearsOn::Metrics(indexes), message);
             }
         }
         for type_ in ["AbleToScale", "ScalingActive"] {
             match (failed(self.then, type_), failed(self.now, type_)) {
                 (None, Some(now)) => {
                     let message = format!("{type_} is False now: {}", now.reason);
-                    found.push((DifferenceCode::FailsNow, BearsOn::All, message));
+                    self.push(DifferenceCode::FailsNow, BearsOn::All, message);
                 }
                 (Some(then), None) => {
                     let message = format!("{type_} was False then: {}", then.reason);
-                    found.push((DifferenceCode::FailedThen, BearsOn::All, message));
+                    self.push(DifferenceCode::FailedThen, BearsOn::All, message);
                 }
                 _ => {}
             }
-        }
-        for (code, bears_on, message) in found {
-            self.push(code, bears_on, message);
         }
     }
 
     /// Checks for samples that the last pass did not have. Those of the resource metrics API appear some time
     /// after they were taken, so a sample from just before the status may be new to the controller.
     fn metrics(&mut self) {
-        let (mut moved, mut indexes, mut old) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut moved, mut indexes) = (Vec::new(), Vec::new());
         let written = self.input.snapshot.hpa.written.status;
         for row in self.rows.iter().filter(|row| row.differs) {
             let (Some(index), Some(_), Some(_), Some(written)) =
@@ -313,7 +309,7 @@ impl<'a> ReasonFinder<'a> {
                             .input
                             .is_several_passes_ago(time.plus(PUBLISHED_WITHIN)) =>
                 {
-                    old.push((format!("{name} was measured"), time));
+                    self.old.push((format!("{name} was measured"), time));
                     continue;
                 }
                 Since::Before if written.duration_since(time) < PUBLISHED_WITHIN => {
@@ -328,7 +324,6 @@ impl<'a> ReasonFinder<'a> {
             }
             indexes.push(index);
         }
-        self.old.extend(old);
         if !indexes.is_empty() {
             self.push(
                 DifferenceCode::MetricsMoved,

@@ -10,8 +10,7 @@ use crate::report::chart::{Chart, ChartMark, ChartSeries, MOST_ROWS, Shape, roun
 use crate::report::section::Table;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
-    Ask, Changes, Curve, Effect, HeldBy, MetricUnit, RangeEnd, Reached, Span, ThresholdValues,
-    Thresholds,
+    Ask, Changes, Curve, Effect, HeldBy, MetricUnit, RangeEnd, Span, ThresholdValues, Thresholds,
 };
 use crate::words;
 
@@ -122,12 +121,11 @@ fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
 
 /// Returns the effects of a metric's values, from low to high.
 fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<ValueRange> {
-    let bounds = bounds(changes);
     let ranges = Ranges {
         thresholds: of,
         changes,
         now,
-        bounds: &bounds,
+        bounds: &bounds(changes),
         found: Vec::new(),
     };
     ranges.find()
@@ -179,10 +177,7 @@ impl Ranges<'_> {
                 (metrics, "the metrics that are known"),
             ];
             let doubtful = bases.into_iter().filter(|(is_in_doubt, _)| *is_in_doubt);
-            let basis = doubtful
-                .map(|(_, basis)| basis)
-                .collect::<Vec<_>>()
-                .join(" and ");
+            let basis = Vec::from_iter(doubtful.map(|(_, basis)| basis)).join(" and ");
             self.found.push(ValueRange {
                 span: Span { from: end, to: end },
                 values: String::new(),
@@ -209,17 +204,16 @@ impl Ranges<'_> {
                 self.add_asked(Ask::Fewer, removes.as_slice());
             }
             (adds, removes) => {
-                if let Some(span) = adds {
-                    self.add(span, "adds replicas");
-                    self.add_asked(Ask::More, &[span]);
-                } else {
-                    self.add_nothing(Ask::More);
-                }
-                if let Some(span) = removes {
-                    self.add(span, "removes replicas");
-                    self.add_asked(Ask::Fewer, &[span]);
-                } else {
-                    self.add_nothing(Ask::Fewer);
+                for (ask, effect, band) in [
+                    (Ask::More, "adds replicas", adds),
+                    (Ask::Fewer, "removes replicas", removes),
+                ] {
+                    if let Some(span) = band {
+                        self.add(span, effect);
+                        self.add_asked(ask, &[span]);
+                    } else {
+                        self.add_nothing(ask);
+                    }
                 }
             }
         }
@@ -334,26 +328,25 @@ impl Ranges<'_> {
 /// text. If it is already at a bound, the row for the tolerance shows it.
 fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
-    let Reached {
-        replicas, proposed, ..
-    } = changes.max;
-    let from = proposed.filter(|from| *from > 0 && *from != tolerance.from);
-    let max = from.map(|from| {
-        let span = Span {
-            from,
-            to: changes.up_to,
-        };
-        (Ask::More, span, format!("maxReplicas ({replicas})"))
-    });
-    let Reached {
-        replicas, proposed, ..
-    } = changes.min;
-    let to = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to);
-    let min = to.map(|to| {
-        let span = Span { from: 0, to };
-        (Ask::Fewer, span, format!("minReplicas ({replicas})"))
-    });
-    max.into_iter().chain(min).collect()
+    let Changes {
+        max,
+        min,
+        up_to: to,
+        ..
+    } = *changes;
+    let mut bounds = Vec::new();
+    if let Some(from) = max
+        .proposed
+        .filter(|from| *from > 0 && *from != tolerance.from)
+    {
+        let text = format!("maxReplicas ({})", max.replicas);
+        bounds.push((Ask::More, Span { from, to }, text));
+    }
+    if let Some(to) = min.proposed.filter(|own| *own < to && *own != tolerance.to) {
+        let text = format!("minReplicas ({})", min.replicas);
+        bounds.push((Ask::Fewer, Span { from: 0, to }, text));
+    }
+    bounds
 }
 
 /// Describes why a pass does not follow a metric to an end; `bound` qualifies the proposal there: "at most"

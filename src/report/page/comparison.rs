@@ -17,7 +17,7 @@ impl Words<'_> {
     pub(super) fn comparison(&self) -> Option<Section> {
         let comparison = self.explanation.comparison.as_ref()?;
         let never = never(comparison);
-        let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
+        let metrics = &self.explanation.hpa.spec.metrics;
         let shown = |row: &&ComparisonRow<'_>| row.differs && !never;
         let differing: Vec<&ComparisonRow<'_>> = comparison.rows.iter().filter(shown).collect();
         let measured = differing.iter().any(|row| row.measured.is_some());

@@ -56,13 +56,8 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
 }
 
 impl Words<'_> {
-    /// Returns the most important findings; all of them with their evidence if `wide`.
-    pub(in crate::report) fn findings(&self) -> Option<Section> {
-        self.findings_of(Severity::Info)
-    }
-
-    /// Returns the most important findings of at least this severity.
-    pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
+    /// Returns the most important findings of at least a severity; all of them with their evidence if `wide`.
+    pub(in crate::report) fn findings(&self, least: Severity) -> Option<Section> {
         let findings = &self.explanation.findings;
         let shown = if self.wide {
             findings.iter().filter(|it| it.severity <= least).collect()
@@ -126,12 +121,9 @@ impl Words<'_> {
             |one: &FindingView, it: &FindingView| it.code == one.code && it.summary == one.summary;
         let has = |findings: &[FindingView], one| findings.iter().any(|it| is_same(one, it));
         let mut remarks = Vec::new();
-        for (place, (name, findings)) in runs.iter().enumerate() {
+        // If the first pass has all of its findings above, those of its run are told.
+        for (place, (name, findings)) in runs.iter().enumerate().skip(usize::from(is_full)) {
             for finding in findings.iter().filter(|it| it.code.is(Aspect::Lasts)) {
-                let is_told = place == 0 && is_full;
-                if is_told {
-                    continue;
-                }
                 if !runs.iter().all(|(_, findings)| has(findings, finding)) {
                     let own = remark(finding, is_full);
                     let summary = format!("{name}: {}", own.summary);

@@ -80,15 +80,7 @@ impl Words<'_> {
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
-        let spec = self
-            .explanation
-            .pass
-            .input
-            .snapshot
-            .hpa
-            .spec
-            .metrics
-            .get(metric.index);
+        let spec = self.explanation.hpa.spec.metrics.get(metric.index);
         if over_replicas && none {
             "-".to_owned()
         } else {
@@ -141,7 +133,7 @@ impl Words<'_> {
                     }
                 };
                 let label = if self.wide {
-                    let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
+                    let metrics = &self.explanation.hpa.spec.metrics;
                     metrics[metric.index].label(metrics)
                 } else {
                     self.label(metric)

@@ -74,7 +74,7 @@ impl Page {
             wide,
             symbols,
         };
-        let mut sections = Vec::from_iter(words.findings());
+        let mut sections = Vec::from_iter(words.findings(Severity::Info));
         sections.extend(words.metrics());
         sections.extend(words.path());
         sections.extend(words.upcoming());
@@ -212,7 +212,7 @@ impl Words<'_> {
 
     /// Returns the label of a metric in the report.
     fn label(&self, metric: &MetricStep) -> String {
-        Self::label_in(&self.explanation.pass.input.snapshot.hpa.spec, metric)
+        Self::label_in(self.explanation.hpa.spec, metric)
     }
 
     /// Returns the label of a metric of a spec.
@@ -279,17 +279,13 @@ impl Words<'_> {
             brief.unless_empty()
         };
         let Pass { input, newer, .. } = self.explanation.pass;
-        let notes: Vec<&Note> = input.notes.iter().chain(newer).collect();
-        // Those on a past pass come first, and no finding repeats them.
-        let of_past = self.explanation.notes.len().saturating_sub(notes.len());
-        let (of_past, texts) = self.explanation.notes.split_at(of_past);
-        let others = notes
-            .into_iter()
-            .zip(texts)
-            .filter(|(note, _)| !self.is_found(note, least));
-        let notes = of_past.iter().chain(others.map(|(_, text)| text));
-        let notes = Part::Text(notes.cloned().collect());
-        let notes = Section::new("NOTES", Detail::Always, [notes]);
+        // No finding repeats those on a past pass.
+        let past = input.evidence.past.iter();
+        let of_past = past.flat_map(|past| past.notes(self.explanation.hpa.spec));
+        let all = input.notes.iter().chain(newer);
+        let others = all.filter(|note| !self.is_found(note, least));
+        let texts = of_past.chain(others.map(ToString::to_string));
+        let notes = Section::new("NOTES", Detail::Always, [Part::Text(texts.collect())]);
         [assumed.unless_empty(), brief, notes.unless_empty()]
             .into_iter()
             .flatten()

@@ -7,31 +7,23 @@ use crate::report::section::{Detail, Part, Section, Table};
 use crate::snapshot::pod::{Phase, Pod};
 use crate::words::{amount, duration, future, metric_format, time};
 
-/// The columns for each pod.
-#[derive(Clone, Copy)]
-struct PodColumns {
-    /// It is measured, and counts with a value.
-    usage: bool,
-    /// Its request matters.
-    request: bool,
-}
+/// The columns for each pod, each with whether it holds numbers.
+const COLUMNS: [(&str, bool); 6] = [
+    ("POD", false),
+    ("USAGE", true),
+    ("REQUEST", true),
+    ("GROUP", false),
+    ("COUNTED", true),
+    ("BECAUSE", false),
+];
 
-impl PodColumns {
-    fn names(self) -> Vec<(&'static str, bool)> {
-        let columns = [
-            (true, ("POD", false)),
-            (self.usage, ("USAGE", true)),
-            (self.request, ("REQUEST", true)),
-            (true, ("GROUP", false)),
-            (self.usage, ("COUNTED", true)),
-            (true, ("BECAUSE", false)),
-        ];
-        columns
-            .into_iter()
-            .filter(|(is_shown, _)| *is_shown)
-            .map(|(_, column)| column)
-            .collect()
-    }
+/// Returns what belongs to the columns that are shown.
+fn shown<T>(all: [T; 6], is_shown: [bool; 6]) -> Vec<T> {
+    let pairs = all.into_iter().zip(is_shown);
+    pairs
+        .filter(|(_, shown)| *shown)
+        .map(|(it, _)| it)
+        .collect()
 }
 
 /// Whether a pod is known not to have a container.
@@ -47,36 +39,26 @@ impl Words<'_> {
     pub(in crate::report) fn pods(&self) -> Vec<Section> {
         let mut sections = Vec::new();
         for metric in self.metric_steps() {
-            let unusual = |row: &&PodRow| row.group != Group::Ready;
-            let rows: Vec<&PodRow> = if self.wide {
-                metric.pods.iter().collect()
-            } else {
-                metric
-                    .pods
-                    .iter()
-                    .filter(unusual)
-                    .take(UNUSUAL_PODS)
-                    .collect()
-            };
-            if rows.is_empty() {
+            let is_listed = |row: &&PodRow| self.wide || row.group != Group::Ready;
+            let listed: Vec<&PodRow> = metric.pods.iter().filter(is_listed).collect();
+            if listed.is_empty() {
                 continue;
             }
-            let hidden = metric
-                .pods
-                .iter()
-                .filter(unusual)
-                .count()
-                .saturating_sub(rows.len());
-            let columns = PodColumns {
-                usage: !metric.is_total(),
-                request: metric.pods.iter().any(|row| row.request.is_some()),
+            let most = if self.wide {
+                listed.len()
+            } else {
+                UNUSUAL_PODS
             };
-            let mut table = Table::new(columns.names(), Vec::new());
-            for row in rows {
-                table.rows.push(self.pod(metric, row, columns));
-            }
-            let left_out = (!self.wide && hidden > 0)
-                .then(|| format!("and {hidden} more (-o wide shows all pods)"));
+            let hidden = listed.len().saturating_sub(most);
+            // A pod is measured, and counts with a value, unless the metric is a total.
+            let usage = !metric.is_total();
+            let request = metric.pods.iter().any(|row| row.request.is_some());
+            let is_shown = [true, usage, request, true, usage, true];
+            let rows = listed.iter().take(most);
+            let cells = rows.map(|row| shown(self.pod(metric, row), is_shown));
+            let table = Table::new(shown(COLUMNS, is_shown), cells.collect());
+            let left_out =
+                (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all pods)"));
             let body = [Part::Records(table), Part::Text(Vec::from_iter(left_out))];
             let title = format!("PODS FOR {}", self.label(metric));
             sections.push(Section::new(title, Detail::Wide, body));
@@ -84,10 +66,10 @@ impl Words<'_> {
         sections
     }
 
-    fn pod(&self, metric: &MetricStep, row: &PodRow, columns: PodColumns) -> Vec<String> {
+    fn pod(&self, metric: &MetricStep, row: &PodRow) -> [String; 6] {
         let pod = &self.explanation.pass.input.snapshot.pods[row.pod as usize];
         let format = metric_format(metric);
-        let shown =
+        let value =
             |milli: Option<i64>| milli.map_or("-".to_owned(), |milli| amount(milli, format));
         let group = match row.group {
             Group::Ready => "ready",
@@ -95,13 +77,14 @@ impl Words<'_> {
             Group::Missing => "missing",
             Group::Ignored => "ignored",
         };
-        let mut cells = vec![pod.name.to_string()];
-        cells.extend(columns.usage.then(|| shown(row.value)));
-        cells.extend(columns.request.then(|| shown(row.request)));
-        cells.push(group.to_owned());
-        cells.extend(columns.usage.then(|| shown(row.counted)));
-        cells.push(self.clause(metric, row, pod));
-        cells
+        [
+            pod.name.to_string(),
+            value(row.value),
+            value(row.request),
+            group.to_owned(),
+            value(row.counted),
+            self.clause(metric, row, pod),
+        ]
     }
 
     /// Describes why a pod is in its group, and when it leaves it.

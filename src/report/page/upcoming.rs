@@ -81,11 +81,8 @@ impl Words<'_> {
 
     /// Whether something else sets the replicas, so that they do not follow from the passes alone.
     pub(in crate::report) fn has_other_writer(&self) -> bool {
-        let is_it = |code, severity| code == Code::OtherWriter && severity < Severity::Info;
-        self.explanation
-            .findings
-            .iter()
-            .any(|it| is_it(it.code, it.severity))
+        let mut findings = self.explanation.findings.iter();
+        findings.any(|it| it.code == Code::OtherWriter && it.severity < Severity::Info)
     }
 
     /// Returns the changes of the most likely course, each with the possible counts before the next.

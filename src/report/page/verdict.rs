@@ -152,28 +152,28 @@ impl Words<'_> {
 
     /// Describes the other possible results, and what they depend on.
     fn open(&self, range: Range) -> String {
-        let unknown = self.unknown();
-        if self.explanation.pass.is_unanswered() {
-            let Range { min, max } = range;
-            let unknown = unknown.join(", and ");
+        let Range { min, max } = range;
+        let pass = self.explanation.pass;
+        let causes = self.unknown();
+        let unknown = causes.join(", and ");
+        if pass.is_unanswered() {
             return sentence(&format!(
                 "{unknown}: the pass may end anywhere from {min} to {max}."
             ));
         }
-        let pass = self.explanation.pass;
         let held = pass.decision.stabilization().and_then(|step| {
             let past = step.held_by?.replicas;
             (past > step.desired).then_some((past, step.down_window))
         });
         let inferred =
             pass.remembered.knowledge == Knowledge::Inferred && pass.input.evidence.past.is_none();
-        if let (Some((replicas, window)), true, 1) = (held, inferred, unknown.len())
-            && self.explanation.pass.decision.replicas_after() == Some(range.max)
+        if let (Some((replicas, window)), true, 1) = (held, inferred, causes.len())
+            && pass.decision.replicas_after() == Some(max)
         {
             let upcoming = self.explanation.upcoming;
-            let fewer = upcoming.iter().find(|step| step.replicas < range.max);
-            let likely = fewer.map_or(range.min, |step| step.replicas.max(range.min));
-            let or_fewer = if likely > range.min { " or fewer" } else { "" };
+            let fewer = upcoming.iter().find(|step| step.replicas < max);
+            let likely = fewer.map_or(min, |step| step.replicas.max(min));
+            let or_fewer = if likely > min { " or fewer" } else { "" };
             let then = upcoming.iter().find(|step| step.range.max <= likely);
             let latest = then.map_or_else(String::new, |step| {
                 format!(
@@ -187,8 +187,6 @@ impl Words<'_> {
                 duration(window)
             );
         }
-        let unknown = unknown.join(", and ");
-        let Range { min, max } = range;
         format!("Not certain: {unknown}; {min} to {max} are possible.")
     }
 
@@ -245,13 +243,12 @@ impl Words<'_> {
             Some(Range { min, max }) if min == max => format!(", not {min}"),
             Some(Range { min, max }) => format!(", outside the range from {min} to {max}"),
         };
-        let period = self.explanation.pass.input.snapshot.controller.sync_period;
-        let further = match range
-            .filter(|_| !decides)
-            .filter(|_| time.duration_since(self.now()) > period)
-        {
-            Some(_) => "; later passes may have changed them",
-            None => "",
+        let period = pass.input.snapshot.controller.sync_period;
+        let is_much_later = time.duration_since(self.now()) > period;
+        let further = if range.is_some() && !decides && is_much_later {
+            "; later passes may have changed them"
+        } else {
+            ""
         };
         format!(
             "Recorded {after} later: {}{outside}{further}.",
@@ -286,38 +283,32 @@ impl Words<'_> {
 
     /// Describes why the answer is uncertain.
     fn unknown(&self) -> Vec<String> {
-        let clock = self
-            .explanation
-            .clock_doubt
-            .filter(|doubt| doubt.alternative().is_some())
-            .map(|_| "the time is unknown".to_owned());
-        if self.explanation.pass.input.evidence.past.is_some() {
-            let sampled = "what lies between two samples is open".to_owned();
-            let past = self.explanation.pass.input.evidence.past.as_ref();
-            let second = past.filter(|past| past.doubt > SHOWN).map(|past| {
+        let Pass {
+            input, remembered, ..
+        } = self.explanation.pass;
+        let mut unknown = Vec::from_iter(self.lacking());
+        if let Some(past) = &input.evidence.past {
+            if past.doubt > SHOWN {
                 let seconds = (past.doubt - 1) / 1000 + 1;
-                format!("the pass may have been up to {seconds}s earlier or later")
-            });
-            return self
-                .lacking()
-                .into_iter()
-                .chain(second)
-                .chain([sampled])
-                .collect();
-        }
-        let history = match self.explanation.pass.remembered.knowledge {
-            Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),
-            Knowledge::Inferred => {
-                Some("the controller's history is known only within bounds".to_owned())
+                unknown.push(format!(
+                    "the pass may have been up to {seconds}s earlier or later"
+                ));
             }
+            unknown.push("what lies between two samples is open".to_owned());
+            return unknown;
+        }
+        let clock = self.explanation.clock_doubt;
+        if clock.is_some_and(|doubt| doubt.alternative().is_some()) {
+            unknown.push("the time is unknown".to_owned());
+        }
+        let history = match remembered.knowledge {
+            Knowledge::Unknown => Some("the controller's history is unknown"),
+            Knowledge::Inferred => Some("the controller's history is known only within bounds"),
             Knowledge::Stated | Knowledge::JustStarted => None,
         };
-        let is_open = self.explanation.pass.remembered.is_open();
-        self.lacking()
-            .into_iter()
-            .chain(clock)
-            .chain(history.filter(|_| is_open))
-            .collect()
+        let open = history.filter(|_| remembered.is_open());
+        unknown.extend(open.map(str::to_owned));
+        unknown
     }
 
     /// Returns the source from which the history is inferred.
@@ -331,12 +322,7 @@ impl Words<'_> {
 
     /// Describes which metrics are unknown here, and why.
     pub(super) fn lacking(&self) -> Option<String> {
-        lacking(
-            &self
-                .explanation
-                .outcome
-                .lacking(&self.explanation.pass.input.snapshot.hpa.spec),
-        )
+        lacking(&self.explanation.outcome.lacking(self.explanation.hpa.spec))
     }
 
     fn no_scale(&self) -> String {
@@ -542,8 +528,7 @@ impl Words<'_> {
             }
         };
         // If the replicas stay anyway, nobody should wait for the end of the hold.
-        let spec = &self.explanation.pass.input.snapshot.hpa.spec;
-        let disabled = Hold::Window(stabilized).disabled(spec);
+        let disabled = Hold::Window(stabilized).disabled(self.explanation.hpa.spec);
         match disabled.filter(|_| result == current) {
             Some(direction) => format!("; behavior disables scaling {direction}, and {held}"),
             None => format!("; {held}"),

@@ -281,16 +281,13 @@ impl Plan {
             return Ok(None);
         };
         let Snapshot {
-            now,
-            controller,
-            hpa,
-            ..
+            now, controller, ..
         } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
         let trace = self.timeline.trace.as_ref();
         let record = trace.map(|trace| trace.record(*now));
         let check = record.as_ref().and_then(|record| {
-            let totals = Totals::new(*now, controller.sync_period, passes, &hpa.spec);
+            let totals = Totals::new(&replay.player, &replay.input.snapshot);
             Check::of(
                 &timeline,
                 record,

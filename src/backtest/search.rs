@@ -385,7 +385,7 @@ impl SearchResult {
 
 /// Returns the indices of those that neither another nor the rival beats, by replica-hours.
 fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
-    let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
+    let cost = |of: &Totals| (of.replica_passes, of.short(), of.short_passes);
     let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();
     let rival_cost = rival.map(cost);
     let mut front: Vec<usize> = (0..costs.len())

@@ -143,16 +143,16 @@ impl<'a> RunFacts<'a> {
             // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
             _ if unanswered == passes => Some("no pass of the run has an answer".into()),
-            _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
+            _ if totals.decided_passes == 0 && totals.highest.replicas == 0 => {
                 Some(stays(Block::AtZero).into())
             }
-            _ if totals.decided_passes() == 0 => Some("metrics decide no pass of the run".into()),
+            _ if totals.decided_passes == 0 => Some("metrics decide no pass of the run".into()),
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
                 Some(format!("{unanswered} of {passes} passes have no answer").into())
             }
-            Last | Settled if !totals.ends_answered() => Some("the last pass has no answer".into()),
+            Last | Settled if !totals.ends_answered => Some("the last pass has no answer".into()),
             _ => None,
         }
     }
@@ -169,7 +169,7 @@ impl<'a> RunFacts<'a> {
             RunField::ReplicaHours => {
                 // 31 bits of replicas times 93 bits of time fit.
                 let numerator = totals
-                    .replica_passes()
+                    .replica_passes
                     .saturating_mul(totals.period.as_nanos());
                 let denominator = SignedDuration::from_hours(1).as_nanos();
                 let hours = Fact::Fraction {
@@ -180,7 +180,7 @@ impl<'a> RunFacts<'a> {
             }
             RunField::Mean => {
                 let mean = Fact::Fraction {
-                    numerator: totals.replica_passes(),
+                    numerator: totals.replica_passes,
                     denominator: totals.passes as i128,
                 };
                 (mean, None)

@@ -18,7 +18,7 @@ pub struct Course<'p> {
     pub(super) world: World,
     decision: Decision,
     /// The replicas before the pass.
-    before: i32,
+    pub(super) before: i32,
     after_first: SignedDuration,
     /// The number of passes before.
     passes: i64,
@@ -130,11 +130,6 @@ impl Course<'_> {
     /// Returns the change of the replicas by the pass, with its reason; the pass may have kept them.
     pub fn change(&self) -> PassChange {
         PassChange::of(&self.decision, self.world.snapshot.now, self.before)
-    }
-
-    /// The replicas before the pass.
-    pub(super) fn before(&self) -> i32 {
-        self.before
     }
 
     /// The replicas after the pass.

@@ -271,7 +271,7 @@ impl Timeline {
             stays: workload.stays(snapshot),
             passes: Vec::new(),
             changes: Vec::new(),
-            totals: Totals::begin(course),
+            totals: Totals::new(player, snapshot),
             swing: None,
             rolled: None,
         }

@@ -97,7 +97,7 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
 }
 
 /// The places of a metric's values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Meant {
     /// Its places in the spec.
     pub places: Vec<usize>,

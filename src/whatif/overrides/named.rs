@@ -106,17 +106,6 @@ pub struct Meant {
     pub container: Option<String>,
 }
 
-impl Meant {
-    /// Returns the metric, or that of the container, if the spec has it.
-    pub(in crate::whatif) fn metric(&self, metrics: &[MetricSpec]) -> Option<MetricSpec> {
-        let metric = &metrics[*self.places.first()?];
-        Some(match &self.container {
-            Some(container) => metric.of_container(container),
-            None => metric.clone(),
-        })
-    }
-}
-
 impl NamedMetric {
     /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
     /// own, and that container.

@@ -144,7 +144,7 @@ impl Totals {
     /// # Errors
     ///
     /// The run needs more pods than can be played.
-    pub(crate) fn of(course: &mut Course<'_>) -> Result<Self, Error> {
+    pub(crate) fn of(mut course: Course<'_>) -> Result<Self, Error> {
         let mut totals = Self::new(course.player, course.snapshot());
         loop {
             let point = course.point();

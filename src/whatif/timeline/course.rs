@@ -156,14 +156,10 @@ impl Course<'_> {
         let is_over = self.is_over(next);
         // With a constant load, nothing comes after a rest.
         let is_steady = self.next_setting == settings.len() && self.next_sleep == sleeps.len();
-        if (is_over || is_steady)
+        self.is_at_rest = (is_over || is_steady)
             && self.before == replicas
-            && self.world.is_at_rest(&self.decision, replicas)
-        {
-            self.is_at_rest = true;
-            return Ok(false);
-        }
-        if is_over {
+            && self.world.is_at_rest(&self.decision, replicas);
+        if is_over || self.is_at_rest {
             return Ok(false);
         }
         self.world.reveal();

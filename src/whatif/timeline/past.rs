@@ -42,6 +42,20 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
 /// The age of a sample at a pass: metrics-server reads every 15 s.
 const AGE: SignedDuration = SignedDuration::from_secs(7);
 
+/// Moves the samples of pods by some time.
+pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
+    for item in &mut snapshot.pod_metrics {
+        item.timestamp = item.timestamp.plus(by);
+    }
+    for answer in &mut snapshot.metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            for value in values {
+                value.timestamp = value.timestamp.plus(by);
+            }
+        }
+    }
+}
+
 /// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The
 /// age of the state at the time of use, and whether it states its time at all, belong to another time.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
@@ -58,17 +72,7 @@ fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
             .iter_mut()
             .for_each(|ready| shift(&mut ready.last_transition_time));
     }
-    snapshot
-        .pod_metrics
-        .iter_mut()
-        .for_each(|item| shift(&mut item.timestamp));
-    for answer in &mut snapshot.metrics {
-        if let MetricAnswer::Pods(values) = answer {
-            values
-                .iter_mut()
-                .for_each(|value| shift(&mut value.timestamp));
-        }
-    }
+    shift_samples(snapshot, by);
     let status = &mut snapshot.hpa.status;
     shift_some(&mut status.last_scale_time);
     status

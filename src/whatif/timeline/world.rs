@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::load::{Total, TotalUsage, together};
+use super::past::shift_samples;
 use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
-use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
@@ -314,16 +314,7 @@ impl World {
     fn move_to(&mut self, now: Timestamp) {
         let passed = now.duration_since(self.snapshot.now);
         self.snapshot.now = now;
-        for item in &mut self.snapshot.pod_metrics {
-            item.timestamp = item.timestamp.plus(passed);
-        }
-        for answer in &mut self.snapshot.metrics {
-            if let MetricAnswer::Pods(values) = answer {
-                values
-                    .iter_mut()
-                    .for_each(|own| own.timestamp = own.timestamp.plus(passed));
-            }
-        }
+        shift_samples(&mut self.snapshot, passed);
         self.is_stale |= self.workload.advance(&mut self.snapshot);
         self.is_stale |= self.workload.roll(&mut self.snapshot);
     }

@@ -364,12 +364,11 @@ fn front(tried: &[Tried], rival: Option<&Totals>) -> Vec<usize> {
         .filter_map(|(place, own)| Some((place, cost(own.result.as_ref().ok()?))))
         .collect();
     let rival_cost = rival.map(cost);
-    let is_beaten = |own: &Cost| {
-        let mut others = costs.iter().map(|(_, other)| other).chain(&rival_cost);
-        others.any(|other| beats(other, own))
-    };
     let mut front = costs.clone();
-    front.retain(|(_, own)| !is_beaten(own));
+    front.retain(|(_, own)| {
+        let mut others = costs.iter().map(|(_, other)| other).chain(&rival_cost);
+        !others.any(|other| beats(other, own))
+    });
     front.sort_by_key(|(_, own)| *own);
     front.into_iter().map(|(place, _)| place).collect()
 }

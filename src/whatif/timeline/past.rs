@@ -4,15 +4,16 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::player::wait;
+use super::world::shift_samples;
 use super::{JoinTimes, Trace};
 use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::memory::Memory;
+use crate::snapshot::Snapshot;
 use crate::snapshot::clock::newest_sample;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// Moves an input to the start of a load of another time, where its controller has just started. Returns
 /// false if the load covers the time at which the state was read.
@@ -41,20 +42,6 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
 
 /// The age of a sample at a pass: metrics-server reads every 15 s.
 const AGE: SignedDuration = SignedDuration::from_secs(7);
-
-/// Moves the samples of pods by some time.
-pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
-    for item in &mut snapshot.pod_metrics {
-        item.timestamp = item.timestamp.plus(by);
-    }
-    for answer in &mut snapshot.metrics {
-        if let MetricAnswer::Pods(values) = answer {
-            for value in values {
-                value.timestamp = value.timestamp.plus(by);
-            }
-        }
-    }
-}
 
 /// Moves everything in a snapshot to another time, so that it is as old as when the samples were taken. The
 /// age of the state at the time of use, and whether it states its time at all, belong to another time.

@@ -230,14 +230,18 @@ impl Trace {
         }
         self.last = time;
         for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
-            let count = |title| match read_count(text) {
-                Ok(count) => Ok(Sample::known(time, line, count)),
-                Err(why) => Err(origin.bad(line, format!("{title}: {why}"))),
-            };
+            let bad = |why| origin.bad(line, why);
+            let sample = |count| Sample::known(time, line, count);
             match title {
                 Title::Time => {}
-                Title::Replicas => record.replicas.push(count("replicas")?),
-                Title::Ready => record.ready.push(count("ready")?),
+                Title::Replicas => {
+                    let count = read_count(text).map_err(|why| bad(format!("replicas: {why}")))?;
+                    record.replicas.push(sample(count));
+                }
+                Title::Ready => {
+                    let count = read_count(text).map_err(|why| bad(format!("ready: {why}")))?;
+                    record.ready.push(sample(count));
+                }
                 Title::Spec => record.marks.push((time, text.to_owned())),
                 Title::Metric(column) => self.metrics[*column].push(time, text, origin, line)?,
             }

@@ -6,10 +6,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::load::{Total, TotalUsage, together};
-use super::past::shift_samples;
 use super::pods::TargetPods;
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
+use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, LimitStep};
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
@@ -31,6 +31,20 @@ fn set_in(
     match container {
         Some(container) => in_container(snapshot, place, container, set),
         None => set(snapshot, place),
+    }
+}
+
+/// Moves the samples of pods by some time.
+pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
+    for item in &mut snapshot.pod_metrics {
+        item.timestamp = item.timestamp.plus(by);
+    }
+    for answer in &mut snapshot.metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            for value in values {
+                value.timestamp = value.timestamp.plus(by);
+            }
+        }
     }
 }
 

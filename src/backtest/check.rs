@@ -46,11 +46,17 @@ impl Check {
         if !record.has_replicas() {
             return None;
         }
-        let mut recorded = RecordTotals {
-            replicas: Vec::with_capacity(passes),
-            totals,
+        let mut check = Self {
+            compared: 0,
+            equal: 0,
+            within_one: 0,
+            left_out: 0,
+            replica_hours: None,
+            recorded: RecordTotals {
+                replicas: Vec::with_capacity(passes),
+                totals,
+            },
         };
-        let mut check = (0, 0, 0, 0);
         let (mut own, mut others) = (0i128, 0i128);
         let mut before = None;
         let mut after = SignedDuration::ZERO;
@@ -59,50 +65,43 @@ impl Check {
             let at = after.saturating_add(replay.period / 2);
             let around = record.replicas_around(at);
             let replicas = around.map(|[before, _]| before);
-            recorded.replicas.push(replicas);
-            match replicas {
-                Some(replicas) => recorded.add(before.unwrap_or(replicas), replicas),
-                None => recorded.totals.skip(),
-            }
+            check.recorded.add(before, replicas);
             before = replicas.or(before);
             let mark = record.last_mark(at);
             let is_marked = mark.is_some_and(|mark| at < mark.saturating_add(wait));
             match around.filter(|_| !is_marked) {
-                None => check.3 += 1,
+                None => check.left_out += 1,
                 Some(around) => {
                     let [before, next] = around.map(|it| it.abs_diff(point.replicas));
                     let apart = before.min(next);
-                    check.0 += 1;
-                    check.1 += usize::from(apart == 0);
-                    check.2 += usize::from(apart <= 1);
+                    check.compared += 1;
+                    check.equal += usize::from(apart == 0);
+                    check.within_one += usize::from(apart <= 1);
                     own += i128::from(point.replicas);
                     others += i128::from(around[0]);
                 }
             }
             after = after.saturating_add(replay.period);
         }
-        let (compared, equal, within_one, left_out) = check;
-        let replica_hours = (others != 0).then(|| own as f64 / others as f64);
-        Some(Self {
-            compared,
-            equal,
-            within_one,
-            left_out,
-            replica_hours,
-            recorded,
-        })
+        check.replica_hours = (others != 0).then(|| own as f64 / others as f64);
+        Some(check)
     }
 }
 
 impl RecordTotals {
-    /// Adds the replicas at the next pass. Proposals were not recorded.
-    fn add(&mut self, before: i32, replicas: i32) {
+    /// Adds the replicas at the next pass, with those known before it. Proposals were not recorded.
+    fn add(&mut self, before: Option<i32>, recorded: Option<i32>) {
+        self.replicas.push(recorded);
+        let Some(replicas) = recorded else {
+            self.totals.skip();
+            return;
+        };
         let point = Point {
             replicas,
             proposal: None,
             ready: 0,
             is_answered: true,
         };
-        self.totals.add(before, point);
+        self.totals.add(before.unwrap_or(replicas), point);
     }
 }

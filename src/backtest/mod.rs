@@ -141,13 +141,9 @@ impl Plan {
         if let Some(trace) = timeline.trace.clone() {
             is_moved = begin_with_load(&mut observed, &trace, timeline.times);
             let record = trace.record(observed.snapshot.now);
-            let scale = observed
-                .snapshot
-                .scale
-                .as_ref()
-                .map(|scale| scale.spec_replicas);
-            let recorded = record.replicas_at(SignedDuration::ZERO);
-            replicas = recorded.filter(|recorded| scale.is_ok_and(|now| now != *recorded));
+            let scale = observed.snapshot.scale.as_ref().ok();
+            let differs = |own: &i32| scale.is_some_and(|now| now.spec_replicas != *own);
+            replicas = record.replicas_at(SignedDuration::ZERO).filter(differs);
             if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
                 // A pod cannot be measured before it runs.
                 timeline.times.measured = timeline.times.measured.max(ready);
@@ -172,11 +168,8 @@ impl Plan {
 
     /// Whether the load was recorded rather than made up.
     pub fn is_recorded(&self) -> bool {
-        let now = self.observed.snapshot.now;
-        self.timeline
-            .trace
-            .as_ref()
-            .is_some_and(|trace| trace.is_recorded(now))
+        let trace = self.timeline.trace.as_ref();
+        trace.is_some_and(|trace| trace.is_recorded(self.observed.snapshot.now))
     }
 
     /// Returns the same plan with all specs that are played over the load, that of the unchanged HPA first. Specs
@@ -192,15 +185,11 @@ impl Plan {
         let of_search = search.and_then(|search| search.all().find_map(|own| assumed(&own)));
         let specs = others.filter_map(assumed).chain(of_search);
         let runs = specs.map(|(Input { snapshot, .. }, _)| {
-            let containers = snapshot
-                .pods
-                .iter()
-                .flat_map(|pod| pod.running(false))
-                .map(|own| own.name.clone())
-                .collect();
+            let pods = snapshot.pods.iter();
+            let running = pods.flat_map(|pod| pod.running(false));
             OtherRun {
+                containers: running.map(|own| own.name.clone()).collect(),
                 spec: snapshot.hpa.spec,
-                containers,
             }
         });
         self.timeline.others = runs.collect();
@@ -218,29 +207,25 @@ impl Plan {
         let (mut input, mut overrides) = started.apply(self.observed.clone(), &decision)?;
         let mut rolled_out = None;
         let observed = &self.observed.snapshot;
+        let is = &mut input.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
-            None => Player::beside(
-                timeline,
-                observed,
-                &mut input.snapshot,
-                None,
-                &mut overrides,
-            ),
+            None => Player::beside(timeline, observed, is, None, &mut overrides)?,
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
-                let (was, is) = (&mut running.snapshot, &mut input.snapshot);
-                let mut player = Player::beside(timeline, observed, was, Some(is), &mut overrides);
-                match (self.rollout, &mut player) {
-                    (Some(at), Ok(player)) => {
-                        let is = &mut input;
-                        rolled_out = roll_out(at, &started, player, running, is, &mut overrides)?;
+                let was = &mut running.snapshot;
+                let mut player = Player::beside(timeline, observed, was, Some(is), &mut overrides)?;
+                match self.rollout {
+                    Some(at) => {
+                        let (player, input) = (&mut player, &mut input);
+                        rolled_out =
+                            roll_out(at, &started, player, running, input, &mut overrides)?;
                     }
-                    _ => use_as(&mut input.snapshot, running.snapshot),
+                    None => use_as(is, running.snapshot),
                 }
                 player
             }
-        }?;
+        };
         let Input {
             snapshot, notes, ..
         } = &mut input;
@@ -252,10 +237,9 @@ impl Plan {
         );
         input.keep_observed(&observed.clone().into());
         let first = decide(&input);
-        let begin = &input.snapshot;
-        overrides
-            .iter_mut()
-            .for_each(|own| own.came_to(begin, &first));
+        for own in &mut overrides {
+            own.came_to(&input.snapshot, &first);
+        }
         Ok(PreparedRun {
             input,
             overrides,
@@ -281,31 +265,23 @@ impl Plan {
             return Ok(None);
         };
         let Snapshot {
-            now,
-            controller,
-            hpa,
-            ..
+            now, controller, ..
         } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
         let trace = self.timeline.trace.as_ref();
         let record = trace.map(|trace| trace.record(*now));
         let check = record.as_ref().and_then(|record| {
-            let totals = Totals::new(*now, controller.sync_period, passes, &hpa.spec);
-            Check::of(
-                &timeline,
-                record,
-                passes,
-                replay.player.longest_wait(),
-                totals,
-            )
+            let totals = Totals::new(&replay.player, &replay.input.snapshot);
+            let wait = replay.player.longest_wait();
+            Check::of(&timeline, record, passes, wait, totals)
         });
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            match self.run_beside(&replay, &timeline, candidate, passes)? {
-                Some(run) => runs.push(run),
-                None => return Ok(None),
-            }
+            let Some(run) = self.run_beside(&replay, &timeline, candidate, passes)? else {
+                return Ok(None);
+            };
+            runs.push(run);
         }
         Ok(Some(Backtest {
             load: trace.map(|trace| trace.facts(*now, timeline.totals.span())),
@@ -431,11 +407,8 @@ fn not_played(how: Replacement, name: &str, target: &CrossVersionObjectReference
 
 /// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.
 fn use_as(snapshot: &mut Snapshot, other: Snapshot) {
-    let used: HashMap<&str, &PodMetrics> = other
-        .pod_metrics
-        .iter()
-        .map(|item| (&*item.name, &**item))
-        .collect();
+    let items = other.pod_metrics.iter();
+    let used: HashMap<&str, &PodMetrics> = items.map(|item| (&*item.name, &**item)).collect();
     for item in &mut snapshot.pod_metrics {
         let Some(used) = used.get(&*item.name) else {
             continue;
@@ -485,10 +458,8 @@ impl PreparedRun {
 
     /// The metrics that have no value in any pass.
     fn lacking(&self) -> Vec<String> {
-        let failed = self
-            .first
-            .metrics()
-            .filter(|it| it.is_failed() && !self.player.has(it.index));
+        let all = self.first.metrics();
+        let failed = all.filter(|it| it.is_failed() && !self.player.has(it.index));
         let metrics = &self.input.snapshot.hpa.spec.metrics;
         failed.map(|it| metrics[it.index].label(metrics)).collect()
     }
@@ -504,9 +475,6 @@ impl PreparedRun {
     ///
     /// The run needs more pods than can be played.
     pub fn totals(&self) -> Result<Option<Totals>, Error> {
-        let Some(mut course) = self.start() else {
-            return Ok(None);
-        };
-        Totals::of(&mut course).map(Some)
+        self.start().map(Totals::of).transpose()
     }
 }

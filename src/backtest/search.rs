@@ -182,27 +182,19 @@ impl Search {
         manifest: Option<Candidate>,
         at: Option<SignedDuration>,
     ) -> Result<Self, Error> {
-        let axes = vary
-            .iter()
-            .map(|text| Axis::read(text))
-            .collect::<Result<Vec<_>, Error>>()?;
-        for (place, axis) in axes.iter().enumerate() {
-            if axes[..place].iter().any(|other| other.path == axis.path) {
-                return Err(Error::usage(format!(
-                    "--vary {}: given more than once",
-                    axis.path
-                )));
+        let read = vary.iter().map(|text| Axis::read(text));
+        let axes = read.collect::<Result<Vec<_>, Error>>()?;
+        for (place, Axis { path, .. }) in axes.iter().enumerate() {
+            if axes[..place].iter().any(|other| other.path == *path) {
+                return Err(Error::usage(format!("--vary {path}: given more than once")));
             }
         }
         let count = axes
             .iter()
             .try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
         if count.is_none_or(|count| count > MOST) {
-            let each = axes
-                .iter()
-                .map(|axis| axis.values.len().to_string())
-                .collect::<Vec<_>>()
-                .join(" x ");
+            let counts = axes.iter().map(|axis| axis.values.len().to_string());
+            let each = Vec::from_iter(counts).join(" x ");
             return Err(
                 Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
                     .hint("use larger steps, or vary fewer fields at once"),
@@ -280,8 +272,8 @@ impl Search {
 
     /// Plays a combination. `None` if the scale cannot be read.
     pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
-        let (result, meets) = match self.play_and_judge(plan, place, expected) {
-            Ok(played) => played.map(|(totals, meets)| (Ok(totals), meets))?,
+        let (result, meets) = match self.play_and_judge(plan, place, expected).transpose()? {
+            Ok((totals, meets)) => (Ok(totals), meets),
             Err(e) => (Err(e), Truth::False),
         };
         Some(Tried {
@@ -307,9 +299,7 @@ impl Search {
         let meets = expected.map_or(Truth::True, |meets| meets(&Pass::run(input), &totals));
         Ok(Some((totals, meets)))
     }
-}
 
-impl Search {
     /// Returns the result of the search. `rival` is the unchanged HPA, if it meets the expectations.
     ///
     /// # Errors
@@ -328,36 +318,23 @@ impl Search {
             // The message names the field, unless it is about the spec as a whole.
             let paths = self.axes.iter().map(|axis| &*axis.path);
             let mut fields = paths.map(|path| path.strip_prefix("spec.").unwrap_or(path));
-            let is_named = fields.any(|field| why.starts_with(field));
-            let first = self.settings(0).join(", ");
-            let first = if is_named {
+            let which = if fields.any(|field| why.starts_with(field)) {
                 String::new()
             } else {
-                format!(", such as {first}")
+                format!(", such as {}", self.settings(0).join(", "))
             };
             let message = match all {
-                1 => format!("--vary: the combination cannot be played{first}: {why}"),
-                _ => format!("--vary: none of {all} combinations can be played{first}: {why}"),
+                1 => format!("--vary: the combination cannot be played{which}: {why}"),
+                _ => format!("--vary: none of {all} combinations can be played{which}: {why}"),
             };
             return Err(Error {
                 hint: e.hint.clone(),
                 ..Error::usage(message)
             });
         }
-        let played: Vec<(usize, &Totals)> = tried
-            .iter()
-            .enumerate()
-            .filter(|(_, own)| own.meets == Truth::True)
-            .filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)))
-            .collect();
-        let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
-        let front = front(&totals, rival)
-            .into_iter()
-            .map(|place| played[place].0)
-            .collect();
         Ok(SearchResult {
             search: self.clone(),
-            front,
+            front: front(&tried, rival),
             tried,
             stopped,
         })
@@ -367,35 +344,33 @@ impl Search {
 impl SearchResult {
     /// Whether one of the settings that were tried meets the expectations.
     pub fn meets(&self) -> Truth {
-        let best = self
-            .tried
-            .iter()
-            .map(|own| own.meets)
-            .max()
-            .unwrap_or(Truth::False);
         // A setting that was not tried might meet them.
         let is_open = self.tried.len() < self.search.count();
-        if is_open {
-            best.max(Truth::Unknown)
-        } else {
-            best
-        }
+        let others = is_open.then_some(Truth::Unknown);
+        let all = self.tried.iter().map(|own| own.meets).chain(others);
+        all.max().unwrap_or(Truth::False)
     }
 }
 
-/// Returns the indices of those that neither another nor the rival beats, by replica-hours.
-fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
-    let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
-    let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();
-    let rival_cost = rival.map(cost);
-    let mut front: Vec<usize> = (0..costs.len())
-        .filter(|place| {
-            let mut others = costs.iter().chain(&rival_cost);
-            !others.any(|other| beats(other, &costs[*place]))
-        })
+/// Returns the indices of those that meet the expectations and that neither another of them nor the rival beats, by
+/// replica-hours.
+fn front(tried: &[Tried], rival: Option<&Totals>) -> Vec<usize> {
+    let cost = |of: &Totals| (of.replica_passes, of.short(), of.short_passes);
+    let meeting = tried
+        .iter()
+        .enumerate()
+        .filter(|(_, own)| own.meets == Truth::True);
+    let costs: Vec<(usize, Cost)> = meeting
+        .filter_map(|(place, own)| Some((place, cost(own.result.as_ref().ok()?))))
         .collect();
-    front.sort_by_key(|place| costs[*place]);
-    front
+    let rival_cost = rival.map(cost);
+    let mut front = costs.clone();
+    front.retain(|(_, own)| {
+        let mut others = costs.iter().map(|(_, other)| other).chain(&rival_cost);
+        !others.any(|other| beats(other, own))
+    });
+    front.sort_by_key(|(_, own)| *own);
+    front.into_iter().map(|(place, _)| place).collect()
 }
 
 /// Whether a run costs less than another in something, and more in nothing.

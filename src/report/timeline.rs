@@ -219,7 +219,7 @@ impl<'a> Played<'a> {
         let last = passes.last().map_or(0, |point| point.replicas);
         let since = self.timeline.steady_since();
         let whole = duration(*span);
-        let unknown = if totals.ends_answered() {
+        let unknown = if totals.ends_answered {
             ""
         } else {
             ": the last pass has no answer"
@@ -237,7 +237,7 @@ impl<'a> Played<'a> {
                 time(*start, since),
                 duration(since.duration_since(*start))
             ),
-            (None, false) if !totals.ends_answered() => {
+            (None, false) if !totals.ends_answered => {
                 format!("It ends at {last}, but may not have settled{unknown}.")
             }
             (None, false) => {

@@ -536,6 +536,11 @@ impl MetricSpec {
         label.starts_with(self.name()) && self.short_label() == label
     }
 
+    /// Returns the metric, or that of a container if there is one.
+    pub(crate) fn part(&self, container: Option<&str>) -> Self {
+        container.map_or_else(|| self.clone(), |name| self.of_container(name))
+    }
+
     /// Returns the metric of one container with the target of a Resource metric; other metrics unchanged.
     pub(crate) fn of_container(&self, container: &str) -> Self {
         let MetricSource::Resource(source) = self.source() else {

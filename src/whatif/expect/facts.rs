@@ -117,20 +117,15 @@ impl<'a> RunFacts<'a> {
     }
 
     fn get(&self, field: RunField) -> Fact {
-        let Self { doubts, .. } = self;
-        let open = [
-            (
-                doubts.metrics,
-                "it depends on metrics that are not known here",
-            ),
-            (doubts.history, HISTORY),
-            (doubts.time, TIME),
-        ];
-        if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
-            return Fact::unknown(why);
-        }
-        self.undecided(field)
-            .map_or_else(|| self.total(field).0, Fact::Unknown)
+        let open = match self.doubts {
+            Doubts { metrics: true, .. } => {
+                Some("it depends on metrics that are not known here".into())
+            }
+            Doubts { history: true, .. } => Some(HISTORY.into()),
+            Doubts { time: true, .. } => Some(TIME.into()),
+            _ => self.undecided(field),
+        };
+        open.map_or_else(|| self.total(field).0, Fact::Unknown)
     }
 
     /// Returns why a field says nothing about the spec, if too much of the run is unchanged only because nothing
@@ -143,16 +138,16 @@ impl<'a> RunFacts<'a> {
             // Whether metrics are missing is known once one pass has lacked them.
             Unanswered if unanswered > 0 => None,
             _ if unanswered == passes => Some("no pass of the run has an answer".into()),
-            _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
+            _ if totals.decided_passes == 0 && totals.highest.replicas == 0 => {
                 Some(stays(Block::AtZero).into())
             }
-            _ if totals.decided_passes() == 0 => Some("metrics decide no pass of the run".into()),
+            _ if totals.decided_passes == 0 => Some("metrics decide no pass of the run".into()),
             // A range shows how much is uncertain.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
                 Some(format!("{unanswered} of {passes} passes have no answer").into())
             }
-            Last | Settled if !totals.ends_answered() => Some("the last pass has no answer".into()),
+            Last | Settled if !totals.ends_answered => Some("the last pass has no answer".into()),
             _ => None,
         }
     }
@@ -168,19 +163,16 @@ impl<'a> RunFacts<'a> {
         match field {
             RunField::ReplicaHours => {
                 // 31 bits of replicas times 93 bits of time fit.
-                let numerator = totals
-                    .replica_passes()
-                    .saturating_mul(totals.period.as_nanos());
-                let denominator = SignedDuration::from_hours(1).as_nanos();
+                let nanos = totals.period.as_nanos();
                 let hours = Fact::Fraction {
-                    numerator,
-                    denominator,
+                    numerator: totals.replica_passes.saturating_mul(nanos),
+                    denominator: SignedDuration::from_hours(1).as_nanos(),
                 };
                 (hours, None)
             }
             RunField::Mean => {
                 let mean = Fact::Fraction {
-                    numerator: totals.replica_passes(),
+                    numerator: totals.replica_passes,
                     denominator: totals.passes as i128,
                 };
                 (mean, None)
@@ -250,11 +242,11 @@ impl<'a> PassFacts<'a> {
         Some(format!("use --now {now} to resolve this"))
     }
 
-    /// Evaluates something on the facts as they would be if the time were certain.
-    pub(super) fn at_this_time<T>(&self, ask: impl FnOnce(&PassFacts<'_>) -> T) -> T {
+    /// Whether something holds for the facts as they would be if the time were certain.
+    pub(super) fn at_this_time(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
         let outlook = Outlook::new(self.snapshot, self.remembered, self.decision);
         let facts = self.with_doubts(|doubts| doubts.time = false);
-        ask(&PassFacts {
+        holds(&PassFacts {
             elsewhen: None,
             outlook: &outlook,
             ..facts
@@ -263,11 +255,8 @@ impl<'a> PassFacts<'a> {
 
     fn with_doubts(&self, change: impl Fn(&mut Doubts)) -> Self {
         let mut facts = *self;
-        facts
-            .runs
-            .iter_mut()
-            .flatten()
-            .for_each(|run| change(&mut run.doubts));
+        let runs = facts.runs.iter_mut().flatten();
+        runs.for_each(|run| change(&mut run.doubts));
         facts
     }
 
@@ -277,15 +266,15 @@ impl<'a> PassFacts<'a> {
         format!("use --history none, or --observe {window} in a cluster, to resolve this")
     }
 
-    /// Evaluates something on the facts as they would be if the history were known.
-    pub(super) fn with_history<T>(&self, ask: impl FnOnce(&PassFacts<'_>) -> T) -> T {
+    /// Whether something holds for the facts as they would be if the history were known.
+    pub(super) fn with_history(&self, holds: impl FnOnce(&PassFacts<'_>) -> bool) -> bool {
         let remembered = Remembered {
             possible: None,
             ..self.remembered.clone()
         };
         let outlook = Outlook::new(self.snapshot, &remembered, self.decision);
         let facts = self.with_doubts(|doubts| doubts.history = false);
-        ask(&PassFacts {
+        holds(&PassFacts {
             remembered: &remembered,
             outlook: &outlook,
             ..facts
@@ -294,11 +283,9 @@ impl<'a> PassFacts<'a> {
 
     /// Returns the known value of a field.
     pub fn get(&self, field: &Field) -> Fact {
-        if let Field::Run(of, field) = field {
-            return self.run(*of).map_or_else(no_scale, |run| run.get(*field));
-        }
         let fact = self.at_one_time(field);
-        let Some(elsewhen) = self.elsewhen else {
+        // The doubts about a run include its time.
+        let Some(elsewhen) = self.elsewhen.filter(|_| !field.is_of_run()) else {
             return fact;
         };
         match (fact, Self::of(elsewhen).at_one_time(field)) {
@@ -336,7 +323,7 @@ impl<'a> PassFacts<'a> {
 
     fn at_one_time(&self, field: &Field) -> Fact {
         match field {
-            Field::Run(..) => self.get(field),
+            Field::Run(of, field) => self.run(*of).map_or_else(no_scale, |run| run.get(*field)),
             Field::Pass(field) => self.of_pass(*field),
             Field::Metric(name, field) => {
                 match find_metric(&self.snapshot.hpa.spec, name, *field) {
@@ -451,15 +438,14 @@ impl<'a> PassFacts<'a> {
         if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
             return self.lacking();
         }
-        let metrics = self.snapshot.metrics.iter().enumerate();
-        let unread = metrics.filter_map(|(index, answer)| match answer {
-            MetricAnswer::Unread(why) => Some(UnreadMetric {
-                index,
-                why: why.clone(),
-            }),
-            _ => None,
-        });
-        self.lacks(&Vec::from_iter(unread))
+        let mut unread = Vec::new();
+        for (index, answer) in self.snapshot.metrics.iter().enumerate() {
+            if let MetricAnswer::Unread(why) = answer {
+                let why = why.clone();
+                unread.push(UnreadMetric { index, why });
+            }
+        }
+        self.lacks(&unread)
     }
 
     fn lacks(&self, unread: &[UnreadMetric]) -> Option<String> {

@@ -69,6 +69,12 @@ impl Expression {
     }
 }
 
+impl PassFacts<'_> {
+    fn truth(&self, expected: &Expression) -> Truth {
+        expected.truth(&|field| self.get(field))
+    }
+}
+
 impl Node {
     fn truth(&self, facts: &impl Fn(&Field) -> Fact) -> Truth {
         match self {
@@ -99,8 +105,8 @@ impl Node {
             Self::Not(inner) => inner.lone_fields(),
             Self::Flag(_) => 0,
             Self::Compare(left, _, right) => {
-                let is_field = |side: &&&Operand| matches!(***side, Operand::Field(_));
-                [&**left, &**right].iter().filter(is_field).count()
+                let is_field = |side: &Operand| matches!(side, Operand::Field(_));
+                usize::from(is_field(left)) + usize::from(is_field(right))
             }
         }
     }
@@ -112,12 +118,9 @@ impl Node {
             Self::Not(inner) => inner.lack(facts),
             Self::Flag(_) => None,
             Self::Compare(left, _, right) => {
-                let lacks = [left, right]
-                    .into_iter()
-                    .filter_map(|it| it.range(facts).err());
-                lacks
-                    .into_iter()
-                    .find(|lack| *lack != UnknownOperandCause::Field)
+                let ranges = [left, right].into_iter().map(|it| it.range(facts));
+                let mut lacks = ranges.filter_map(Result::err);
+                lacks.find(|lack| *lack != UnknownOperandCause::Field)
             }
         }
     }
@@ -130,9 +133,8 @@ impl ComparisonOperator {
         let (Ok(left), Ok(right)) = (left.range(facts), right.range(facts)) else {
             return Truth::Unknown;
         };
-        let (left_min, left_max, right_min, right_max) = (left.min, left.max, right.min, right.max);
-        let less = Truth::of_all(left_max < right_min, left_min >= right_max);
-        let greater = Truth::of_all(left_min > right_max, left_max <= right_min);
+        let less = Truth::of_all(left.max < right.min, left.min >= right.max);
+        let greater = Truth::of_all(left.min > right.max, left.max <= right.min);
         // One of the three holds, so they are equal if neither of the others can hold.
         let equal = Truth::min(less.not(), greater.not());
         match self {
@@ -224,26 +226,24 @@ impl Expectation {
                 values.push(FieldValue::new(field, facts));
             }
         }
-        let truth = |facts: &PassFacts<'_>| expression.truth(&|field| facts.get(field));
-        let found = truth(facts);
+        let truth = facts.truth(expression);
         let mut expectation = Self {
             expression: expression.text.clone(),
             fail_on: *fail_on,
-            truth: found,
+            truth,
             values,
             is_plain: expression.root.lone_fields() == expression.fields.len(),
             lack: None,
             hint: None,
             is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
         };
-        if found == Truth::Unknown {
+        if truth == Truth::Unknown {
             expectation.lack = expression.root.lack(&|field| facts.get(field));
-            expectation.hint = if facts.with_history(truth) != Truth::Unknown {
+            let is_decided = |facts: &PassFacts<'_>| facts.truth(expression) != Truth::Unknown;
+            expectation.hint = if facts.with_history(is_decided) {
                 Some(facts.history_hint())
             } else {
-                facts
-                    .time_hint()
-                    .filter(|_| facts.at_this_time(truth) != Truth::Unknown)
+                facts.time_hint().filter(|_| facts.at_this_time(is_decided))
             };
         }
         expectation
@@ -372,36 +372,31 @@ struct Expected {
 impl Gate {
     /// Parses the arguments; nothing else has to be known for that.
     pub fn new(args: &ExpectArgs) -> Result<Self, Error> {
-        let mut expected = Vec::new();
+        let mut gate = Self::default();
         for text in &args.expect {
-            let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
-            expected.push(Expected {
+            let expression = parse(text)?;
+            let fail_on = None;
+            gate.expected.push(Expected {
                 expression,
-                fail_on: None,
+                fail_on,
             });
         }
         for shorthand in &args.fail_on {
             // Findings are not known here.
-            let FailOn::Condition(shorthand) = shorthand else {
-                continue;
-            };
-            let (name, text) = meaning(*shorthand);
-            let expression = Expression::parse(text).map_err(|e| unusable(text, e))?;
-            expected.push(Expected {
-                expression,
-                fail_on: Some(name),
-            });
+            if let FailOn::Condition(shorthand) = shorthand {
+                let (name, text) = meaning(*shorthand);
+                let (expression, fail_on) = (parse(text)?, Some(name));
+                gate.expected.push(Expected {
+                    expression,
+                    fail_on,
+                });
+            }
         }
-        let (_, text) = meaning(ExpectShorthand::Change);
-        let unchanged = args
-            .exit_code
-            .then(|| Expression::parse(text))
-            .transpose()
-            .map_err(|e| unusable(text, e))?;
-        Ok(Self {
-            expected,
-            unchanged,
-        })
+        if args.exit_code {
+            let (_, text) = meaning(ExpectShorthand::Change);
+            gate.unchanged = Some(parse(text)?);
+        }
+        Ok(gate)
     }
 
     /// Returns the gate without expectations: only that no change is due, if `--exit-code` is set.
@@ -454,19 +449,15 @@ impl Gate {
 
     /// Returns all expectations, as they were written.
     pub fn names(&self) -> Vec<String> {
-        let names = self
-            .expected
-            .iter()
-            .map(|own| named(&own.expression.text, own.fail_on));
-        names.collect()
+        let all = self.expected.iter();
+        all.map(|own| named(&own.expression.text, own.fail_on))
+            .collect()
     }
 
     /// Returns whether all of them hold. A search evaluates this for every run.
     pub fn truth(&self, facts: &PassFacts<'_>) -> Truth {
-        let truths = self
-            .expected
-            .iter()
-            .map(|own| own.expression.truth(&|it| facts.get(it)));
+        let all = self.expected.iter();
+        let truths = all.map(|own| facts.truth(&own.expression));
         truths.min().unwrap_or(Truth::True)
     }
 
@@ -482,10 +473,7 @@ impl Gate {
             .map(|expected| Expectation::new(expected, facts))
             .chain(judged)
             .collect();
-        let unchanged = self
-            .unchanged
-            .as_ref()
-            .map(|expression| expression.truth(&|field| facts.get(field)));
+        let unchanged = self.unchanged.as_ref().map(|own| facts.truth(own));
         let verdict = ExpectationVerdict::of(&expectations, unchanged);
         (expectations, verdict)
     }
@@ -506,6 +494,10 @@ fn meaning(shorthand: ExpectShorthand) -> (&'static str, &'static str) {
         ExpectShorthand::RunMaxed => ("run-maxed", "run.atMax == 0s"),
         ExpectShorthand::Unanswered => ("unanswered", "run.unanswered == 0s"),
     }
+}
+
+fn parse(text: &str) -> Result<Expression, Error> {
+    Expression::parse(text).map_err(|e| unusable(text, e))
 }
 
 fn unusable(text: &str, error: SyntaxError) -> Error {

@@ -412,35 +412,30 @@ pub(super) fn find_metric(
     name: &str,
     field: MetricField,
 ) -> Result<usize, (String, String)> {
-    let labels: Vec<String> = spec
-        .metrics
-        .iter()
-        .map(|own| own.label(&spec.metrics))
-        .collect();
-    let all = 0..labels.len();
-    let by_label = all.clone().filter(|place| labels[*place] == name);
-    let mut found: Vec<usize> = by_label.collect();
+    let metrics = &spec.metrics;
+    let labels = Vec::from_iter(metrics.iter().map(|own| own.label(metrics)));
+    let all = Vec::from_iter(0..labels.len());
+    let places = all.iter().copied();
+    let by_label = places.clone().filter(|place| labels[*place] == name);
+    let mut found = Vec::from_iter(by_label);
     if found.is_empty() {
-        let by_name = all
-            .clone()
-            .filter(|place| spec.metrics[*place].name() == name);
-        found = by_name.collect();
+        found.extend(places.filter(|place| metrics[*place].name() == name));
     }
-    let written = |place: &usize| Field::Metric(labels[*place].clone(), field).to_string();
-    let listed = |places: &[usize]| places.iter().map(written).collect::<Vec<_>>().join(", ");
+    let written = |place: &usize| Field::Metric(labels[*place].clone(), field);
+    let fields = |places: &[usize]| listed(places.iter().map(written));
     match &found[..] {
         [place] => Ok(*place),
-        [] if labels.is_empty() => Err((
-            format!("the HPA has no metric {name:?}"),
-            "it has no metrics".to_owned(),
-        )),
-        [] => Err((
-            format!("the HPA has no metric {name:?}"),
-            format!("it has {}", listed(&all.collect::<Vec<_>>())),
-        )),
+        [] => {
+            let there = match &all[..] {
+                [] => "no metrics".to_owned(),
+                _ => fields(&all),
+            };
+            let message = format!("the HPA has no metric {name:?}");
+            Err((message, format!("it has {there}")))
+        }
         several => Err((
             format!("the HPA has {} metrics {name:?}", several.len()),
-            format!("name one: {}", listed(several)),
+            format!("name one: {}", fields(several)),
         )),
     }
 }
@@ -664,11 +659,8 @@ impl<'t> ExpressionParser<'t> {
         }
         let duration = duration_with_days(&text).ok_or_else(|| {
             let message = format!("{digits:?} is not a number");
-            error(
-                start,
-                message,
-                "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m",
-            )
+            let hint = "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m";
+            error(start, message, hint)
         })?;
         Ok(Operand::Duration { text, duration })
     }
@@ -679,25 +671,13 @@ impl<'t> ExpressionParser<'t> {
             let word = self.run(is_of_name);
             let (owner, part) = word.split_once('.').unwrap_or((word, ""));
             if let Some((_, of)) = RUNS.into_iter().find(|(name, _)| *name == owner) {
-                return RunField::find(part)
-                    .map(|field| Field::Run(of, field))
-                    .ok_or_else(|| {
-                        let at = self.at - part.len();
-                        unknown_part(at, part, &format!("the {owner}"), fields_of_run(of))
-                    });
+                let at = self.at - part.len();
+                let unknown = || unknown_part(at, part, &format!("the {owner}"), fields_of_run(of));
+                let field = RunField::find(part).ok_or_else(unknown)?;
+                return Ok(Field::Run(of, field));
             }
-            return PassField::find(word).map(Field::Pass).ok_or_else(|| {
-                let message = match word {
-                    "and" | "or" | "not" => format!("expected a field, not {word:?}"),
-                    _ => format!("unknown field {word:?}"),
-                };
-                let near = match word {
-                    "replicas" => Some("desired or current"),
-                    _ => nearest(word, PassField::ALL.iter().map(|field| field.name())),
-                };
-                let hint = near.map_or_else(fields_hint, |near| format!("did you mean {near}?"));
-                error(start, message, hint)
-            });
+            let field = PassField::find(word).ok_or_else(|| unknown_field(start, word))?;
+            return Ok(Field::Pass(field));
         }
         let (name, at, part) = if self.takes("\"") {
             let name = self.quoted(start)?;
@@ -713,17 +693,15 @@ impl<'t> ExpressionParser<'t> {
                 None => (word.to_owned(), self.at, ""),
             }
         };
-        let found = MetricField::find(part);
-        found
-            .map(|field| Field::Metric(name.clone(), field))
-            .ok_or_else(|| {
-                let owner = format!("metric {name:?}");
-                let mut error = unknown_part(at, part, &owner, metric_fields(&name));
-                if self.text[start..self.at].contains(['-', '/']) {
-                    error.hint += "; put spaces around - and /";
-                }
-                error
-            })
+        if let Some(field) = MetricField::find(part) {
+            return Ok(Field::Metric(name, field));
+        }
+        let owner = format!("metric {name:?}");
+        let mut error = unknown_part(at, part, &owner, metric_fields(&name));
+        if self.text[start..self.at].contains(['-', '/']) {
+            error.hint += "; put spaces around - and /";
+        }
+        Err(error)
     }
 
     /// Parses the rest of a name in quotes, where a backslash escapes quotes and backslashes.
@@ -773,10 +751,8 @@ impl<'t> ExpressionParser<'t> {
 
     fn takes_sign(&mut self, signs: [(&str, Sign); 2]) -> Option<Sign> {
         self.skip_space();
-        signs
-            .into_iter()
-            .find(|(text, _)| self.takes(text))
-            .map(|(_, sign)| sign)
+        let taken = signs.into_iter().find(|(text, _)| self.takes(text));
+        taken.map(|(_, sign)| sign)
     }
 
     fn takes_word(&mut self, word: &str) -> bool {
@@ -923,14 +899,25 @@ fn units_hint(units: Units) -> String {
         return "only metric.NAME.utilization is a percentage; write 0.9 for 90% of a number"
             .into();
     }
-    let durations: Vec<String> = fields_of_run(RunOf::Judged)
-        .filter(|it| it.unit() == Some(Unit::Duration))
-        .map(|field| field.to_string())
-        .collect();
+    let durations = fields_of_run(RunOf::Judged).filter(|it| it.unit() == DURATION);
     format!(
         "durations are such as 10m or 1h30m, and {}",
-        durations.join(", ")
+        listed(durations)
     )
+}
+
+/// Returns the error for a word that is no field.
+fn unknown_field(at: usize, word: &str) -> SyntaxError {
+    let message = match word {
+        "and" | "or" | "not" => format!("expected a field, not {word:?}"),
+        _ => format!("unknown field {word:?}"),
+    };
+    let near = match word {
+        "replicas" => Some("desired or current"),
+        _ => nearest(word, PassField::ALL.iter().map(|field| field.name())),
+    };
+    let hint = near.map_or_else(fields_hint, |near| format!("did you mean {near}?"));
+    error(at, message, hint)
 }
 
 /// Returns the error for a field that a metric or run does not have.
@@ -944,8 +931,11 @@ fn unknown_part(
         "" => format!("missing field of {owner}"),
         _ => format!("{owner} has no field {part:?}"),
     };
-    let names: Vec<String> = fields.map(|field| field.to_string()).collect();
-    error(at, message, format!("there are {}", names.join(", ")))
+    error(at, message, format!("there are {}", listed(fields)))
+}
+
+fn listed(fields: impl Iterator<Item = Field>) -> String {
+    Vec::from_iter(fields.map(|field| field.to_string())).join(", ")
 }
 
 fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> SyntaxError {
@@ -957,10 +947,9 @@ fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> Synt
 }
 
 fn fields_hint() -> String {
-    let names: Vec<String> = pass_fields().map(|field| field.to_string()).collect();
     format!(
         "the fields are {}; {} has those of metrics and runs",
-        names.join(", "),
+        listed(pass_fields()),
         docs("expectations.md")
     )
 }

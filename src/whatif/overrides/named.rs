@@ -97,24 +97,13 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
 }
 
 /// The places of a metric's values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Meant {
     /// Its places in the spec.
     pub places: Vec<usize>,
     /// The container, if the HPA only uses the usage of whole pods: the places are then those of the pods'
     /// metric.
     pub container: Option<String>,
-}
-
-impl Meant {
-    /// Returns the metric, or that of the container, if the spec has it.
-    pub(in crate::whatif) fn metric(&self, metrics: &[MetricSpec]) -> Option<MetricSpec> {
-        let metric = &metrics[*self.places.first()?];
-        Some(match &self.container {
-            Some(container) => metric.of_container(container),
-            None => metric.clone(),
-        })
-    }
 }
 
 impl NamedMetric {

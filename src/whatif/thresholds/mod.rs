@@ -105,6 +105,15 @@ pub struct Span {
     pub to: i64,
 }
 
+impl Span {
+    fn only(value: i64) -> Self {
+        Self {
+            from: value,
+            to: value,
+        }
+    }
+}
+
 /// Values with the same effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Band {
@@ -265,7 +274,6 @@ pub fn of_metric(pass: &Pass, index: usize, with_curve: bool) -> Option<Threshol
     } = pass;
     decision.combination()?;
     let snapshot = &input.snapshot;
-    let spec = snapshot.hpa.spec.metrics.get(index)?;
     let dial = if index < SEARCHED || with_curve {
         Dial::new(snapshot, index, decision)
     } else {
@@ -273,11 +281,9 @@ pub fn of_metric(pass: &Pass, index: usize, with_curve: bool) -> Option<Threshol
             "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
         )))
     };
-    let now = |unit| value_of(decision.metric(index)?, unit);
     let label = snapshot.hpa.spec.label(index);
-    Some(Thresholds::of(label, spec, index, dial, |dial| {
-        changes(pass, dial, now, index, with_curve)
-    }))
+    let now = |unit| value_of(decision.metric(index)?, unit);
+    Some(Thresholds::of(pass, index, label, dial, now, with_curve))
 }
 
 /// The number of metrics that are searched, so that the time grows with the number of metrics and not with
@@ -293,18 +299,10 @@ pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresh
     let snapshot = &input.snapshot;
     decision.metric(whole)?;
     let metrics = &snapshot.hpa.spec.metrics;
-    let spec = metrics.get(whole)?;
     let dial = Dial::of_container(snapshot, whole, container, decision);
-    let label = spec.of_container(container).label(metrics);
-    Some(Thresholds::of(label, spec, whole, dial, |dial| {
-        changes(
-            pass,
-            dial,
-            |unit| container_value(snapshot, whole, container, unit),
-            whole,
-            true,
-        )
-    }))
+    let label = metrics[whole].of_container(container).label(metrics);
+    let now = |unit| container_value(snapshot, whole, container, unit);
+    Some(Thresholds::of(pass, whole, label, dial, now, true))
 }
 
 /// Returns the value of a container, under the metric of whole pods at a place.
@@ -320,14 +318,18 @@ fn container_value(
 }
 
 impl Thresholds {
+    /// Searches those of a metric. `now` returns its value in this pass.
     fn of(
-        metric: String,
-        spec: &MetricSpec,
+        pass: &Pass,
         index: usize,
+        metric: String,
         dial: Result<Dial, Error>,
-        changes: impl FnOnce(Dial) -> Result<Changes, String>,
+        now: impl FnOnce(MetricUnit) -> Option<i64>,
+        with_curve: bool,
     ) -> Self {
-        let changes = dial.map_err(|e| e.message).and_then(changes);
+        let spec = &pass.input.snapshot.hpa.spec.metrics[index];
+        let found = dial.map_err(|e| e.message);
+        let changes = found.and_then(|dial| changes(pass, dial, now, index, with_curve));
         Self {
             metric,
             index,
@@ -372,13 +374,10 @@ impl Borders {
     /// value for all pods leads to another answer than their actual values.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
         let (mut search, borders) = Self::searched(pass, index)?;
-        let asked = pass
-            .decision
-            .metric(index)?
-            .proposal()
-            .map(|it| it.replicas.cmp(&search.current()));
+        let proposal = pass.decision.metric(index)?.proposal();
+        let asked = search.ask(proposal.map(|it| it.replicas));
         if let Some(now) = borders.now
-            && search.asks_at(now).ok()? != asked
+            && search.ask_at(now).ok()? != asked
         {
             return None;
         }
@@ -452,11 +451,11 @@ fn changes(
     let mut search = ValueSearch::new(pass, dial, index);
     search.run(now)?;
     let curve = with_curve.then(|| search.curve(now)).transpose()?;
-    let (min, max) = search.bounds();
+    let (min, max, end) = (spec.min(), spec.max_replicas, search.end);
     Ok(Changes {
         unit,
         now,
-        up_to: search.end(),
+        up_to: end,
         tolerance: search.tolerance(),
         min: Reached {
             replicas: min,
@@ -469,11 +468,11 @@ fn changes(
             met: search.lowest(&|seen| seen.replicas == max),
         },
         lowest: search.pass(0)?,
-        highest: search.pass(search.end())?,
+        highest: search.pass(end)?,
         bands: search.bands()?,
         asks: search.asks(),
         curve,
-        doubts: pass.doubts(spec.max_replicas, Some(Bounds::UNKNOWN)),
+        doubts: pass.doubts(max, Some(Bounds::UNKNOWN)),
     })
 }
 

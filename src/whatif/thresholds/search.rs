@@ -38,7 +38,7 @@ pub(super) struct ValueSearch<'s> {
     /// The pods whose values make up the metric.
     counted: i64,
     /// The highest value tried.
-    end: i64,
+    pub(super) end: i64,
     /// The results so far, by value.
     seen: BTreeMap<i64, Probe>,
 }
@@ -106,13 +106,8 @@ impl<'s> ValueSearch<'s> {
             ..
         } = pass;
         let spec = &snapshot.hpa.spec;
-        let current = snapshot
-            .scale
-            .as_ref()
-            .map_or(0, |scale| scale.spec_replicas);
-        let (min, max) = (spec.min(), spec.max_replicas);
-        let seen = BTreeMap::new();
-        let counted = current.into();
+        let scale = snapshot.scale.as_ref();
+        let current = scale.map_or(0, |scale| scale.spec_replicas);
         let places = dial.places();
         let others = if dial.is_filled() {
             Vec::new()
@@ -128,11 +123,11 @@ impl<'s> ValueSearch<'s> {
             others,
             index,
             current,
-            min,
-            max,
-            counted,
+            min: spec.min(),
+            max: spec.max_replicas,
+            counted: current.into(),
             end: 0,
-            seen,
+            seen: BTreeMap::new(),
         }
     }
 
@@ -144,7 +139,7 @@ impl<'s> ValueSearch<'s> {
         for count in [self.min - 1, self.min, self.current, self.max - 1, self.max] {
             places.push(self.guess_for(guess, count.into()));
         }
-        self.ask_at(&places)?;
+        self.try_at(&places)?;
         self.refine(self.end, Self::key)?;
         self.check()
     }
@@ -157,10 +152,10 @@ impl<'s> ValueSearch<'s> {
         // Pods that do not count are assumed to use nothing.
         let pods = i64::try_from(self.snapshot.pods.len()).unwrap_or(i64::MAX);
         let filled = self.guess_for(high.saturating_add(1), pods.max(self.counted));
-        self.ask_at(&[low, low.min(fewer), guess, high, filled])?;
+        self.try_at(&[low, low.min(fewer), guess, high, filled])?;
         self.refine(self.end, |search, seen| {
-            let proposal = seen.proposal.map(|proposal| proposal.cmp(&search.current));
-            (seen.classes.clone(), seen.tolerated, proposal)
+            let ask = search.ask(seen.proposal);
+            (seen.classes.clone(), seen.tolerated, ask)
         })?;
         self.check()
     }
@@ -215,7 +210,7 @@ impl<'s> ValueSearch<'s> {
             .collect();
         places.retain(|place| *place <= to);
         places.push(to);
-        self.ask_at(&places)?;
+        self.try_at(&places)?;
         // All proposals beyond the upper bound are equivalent.
         let beyond = self.max.saturating_add(1);
         let proposal = |seen: &Probe| seen.proposal.map(|proposal| proposal.min(beyond));
@@ -244,18 +239,6 @@ impl<'s> ValueSearch<'s> {
         })
     }
 
-    pub(super) fn bounds(&self) -> (i32, i32) {
-        (self.min, self.max)
-    }
-
-    pub(super) fn current(&self) -> i32 {
-        self.current
-    }
-
-    pub(super) fn end(&self) -> i64 {
-        self.end
-    }
-
     /// The values that count as on target.
     pub(super) fn tolerance(&self) -> Option<Span> {
         let from = self.lowest(&|seen| seen.tolerated)?;
@@ -264,18 +247,13 @@ impl<'s> ValueSearch<'s> {
     }
 
     pub(super) fn lowest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
-        self.seen
-            .iter()
-            .find(|(_, seen)| holds(seen))
-            .map(|(value, _)| *value)
+        let mut all = self.seen.iter();
+        Some(*all.find(|(_, seen)| holds(seen))?.0)
     }
 
     pub(super) fn highest(&self, holds: &dyn Fn(&Probe) -> bool) -> Option<i64> {
-        self.seen
-            .iter()
-            .rev()
-            .find(|(_, seen)| holds(seen))
-            .map(|(value, _)| *value)
+        let mut all = self.seen.iter();
+        Some(*all.rfind(|(_, seen)| holds(seen))?.0)
     }
 
     /// Returns the effect of each value.
@@ -283,26 +261,16 @@ impl<'s> ValueSearch<'s> {
         let unread = self.snapshot.metrics.iter().any(MetricAnswer::is_unread);
         let open = self.remembered.is_open() || unread || self.elsewhen.is_some();
         let mut bands: Vec<Band> = Vec::new();
-        let places: Vec<(i64, Probe)> = self
-            .seen
-            .iter()
-            .map(|(value, it)| (*value, it.clone()))
-            .collect();
+        let places: Vec<(i64, Probe)> = self.seen.clone().into_iter().collect();
         for (place, (value, seen)) in places.iter().enumerate() {
             let effect = self.effect(seen);
             match bands.last_mut() {
                 Some(band) if band.effect == effect => band.span.to = *value,
-                _ => {
-                    let span = Span {
-                        from: *value,
-                        to: *value,
-                    };
-                    bands.push(Band {
-                        span,
-                        effect,
-                        certain: true,
-                    });
-                }
+                _ => bands.push(Band {
+                    span: Span::only(*value),
+                    effect,
+                    certain: true,
+                }),
             }
             // Within a class, no bound of an unknown gives fewer replicas for a higher value either: the ends of bands
             // and classes represent all values between them.
@@ -326,19 +294,11 @@ impl<'s> ValueSearch<'s> {
     pub(super) fn asks(&self) -> Vec<Asks> {
         let mut all: Vec<Asks> = Vec::new();
         for (value, seen) in &self.seen {
-            let asks = match seen.proposal.map(|proposal| proposal.cmp(&self.current)) {
-                None => Ask::Nothing,
-                Some(Ordering::Less) => Ask::Fewer,
-                Some(Ordering::Equal) => Ask::Same,
-                Some(Ordering::Greater) => Ask::More,
-            };
+            let asks = self.ask(seen.proposal);
             match all.last_mut() {
                 Some(last) if last.asks == asks => last.span.to = *value,
                 _ => all.push(Asks {
-                    span: Span {
-                        from: *value,
-                        to: *value,
-                    },
+                    span: Span::only(*value),
                     asks,
                 }),
             }
@@ -346,10 +306,20 @@ impl<'s> ValueSearch<'s> {
         all
     }
 
-    /// Returns how the metric's proposal at a value compares with the current replicas.
-    pub(super) fn asks_at(&mut self, value: i64) -> Result<Option<Ordering>, String> {
+    /// Returns the direction that the metric proposes at a value.
+    pub(super) fn ask_at(&mut self, value: i64) -> Result<Ask, String> {
         let seen = self.look(value)?;
-        Ok(seen.proposal.map(|proposal| proposal.cmp(&self.current)))
+        Ok(self.ask(seen.proposal))
+    }
+
+    /// Returns the direction of a proposal.
+    pub(super) fn ask(&self, proposal: Option<i32>) -> Ask {
+        match proposal.map(|proposal| proposal.cmp(&self.current)) {
+            None => Ask::Nothing,
+            Some(Ordering::Less) => Ask::Fewer,
+            Some(Ordering::Equal) => Ask::Same,
+            Some(Ordering::Greater) => Ask::More,
+        }
     }
 
     /// The pass at a value.
@@ -411,11 +381,8 @@ impl<'s> ValueSearch<'s> {
         let Some(target) = spec.target() else {
             return 1;
         };
-        let replicas = self
-            .snapshot
-            .scale
-            .as_ref()
-            .map_or(1, |scale| scale.status_replicas);
+        let scale = self.snapshot.scale.as_ref();
+        let replicas = scale.map_or(1, |scale| scale.status_replicas);
         let value = match (
             &target.average_value,
             &target.value,
@@ -476,7 +443,7 @@ impl<'s> ValueSearch<'s> {
     }
 
     /// Tries values and their neighbours.
-    fn ask_at(&mut self, places: &[i64]) -> Result<(), String> {
+    fn try_at(&mut self, places: &[i64]) -> Result<(), String> {
         for place in places {
             for value in [place.saturating_sub(1), *place, place.saturating_add(1)] {
                 if (0..=self.end).contains(&value) {
@@ -579,11 +546,10 @@ impl<'s> ValueSearch<'s> {
             };
             self.counted = (counts.ready + strangers) as i64;
         }
-        let proposal = asked.map(|proposal| proposal.replicas);
         let seen = Probe {
             classes,
             tolerated,
-            proposal,
+            proposal: asked.map(|proposal| proposal.replicas),
             replicas,
         };
         self.seen.insert(value, seen.clone());
@@ -600,9 +566,8 @@ fn always_has(
     decision: &Decision,
 ) -> bool {
     let range = outlook::range(snapshot, remembered, decision);
-    let ends = range.into_iter().flat_map(|it| [it.min, it.max]);
-    ends.into_iter()
-        .all(|replicas| effect_of(replicas, current) == effect)
+    let mut ends = range.into_iter().flat_map(|it| [it.min, it.max]);
+    ends.all(|replicas| effect_of(replicas, current) == effect)
 }
 
 fn effect_of(replicas: i32, current: i32) -> Effect {

@@ -18,7 +18,7 @@ pub struct Course<'p> {
     pub(super) world: World,
     decision: Decision,
     /// The replicas before the pass.
-    before: i32,
+    pub(super) before: i32,
     after_first: SignedDuration,
     /// The number of passes before.
     passes: i64,
@@ -132,11 +132,6 @@ impl Course<'_> {
         PassChange::of(&self.decision, self.world.snapshot.now, self.before)
     }
 
-    /// The replicas before the pass.
-    pub(super) fn before(&self) -> i32 {
-        self.before
-    }
-
     /// The replicas after the pass.
     fn after(&self) -> i32 {
         self.decision.replicas_after().unwrap_or(self.before)
@@ -161,14 +156,10 @@ impl Course<'_> {
         let is_over = self.is_over(next);
         // With a constant load, nothing comes after a rest.
         let is_steady = self.next_setting == settings.len() && self.next_sleep == sleeps.len();
-        if (is_over || is_steady)
+        self.is_at_rest = (is_over || is_steady)
             && self.before == replicas
-            && self.world.is_at_rest(&self.decision, replicas)
-        {
-            self.is_at_rest = true;
-            return Ok(false);
-        }
-        if is_over {
+            && self.world.is_at_rest(&self.decision, replicas);
+        if is_over || self.is_at_rest {
             return Ok(false);
         }
         self.world.reveal();

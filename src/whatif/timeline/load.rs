@@ -141,20 +141,15 @@ impl Having {
 impl TotalUsage {
     /// The load there is.
     pub(super) fn of(snapshot: &Snapshot, workload: &TargetPods) -> Self {
-        let wanted: BTreeSet<&str> = snapshot
-            .hpa
-            .spec
-            .metrics
-            .iter()
-            .filter(|spec| spec.is_resource())
-            .map(MetricSpec::name)
-            .collect();
+        let metrics = snapshot.hpa.spec.metrics.iter();
+        let resources = metrics.filter(|spec| spec.is_resource());
+        let wanted: BTreeSet<&str> = resources.map(MetricSpec::name).collect();
         let mut load = Self::default();
         for item in &snapshot.pod_metrics {
             for container in &item.containers {
                 for (resource, _) in &container.usage {
                     if wanted.contains(&**resource) {
-                        load.add(&container.name, resource, Some(Total::Unknown));
+                        load.add(&container.name, resource, Total::Unknown);
                     }
                 }
             }
@@ -179,7 +174,7 @@ impl TotalUsage {
     /// Adds what has not been measured so far.
     pub(super) fn begin(&mut self, measured: Self) {
         for (container, resource, total) in measured.usage {
-            self.add(&container, &resource, Some(total));
+            self.add(&container, &resource, total);
         }
         for (own, measured) in self.values.iter_mut().zip(measured.values) {
             *own = own.or(measured);
@@ -187,7 +182,8 @@ impl TotalUsage {
     }
 
     /// Returns the total usage of a resource, or of one container: as stated, or if all pods had the containers.
-    pub(super) fn usage(&self, name: &str, container: Option<&str>) -> Option<Total> {
+    pub(super) fn usage(&self, spec: &MetricSpec) -> Option<Total> {
+        let (name, container) = (spec.name(), spec.container());
         let mut stated = self.stated.iter();
         let same = stated.find(|own| *own.name == *name && own.container.as_deref() == container);
         if let Some(stated) = same {
@@ -207,15 +203,14 @@ impl TotalUsage {
 
     /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
     /// proportions. Returns false if it is not measured.
-    pub(super) fn set_usage(&mut self, name: &str, container: Option<&str>, total: Total) -> bool {
+    pub(super) fn set_usage(&mut self, spec: &MetricSpec, total: Total) -> bool {
         let new = StatedUsage {
-            name: name.into(),
-            container: container.map(Into::into),
+            name: spec.name().into(),
+            container: spec.container().map(Into::into),
             milli: total.milli(),
         };
-        let mut own: Vec<&mut Total> = self
-            .usage
-            .iter_mut()
+        let all = self.usage.iter_mut();
+        let mut own: Vec<&mut Total> = all
             .filter(|(container, resource, _)| new.is_of(container, resource))
             .map(|(.., total)| total)
             .collect();
@@ -224,7 +219,8 @@ impl TotalUsage {
         }
         // A total of whole pods replaces those of their containers.
         let is_replaced = |earlier: &StatedUsage| {
-            earlier.name == new.name && (container.is_none() || earlier.container == new.container)
+            earlier.name == new.name
+                && (new.container.is_none() || earlier.container == new.container)
         };
         self.stated.retain(|earlier| !is_replaced(earlier));
         match total {
@@ -264,12 +260,9 @@ impl TotalUsage {
     }
 
     /// Adds the total usage of a container that is not known yet.
-    pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Option<Total>) {
-        let known = self
-            .usage
-            .iter()
-            .any(|(name, own, _)| **name == *container && own == resource);
-        if let Some(total) = total.filter(|_| !known) {
+    pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Total) {
+        let mut known = self.usage.iter();
+        if !known.any(|(name, own, _)| **name == *container && own == resource) {
             self.usage.push((container.into(), resource.clone(), total));
         }
     }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Because, Decision, MetricStep, Step};
+use crate::engine::decision::{Because, Decision, MetricStep, Proposal, Step};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::whatif::overrides::{NamedMetric, Reported, current};
@@ -213,39 +213,32 @@ pub enum Tolerated {
 impl PassChange {
     fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
-        let proposal = decision.proposal;
-        let (value, tolerated) = (None, None);
         let holds = |step: &&Step| step.hold().is_some();
         let limits = decision.trace.iter().filter(holds).cloned().collect();
         let by = decision.combination().and_then(|combined| combined.by);
-        let mut change = Self {
+        let step = by.and_then(|by| decision.metric(by));
+        Self {
             time,
             from,
             to,
-            proposal,
+            proposal: decision.proposal,
             by,
-            value,
-            tolerated,
+            value: by.and_then(|by| current(decision, by)),
+            tolerated: step.and_then(MetricStep::proposal).and_then(Tolerated::of),
             limits,
-        };
-        if let Some(by) = by {
-            change.value = current(decision, by);
-            let proposal = decision.metric(by).and_then(MetricStep::proposal);
-            change.tolerated = proposal.and_then(|it| match it.because {
-                Because::WithinTolerance => Some(Tolerated::Measured),
-                // If nothing had to be filled in, the two ratios are the same.
-                Because::FilledWithinTolerance => {
-                    let is_measured = it.filled.is_none_or(|filled| filled.ratio == it.ratio);
-                    Some(if is_measured {
-                        Tolerated::Measured
-                    } else {
-                        Tolerated::Filled
-                    })
-                }
-                _ => None,
-            });
         }
-        change
+    }
+}
+
+impl Tolerated {
+    fn of(proposal: &Proposal) -> Option<Self> {
+        let filled = proposal.filled.filter(|it| it.ratio != proposal.ratio);
+        match proposal.because {
+            Because::FilledWithinTolerance if filled.is_some() => Some(Self::Filled),
+            // If nothing had to be filled in, the two ratios are the same.
+            Because::WithinTolerance | Because::FilledWithinTolerance => Some(Self::Measured),
+            _ => None,
+        }
     }
 }
 
@@ -271,7 +264,7 @@ impl Timeline {
             stays: workload.stays(snapshot),
             passes: Vec::new(),
             changes: Vec::new(),
-            totals: Totals::begin(course),
+            totals: Totals::new(player, snapshot),
             swing: None,
             rolled: None,
         }

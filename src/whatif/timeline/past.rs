@@ -4,15 +4,16 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::player::wait;
+use super::world::shift_samples;
 use super::{JoinTimes, Trace};
 use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::memory::Memory;
+use crate::snapshot::Snapshot;
 use crate::snapshot::clock::newest_sample;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::{MetricAnswer, Snapshot};
 
 /// Moves an input to the start of a load of another time, where its controller has just started. Returns
 /// false if the load covers the time at which the state was read.
@@ -58,17 +59,7 @@ fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
             .iter_mut()
             .for_each(|ready| shift(&mut ready.last_transition_time));
     }
-    snapshot
-        .pod_metrics
-        .iter_mut()
-        .for_each(|item| shift(&mut item.timestamp));
-    for answer in &mut snapshot.metrics {
-        if let MetricAnswer::Pods(values) = answer {
-            values
-                .iter_mut()
-                .for_each(|value| shift(&mut value.timestamp));
-        }
-    }
+    shift_samples(snapshot, by);
     let status = &mut snapshot.hpa.status;
     shift_some(&mut status.last_scale_time);
     status

@@ -156,76 +156,53 @@ impl Player {
             self.sleeps = trace.record(snapshot.now).sleeps();
         }
         let stated = trace.stated(snapshot.now);
-        let mut world = World::of(snapshot, &self.held, self.plan.times);
-        let mut later = changed
-            .as_deref()
-            .map(|own| World::of(own, &self.held, self.plan.times));
-        let mut bases = Bases::default();
         for stated in &stated {
             for place in &self.places[stated.column].places {
                 trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;
             }
         }
-        // If a metric has had several values by then, the latest applies.
-        let mut latest: Vec<Option<&TraceValue<'_>>> = vec![None; self.places.len()];
-        for value in stated.iter().filter(|own| !own.after.is_positive()) {
-            latest[value.column] = Some(value);
-        }
-        let begun: Vec<&TraceValue<'_>> = latest.into_iter().flatten().collect();
+        let mut world = World::of(snapshot, &self.held, self.plan.times);
+        let mut later = changed
+            .as_deref()
+            .map(|own| World::of(own, &self.held, self.plan.times));
+        let mut bases = Bases::default();
         let values = Values::of(observed, snapshot, None);
-        for stated in &begun {
-            let meant = &self.places[stated.column];
-            let metrics = &snapshot.hpa.spec.metrics;
-            let (Some(&first), Some(metric)) = (meant.places.first(), meant.metric(metrics)) else {
+        let until_now = stated.partition_point(|own| !own.after.is_positive());
+        let (past, future) = stated.split_at(until_now);
+        // If a metric has had several values by then, the latest applies.
+        let latest = |column| past.iter().rfind(|own| own.column == column);
+        let begun: Vec<&TraceValue<'_>> = (0..self.places.len()).filter_map(latest).collect();
+        for stated in begun.iter().copied().chain(future) {
+            let TraceValue { after, column, .. } = *stated;
+            let meant = &self.places[column];
+            // Only another run may have the metric.
+            if meant.places.is_empty() {
                 continue;
-            };
-            let container = meant.container.as_deref();
-            let (id, label) = (metric.id(), metric.label(metrics));
-            let is_set =
-                |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
-            if overrides.iter().any(is_set) {
-                let place = trace.place(stated);
-                return Err(
-                    Error::usage(format!("{place}: {label} is also set by a flag"))
-                        .hint("start the trace later, or remove the flag"),
-                );
             }
-            let now = match container {
-                None => values.observed(snapshot, first, first),
-                Some(container) => {
-                    in_container(&mut snapshot.clone(), first, container, |own, place| {
-                        values.observed(own, place, first)
-                    })
-                }
-            };
-            let assumed = Override::new(label, meaning(stated, snapshot, first), now);
-            overrides.push(assumed.of_metric(id, first, container, stated.text));
+            let has_begun = !after.is_positive();
+            if has_begun {
+                let own = assumed(trace, stated, meant, snapshot, &values, overrides)?;
+                overrides.push(own);
+            }
             let world = match &mut later {
                 Some(later) if !world.has(meant) => later,
                 _ => &mut world,
             };
-            if let Some(setting) = world.setting(stated, trace, meant, &mut bases)? {
-                world
-                    .set(&setting, meant)
-                    .map_err(|e| trace.within(stated, e))?;
-                self.settings.push(setting);
-            }
-        }
-        for stated in stated.iter().filter(|own| own.after.is_positive()) {
-            let meant = &self.places[stated.column];
-            let world = match &later {
-                Some(later) if !world.has(meant) => later,
-                _ => &world,
+            let setting = LoadSetting {
+                after,
+                column,
+                total: world.total(stated, trace, meant, &mut bases)?,
             };
-            self.settings
-                .extend(world.setting(stated, trace, meant, &mut bases)?);
+            if has_begun {
+                let set = world.set(&setting, meant);
+                set.map_err(|e| trace.within(stated, e))?;
+            }
+            self.settings.push(setting);
         }
         if !begun.is_empty() {
             for (mut world, snapshot) in later.zip(changed).into_iter().chain([(world, snapshot)]) {
                 world.settle();
-                let World {
-                    snapshot: begun, ..
-                } = world;
+                let begun = world.snapshot;
                 (snapshot.pod_metrics, snapshot.metrics) = (begun.pod_metrics, begun.metrics);
             }
         }
@@ -277,6 +254,37 @@ pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
     rules
         .saturating_add(pods)
         .saturating_add(controller.sync_period)
+}
+
+/// Returns the override by a value of a trace that a snapshot begins with.
+fn assumed(
+    trace: &Trace,
+    stated: &TraceValue<'_>,
+    meant: &Meant,
+    snapshot: &Snapshot,
+    values: &Values<'_>,
+    overrides: &[Override],
+) -> Result<Override, Error> {
+    let metrics = &snapshot.hpa.spec.metrics;
+    let (first, container) = (meant.places[0], meant.container.as_deref());
+    let metric = metrics[first].part(container);
+    let (id, label) = (metric.id(), metric.label(metrics));
+    let is_set = |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
+    if overrides.iter().any(is_set) {
+        let place = trace.place(stated);
+        return Err(
+            Error::usage(format!("{place}: {label} is also set by a flag"))
+                .hint("start the trace later, or remove the flag"),
+        );
+    }
+    let now = match container {
+        None => values.observed(snapshot, first, first),
+        Some(container) => in_container(&mut snapshot.clone(), first, container, |own, place| {
+            values.observed(own, place, first)
+        }),
+    };
+    let own = Override::new(label, meaning(stated, snapshot, first), now);
+    Ok(own.of_metric(id, first, container, stated.text))
 }
 
 /// Returns the meaning of a trace value as text.

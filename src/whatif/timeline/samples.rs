@@ -36,11 +36,9 @@ pub struct Gaps {
 }
 
 impl Gaps {
-    /// Returns the periods in which some of several metrics have no value; `is_missing` tells which values state
-    /// that.
+    /// Returns the periods in which some of several metrics have no value.
     pub(super) fn of<'s, T: 's>(
         columns: impl Iterator<Item = &'s [Sample<T>]>,
-        is_missing: impl Fn(&T) -> bool,
         (start, end): (SignedDuration, SignedDuration),
     ) -> Self {
         let mut all: Vec<(SignedDuration, SignedDuration)> = Vec::new();
@@ -48,7 +46,7 @@ impl Gaps {
             for (place, Sample { time, value, .. }) in samples.iter().enumerate() {
                 let until = samples.get(place + 1).map_or(end, |next| next.time);
                 let (from, until) = ((*time).max(start), until.min(end));
-                if value.as_ref().is_none_or(&is_missing) && from < until {
+                if value.is_none() && from < until {
                     all.push((from, until));
                 }
             }
@@ -157,7 +155,7 @@ mod tests {
         let end = all[all.len() - 1].time;
         assert_eq!(regular(&mut all, ZERO, end), Some(seconds(30)));
         assert_eq!(gaps(&all), [240]);
-        let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, end));
+        let found = Gaps::of([&*all].into_iter(), (ZERO, end));
         assert_eq!(
             found,
             Gaps {
@@ -173,7 +171,7 @@ mod tests {
         let mut all = samples(&times);
         assert_eq!(regular(&mut all, ZERO, seconds(900)), Some(seconds(30)));
         assert_eq!(gaps(&all), [0, 750]);
-        let found = Gaps::of([&*all].into_iter(), |_| false, (ZERO, seconds(900)));
+        let found = Gaps::of([&*all].into_iter(), (ZERO, seconds(900)));
         assert_eq!(
             found,
             Gaps {
@@ -203,7 +201,7 @@ mod tests {
             line: 0,
             value: None,
         });
-        let gaps = |end| Gaps::of([&*one].into_iter(), |_| false, (ZERO, seconds(end)));
+        let gaps = |end| Gaps::of([&*one].into_iter(), (ZERO, seconds(end)));
         assert_eq!(
             gaps(50),
             Gaps {
@@ -212,10 +210,11 @@ mod tests {
             }
         );
         assert_eq!(gaps(20), Gaps::default());
-        let other = samples(&[0, 15, 40]);
+        let mut other = samples(&[0, 15, 40]);
+        other[1].value = None;
         let both = [&*one, &*other].into_iter();
         // From 15 to 40 in the other, and from 20 on in the first.
-        let found = Gaps::of(both, |value| *value == 15, (ZERO, seconds(50)));
+        let found = Gaps::of(both, (ZERO, seconds(50)));
         assert_eq!(
             found,
             Gaps {

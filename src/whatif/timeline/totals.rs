@@ -4,12 +4,11 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::{Course, Point};
+use super::{Course, Player, Point};
 use crate::apimachinery::json;
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::past::Bounds;
 
 /// A rescale against the one before it counts as a reversal within this time.
@@ -29,9 +28,9 @@ pub struct Totals {
     /// The number of passes.
     pub passes: usize,
     /// The replicas after each pass, together.
-    sum: i128,
+    pub(crate) replica_passes: i128,
     /// The number of passes that the metrics decided.
-    decided: usize,
+    pub(crate) decided_passes: usize,
     /// The lowest number of replicas.
     pub lowest: Extremum,
     /// The highest number of replicas.
@@ -45,7 +44,7 @@ pub struct Totals {
     /// The passes that proposed more than there were ready pods.
     short: PassStretches,
     /// The total number of ready pods that were missing in those passes.
-    shortfall: i128,
+    pub(crate) short_passes: i128,
     /// The same, including the passes without an answer, which may have been short of pods.
     possibly_short: PassStretches,
     /// The changes of the replicas.
@@ -56,7 +55,7 @@ pub struct Totals {
     /// The passes without an answer.
     pub(crate) unanswered_passes: Tally,
     /// Whether the last pass, under the load or after it, had an answer.
-    ends_answered: bool,
+    pub(crate) ends_answered: bool,
     /// The replicas at the end, once nothing is left to wait for.
     pub last: i32,
     /// Whether nothing is left that could change them while the load stays as it is at the end. Not if the last pass has
@@ -140,33 +139,16 @@ impl PassStretches {
 }
 
 impl Totals {
-    /// The totals of a run that has not begun.
-    pub(super) fn begin(course: &Course<'_>) -> Self {
-        let Snapshot {
-            now,
-            controller,
-            hpa,
-            ..
-        } = course.snapshot();
-        let period = controller.sync_period;
-        Self::new(
-            *now,
-            period,
-            course.player.passes_of_load(period),
-            &hpa.spec,
-        )
-    }
-
     /// Plays a run to its end.
     ///
     /// # Errors
     ///
     /// The run needs more pods than can be played.
-    pub(crate) fn of(course: &mut Course<'_>) -> Result<Self, Error> {
-        let mut totals = Self::begin(course);
+    pub(crate) fn of(mut course: Course<'_>) -> Result<Self, Error> {
+        let mut totals = Self::new(course.player, course.snapshot());
         loop {
             let point = course.point();
-            totals.add(course.before(), point);
+            totals.add(course.before, point);
             if !course.go_on()? {
                 totals.end(course.is_at_rest(), point);
                 return Ok(totals);
@@ -182,22 +164,18 @@ impl Totals {
         }
     }
 
-    /// The totals of passes from a time on, and how many of them are under the load.
-    pub(crate) fn new(
-        start: Timestamp,
-        period: SignedDuration,
-        limit: usize,
-        spec: &HpaSpec,
-    ) -> Self {
+    /// The totals of a run that has not begun, and that begins on this snapshot.
+    pub(crate) fn new(player: &Player, snapshot: &Snapshot) -> Self {
+        let (start, period) = (snapshot.now, snapshot.controller.sync_period);
         Self {
             start,
             period,
-            limit,
-            max: spec.max_replicas,
+            limit: player.passes_of_load(period),
+            max: snapshot.hpa.spec.max_replicas,
             next: 0,
             passes: 0,
-            sum: 0,
-            decided: 0,
+            replica_passes: 0,
+            decided_passes: 0,
             lowest: Extremum {
                 replicas: i32::MAX,
                 time: start,
@@ -210,7 +188,7 @@ impl Totals {
             passes_at_max: Tally::default(),
             above_max: 0,
             short: PassStretches::default(),
-            shortfall: 0,
+            short_passes: 0,
             possibly_short: PassStretches::default(),
             rescales: Tally::default(),
             reversals: Tally::default(),
@@ -244,8 +222,8 @@ impl Totals {
         let time = self.time(place);
         self.next += 1;
         self.passes += 1;
-        self.sum += i128::from(replicas);
-        self.decided += usize::from(proposal.is_some());
+        self.replica_passes += i128::from(replicas);
+        self.decided_passes += usize::from(proposal.is_some());
         if replicas < self.lowest.replicas {
             self.lowest = Extremum { replicas, time };
         }
@@ -261,7 +239,7 @@ impl Totals {
         }
         let missing = i128::from(proposal.unwrap_or(0)) - ready as i128;
         let is_short = missing > 0;
-        self.shortfall += missing.max(0);
+        self.short_passes += missing.max(0);
         self.short.add(place, is_short);
         self.possibly_short.add(place, is_short || !is_answered);
         if before != replicas {
@@ -298,14 +276,9 @@ impl Totals {
         self.length(self.passes)
     }
 
-    /// Returns the product of replicas and passes.
-    pub(crate) fn replica_passes(&self) -> i128 {
-        self.sum
-    }
-
     /// Returns the replica-hours.
     pub fn replica_hours(&self) -> f64 {
-        self.sum as f64 * self.period.as_secs_f64() / 3600.0
+        self.replica_passes as f64 * self.period.as_secs_f64() / 3600.0
     }
 
     /// The replicas on average over time.
@@ -313,7 +286,7 @@ impl Totals {
         if self.passes == 0 {
             0.0
         } else {
-            self.sum as f64 / self.passes as f64
+            self.replica_passes as f64 / self.passes as f64
         }
     }
 
@@ -332,14 +305,9 @@ impl Totals {
         self.length(self.short.count)
     }
 
-    /// Returns the proposed pods that were not ready, times passes.
-    pub(crate) fn short_passes(&self) -> i128 {
-        self.shortfall
-    }
-
     /// Returns the proposed pods that were not ready, in pod-hours.
     pub fn shortfall(&self) -> f64 {
-        self.shortfall as f64 * self.period.as_secs_f64() / 3600.0
+        self.short_passes as f64 * self.period.as_secs_f64() / 3600.0
     }
 
     /// Returns the longest stretch in which more were proposed than ready; the first one if several are equally
@@ -369,15 +337,5 @@ impl Totals {
     /// The time of the passes without an answer because metrics were missing.
     pub fn unanswered(&self) -> SignedDuration {
         self.length(self.unanswered_passes.count)
-    }
-
-    /// The number of passes that the metrics decided.
-    pub(crate) fn decided_passes(&self) -> usize {
-        self.decided
-    }
-
-    /// Whether the last pass had an answer, under the load or later.
-    pub(crate) fn ends_answered(&self) -> bool {
-        self.ends_answered
     }
 }

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
-use crate::snapshot::load::{Load, Rows};
+use crate::snapshot::load::{Load, Row, Rows};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{Meant, NamedMetric};
 use crate::whatif::unit;
@@ -105,21 +105,6 @@ enum Title {
     Metric(usize),
 }
 
-/// A place in a load, for errors.
-struct TracePlace<'t> {
-    origin: &'t TraceOrigin,
-    line: u64,
-}
-
-impl TracePlace<'_> {
-    fn bad(&self, why: impl std::fmt::Display) -> Error {
-        Error::usage(format!(
-            "failed to read {}: {why}",
-            self.origin.at(self.line)
-        ))
-    }
-}
-
 /// The source of a load. A saved load's own account of it is text from a file, which no error quotes.
 #[derive(Debug, Clone)]
 enum TraceOrigin {
@@ -135,6 +120,11 @@ impl TraceOrigin {
             Self::Table(source) => format!("the trace {source}"),
             Self::Load => "the load".to_owned(),
         }
+    }
+
+    /// Returns the error for something at a place in it.
+    fn bad(&self, line: u64, why: impl std::fmt::Display) -> Error {
+        Error::usage(format!("failed to read {}: {why}", self.at(line)))
     }
 
     /// Returns the text for a place in it: a line of a table, whose first one has the headers.
@@ -172,91 +162,91 @@ impl Trace {
     ///
     /// A column, a time or a value is invalid.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let is_table = load.lines.is_some();
-        let origin = &if is_table {
-            TraceOrigin::Table(load.source.clone())
-        } else {
-            TraceOrigin::Load
+        let origin = match load.lines {
+            Some(_) => TraceOrigin::Table(load.source.clone()),
+            None => TraceOrigin::Load,
         };
-        let at = |line| TracePlace { origin, line };
-        let (titles, mut metrics) = titles(&load.columns, load.queries.is_empty(), origin)?;
-        let measured = load.ready_after.map(|after| after.0);
-        if [load.ready_after, load.metrics_after]
-            .iter()
-            .flatten()
-            .any(|it| it.0.is_negative())
-        {
-            return Err(at(1).bad("the time until new pods are ready is negative"));
+        let (titles, metrics) = titles(&load.columns, load.queries.is_empty(), &origin)?;
+        let mut times = load.ready_after.iter().chain(&load.metrics_after);
+        if times.any(|time| time.0.is_negative()) {
+            return Err(origin.bad(1, "the time until new pods are ready is negative"));
         }
-        let mut record = Record {
-            measured,
-            ..Record::default()
+        if load.rows.iter().len() == 0 {
+            return Err(origin.bad(1, "there are no rows").hint(EXAMPLE));
+        }
+        let mut trace = Self {
+            origin,
+            is_absolute: false,
+            first: SignedDuration::ZERO,
+            last: SignedDuration::ZERO,
+            metrics,
+            record: Record {
+                measured: load.ready_after.map(|after| after.0),
+                ..Record::default()
+            },
         };
-        let mut times: Vec<SignedDuration> = Vec::new();
-        let mut is_absolute = false;
         for (number, row) in load.rows.iter().enumerate() {
-            let line = load.line(number);
-            let place = at(line);
-            let cells = || row.cells().zip(&titles);
-            if row.cells().len() != titles.len() {
-                let (got, want) = (row.cells().len(), titles.len());
-                let fields = if got == 1 { "field" } else { "fields" };
-                let why = format!("{got} {fields}, where the first line has {want}");
-                return Err(place.bad(why));
-            }
-            let text = cells()
-                .find(|(_, title)| matches!(title, Title::Time))
-                .map_or("", |(text, _)| text);
-            let (time, is_clock) = read_time(text).map_err(|why| place.bad(why).hint(TIMES))?;
-            if let Some(before) = times.last() {
-                if is_clock != is_absolute {
-                    let why = "times are mixed: some are relative to the first pass, some absolute";
-                    return Err(place.bad(why).hint("use one form"));
-                }
-                if time <= *before {
-                    let why = "the time is not after the previous one";
-                    return Err(place.bad(why).hint("rows are sorted by time"));
-                }
-            }
-            is_absolute = is_clock;
-            times.push(time);
-            for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
-                let count =
-                    |title| read_count(text).map_err(|why| place.bad(format!("{title}: {why}")));
-                match title {
-                    Title::Time => {}
-                    Title::Replicas => {
-                        record
-                            .replicas
-                            .push(Sample::known(time, line, count("replicas")?));
-                    }
-                    Title::Ready => record
-                        .ready
-                        .push(Sample::known(time, line, count("ready")?)),
-                    Title::Spec => record.marks.push((time, text.to_owned())),
-                    Title::Metric(column) => metrics[*column].push(time, text, &place)?,
-                }
-            }
+            trace.push(number == 0, load.line(number), row, &titles)?;
         }
-        let (Some(&first), Some(&last)) = (times.first(), times.last()) else {
-            return Err(at(1).bad("there are no rows").hint(EXAMPLE));
-        };
-        for column in &mut metrics {
+        let (first, last) = (trace.first, trace.last);
+        for column in &mut trace.metrics {
             column.step = regular(&mut column.samples, first, last);
         }
-        let step = regular(&mut record.replicas, first, last);
+        let record = &mut trace.record;
+        record.step = regular(&mut record.replicas, first, last);
         regular(&mut record.ready, first, last);
         // The last sample holds as long as any other.
-        record.end = last.saturating_add(step.unwrap_or_default());
-        record.step = step;
-        Ok(Self {
-            origin: origin.clone(),
-            is_absolute,
-            first,
-            last,
-            metrics,
-            record,
-        })
+        record.end = last.saturating_add(record.step.unwrap_or_default());
+        Ok(trace)
+    }
+
+    /// Takes a row.
+    fn push(
+        &mut self,
+        is_first: bool,
+        line: u64,
+        row: Row<'_>,
+        titles: &[Title],
+    ) -> Result<(), Error> {
+        let Self { origin, record, .. } = self;
+        let (got, want) = (row.cells().len(), titles.len());
+        if got != want {
+            let fields = if got == 1 { "field" } else { "fields" };
+            let why = format!("{got} {fields}, where the first line has {want}");
+            return Err(origin.bad(line, why));
+        }
+        let cells = || row.cells().zip(titles);
+        let text = cells().find_map(|(text, title)| matches!(title, Title::Time).then_some(text));
+        let (time, is_absolute) =
+            read_time(text.unwrap_or("")).map_err(|why| origin.bad(line, why).hint(TIMES))?;
+        if is_first {
+            (self.first, self.is_absolute) = (time, is_absolute);
+        } else if is_absolute != self.is_absolute {
+            let why = "times are mixed: some are relative to the first pass, some absolute";
+            return Err(origin.bad(line, why).hint("use one form"));
+        } else if time <= self.last {
+            let why = "the time is not after the previous one";
+            return Err(origin.bad(line, why).hint("rows are sorted by time"));
+        }
+        self.last = time;
+        for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
+            let bad = |why| origin.bad(line, why);
+            let sample = |count| Sample::known(time, line, count);
+            match title {
+                Title::Time => {}
+                Title::Replicas => {
+                    let count = read_count(text).map_err(|why| bad(format!("replicas: {why}")))?;
+                    record.replicas.push(sample(count));
+                }
+                Title::Ready => {
+                    let count = read_count(text).map_err(|why| bad(format!("ready: {why}")))?;
+                    record.ready.push(sample(count));
+                }
+                Title::Spec => record.marks.push((time, text.to_owned())),
+                Title::Metric(column) => self.metrics[*column].push(time, text, origin, line)?,
+            }
+        }
+        Ok(())
     }
 
     /// Returns its start, if a run has to begin then and not at `now`: it ends before, or its start is further
@@ -285,8 +275,7 @@ impl Trace {
             time: self.moment(*time, start),
             text: text.clone(),
         });
-        let samples = || self.metrics.iter().map(|column| column.samples.as_slice());
-        let is_missing = |typed: &Typed| typed.value == AssumedValue::Missing;
+        let samples = self.metrics.iter().map(|column| column.samples.as_slice());
         let begin = self.first.saturating_sub(self.after(self.first, start));
         let span = (begin, begin.saturating_add(played).min(self.last));
         LoadFacts {
@@ -299,7 +288,7 @@ impl Trace {
             is_absolute: self.is_absolute,
             start: self.moment(self.first, start),
             end: self.moment(self.last, start),
-            gaps: Gaps::of(samples(), is_missing, span),
+            gaps: Gaps::of(samples, span),
             marks: marks.collect(),
         }
     }
@@ -339,12 +328,10 @@ impl Trace {
     pub(super) fn end(&self, now: Timestamp) -> TraceEnd {
         let last = self.metrics.iter().filter_map(|column| {
             let typed = column.samples.last()?.value.as_ref();
-            let is_missing = typed.is_none_or(|typed| typed.value == AssumedValue::Missing);
-            let value = typed.map_or("missing", |typed| &*typed.text).to_owned();
             Some(LastValue {
                 metric: column.title.clone(),
-                value,
-                is_missing,
+                value: typed.map_or("missing", |typed| &*typed.text).to_owned(),
+                is_missing: typed.is_none(),
             })
         });
         TraceEnd {
@@ -372,37 +359,21 @@ impl Trace {
         for MetricColumn { name, wanted, .. } in &self.metrics {
             let has_whole = wanted.whole(metrics).is_some();
             let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
-            let meant = match wanted.find(snapshot, name) {
-                Err(e) => match later() {
-                    Some(own) => Ok(own),
-                    None if others
-                        .iter()
-                        .any(|other| other.has_metric(wanted, has_whole)) =>
-                    {
-                        Ok(Meant {
-                            places: Vec::new(),
-                            container: None,
-                        })
-                    }
-                    None => Err(e),
-                },
-                own => own,
-            }
-            .map_err(|e| {
-                let said = e
-                    .message
-                    .strip_prefix(&format!("{name}: "))
-                    .unwrap_or(&e.message);
-                Error {
-                    message: format!("{origin}: {name}: {said}"),
-                    ..e
-                }
+            let is_of_other = || others.iter().any(|it| it.has_metric(wanted, has_whole));
+            let found = wanted.find(snapshot, name).or_else(|e| match later() {
+                Some(own) => Ok(own),
+                None if is_of_other() => Ok(Meant::default()),
+                None => Err(e),
+            });
+            let meant = found.map_err(|e| {
+                let named = e.message.strip_prefix(&format!("{name}: "));
+                let said = named.unwrap_or(&e.message);
+                let message = format!("{origin}: {name}: {said}");
+                Error { message, ..e }
             })?;
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                let is_same = taken
-                    .places
-                    .iter()
-                    .any(|place| meant.places.contains(place));
+                let mut own = taken.places.iter();
+                let is_same = own.any(|place| meant.places.contains(place));
                 if is_same && taken.container == meant.container {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are the same metric"
@@ -529,33 +500,37 @@ impl MetricColumn {
         &mut self,
         time: SignedDuration,
         text: &str,
-        place: &TracePlace<'_>,
+        origin: &TraceOrigin,
+        line: u64,
     ) -> Result<(), Error> {
         let name = &self.name;
         let value = text.parse::<AssumedValue>().map_err(|why| {
             // A quote that is never closed takes in the rows that follow.
             if text.contains(['\n', '\r']) {
-                place.bad(format!("{name}: a quote is not closed"))
+                origin.bad(line, format!("{name}: a quote is not closed"))
             } else {
-                place
-                    .bad(format!("{name}: {why}"))
-                    .hint(format!("a value is {FORMS}"))
+                let error = origin.bad(line, format!("{name}: {why}"));
+                error.hint(format!("a value is {FORMS}"))
             }
         })?;
         // Two kinds of values in one column are a mistake in joining two sources.
         if let Some(is_percentage) = is_share(&value) {
-            let (first, line) = *self.unit.get_or_insert((is_percentage, place.line));
+            let (first, shown) = *self.unit.get_or_insert((is_percentage, line));
             if first != is_percentage {
-                let why = format!("{name}: another unit than in {}", place.origin.row(line));
+                let why = format!("{name}: another unit than in {}", origin.row(shown));
                 let hint = "use percentages or amounts throughout a column";
-                return Err(place.bad(why).hint(hint));
+                return Err(origin.bad(line, why).hint(hint));
             }
         }
-        let typed = Typed {
+        let typed = (value != AssumedValue::Missing).then(|| Typed {
             value,
             text: text.into(),
-        };
-        self.samples.push(Sample::known(time, place.line, typed));
+        });
+        self.samples.push(Sample {
+            time,
+            line,
+            value: typed,
+        });
         Ok(())
     }
 }
@@ -577,9 +552,9 @@ fn titles(
     is_trace: bool,
     origin: &TraceOrigin,
 ) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
-    let place = TracePlace { origin, line: 1 };
+    let bad = |why: &str| origin.bad(1, why);
     if !header.iter().any(|title| title == "time") {
-        let error = place.bad("the first line has no column \"time\"");
+        let error = bad("the first line has no column \"time\"");
         let of_another_form = header.iter().find(|title| {
             let first = title.split([';', '\t', '|']).next().unwrap_or_default();
             title.eq_ignore_ascii_case("time") || first.trim().eq_ignore_ascii_case("time")
@@ -598,13 +573,11 @@ fn titles(
     for (number, title) in header.iter().enumerate() {
         let name = format!("column {}", number + 1);
         if !known.insert(title) {
-            return Err(place.bad(format!("{name} has the title of another column")));
+            return Err(bad(&format!("{name} has the title of another column")));
         }
         if metrics.len() > MAX_METRICS {
             let why = format!("it has more than {MAX_METRICS} columns of metrics");
-            return Err(place
-                .bad(why)
-                .hint("leave out those that the HPA does not have"));
+            return Err(bad(&why).hint("leave out those that the HPA does not have"));
         }
         titles.push(match &**title {
             "time" => Title::Time,
@@ -613,15 +586,14 @@ fn titles(
             "spec" => Title::Spec,
             _ => {
                 let wanted = NamedMetric::of_column(title, is_trace).map_err(|e| Error {
-                    message: place.bad(format!("{name}: not a metric")).message,
+                    message: bad(&format!("{name}: not a metric")).message,
                     ..e
                 })?;
-                let (title, samples) = (title.clone(), Vec::new());
                 metrics.push(MetricColumn {
-                    title,
+                    title: title.clone(),
                     name,
                     wanted,
-                    samples,
+                    samples: Vec::new(),
                     unit: None,
                     step: None,
                 });
@@ -630,7 +602,7 @@ fn titles(
         });
     }
     if metrics.is_empty() {
-        return Err(place.bad("there is no column for a metric").hint(EXAMPLE));
+        return Err(bad("there is no column for a metric").hint(EXAMPLE));
     }
     Ok((titles, metrics))
 }
@@ -642,10 +614,6 @@ fn titles(
 /// It is no table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     let table = TraceOrigin::Table(origin.to_owned());
-    let at = |line| TracePlace {
-        origin: &table,
-        line,
-    };
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .flexible(true)
@@ -653,21 +621,18 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
         .from_reader(bytes);
     let mut row = csv::StringRecord::new();
     if !read_record(&mut reader, &mut row, &table)? {
-        return Err(at(1).bad("it is empty").hint(EXAMPLE));
+        return Err(table.bad(1, "it is empty").hint(EXAMPLE));
     }
     let columns = row.iter().map(str::to_owned).collect();
     let mut rows = Rows::default();
     let mut lines = Vec::new();
     while read_record(&mut reader, &mut row, &table)? {
-        lines.push(
-            row.position()
-                .map_or(0, |position| line_of(position, bytes)),
-        );
+        let position = row.position();
+        lines.push(position.map_or(0, |position| line_of(position, bytes)));
         rows.push(&row);
     }
-    let source = origin.to_owned();
     Ok(Load {
-        source,
+        source: origin.to_owned(),
         columns,
         rows,
         lines: Some(lines),
@@ -687,7 +652,7 @@ fn read_record(
             csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
             _ => e.to_string(),
         };
-        TracePlace { origin, line }.bad(why)
+        origin.bad(line, why)
     })
 }
 

@@ -34,6 +34,20 @@ fn set_in(
     }
 }
 
+/// Moves the samples of pods by some time.
+pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
+    for item in &mut snapshot.pod_metrics {
+        item.timestamp = item.timestamp.plus(by);
+    }
+    for answer in &mut snapshot.metrics {
+        if let MetricAnswer::Pods(values) = answer {
+            for value in values {
+                value.timestamp = value.timestamp.plus(by);
+            }
+        }
+    }
+}
+
 /// A value that a metric has from a time on.
 #[derive(Debug)]
 pub(super) struct LoadSetting {
@@ -86,81 +100,54 @@ impl World {
 
     /// Returns a metric, or a container's part in it.
     fn metric(&self, place: usize, container: Option<&str>) -> MetricSpec {
-        let spec = &self.snapshot.hpa.spec.metrics[place];
-        match container {
-            Some(container) => spec.of_container(container),
-            None => spec.clone(),
-        }
+        self.snapshot.hpa.spec.metrics[place].part(container)
     }
 
-    /// Returns the total for a value of the trace; `None` for a metric that the spec does not have.
-    pub(super) fn setting(
+    /// Returns the total for a value of the trace; `None` if the metric cannot be read.
+    pub(super) fn total(
         &self,
         stated: &TraceValue<'_>,
         trace: &Trace,
         meant: &Meant,
         bases: &mut Bases,
-    ) -> Result<Option<LoadSetting>, Error> {
-        let TraceValue {
-            after,
-            column,
-            ref value,
-            ..
-        } = *stated;
-        let Some(&first) = meant.places.first() else {
-            return Ok(None);
-        };
-        let container = meant.container.as_deref();
+    ) -> Result<Option<Total>, Error> {
+        let column = stated.column;
+        let (first, container) = (meant.places[0], meant.container.as_deref());
         let within = |e: Error| trace.within(stated, e);
-        let total = match value {
-            AssumedValue::Missing => {
-                return Ok(Some(LoadSetting {
-                    after,
-                    column,
-                    total: None,
-                }));
-            }
-            AssumedValue::Amount(amount) => Some(Total::Stated((*amount).into())),
+        let total = match stated.value {
+            AssumedValue::Missing => return Ok(None),
+            AssumedValue::Amount(amount) => Some(Total::Stated(amount.into())),
             AssumedValue::Scale(factor) => {
                 let observed = match bases.loads.get(&column) {
                     Some(observed) => *observed,
-                    None => {
-                        let observed = self.observed(first, container).ok_or_else(|| {
-                            within(Error::usage("there is no observed value to change"))
-                                .hint("give a value such as 80% or 1500m")
-                        })?;
-                        *bases.loads.entry(column).or_insert(observed)
-                    }
+                    None => self.observed(first, container).ok_or_else(|| {
+                        within(Error::usage("there is no observed value to change"))
+                            .hint("give a value such as 80% or 1500m")
+                    })?,
                 };
-                factor
-                    .of(observed.milli())
-                    .map(|milli| observed.with(milli))
+                bases.loads.insert(column, observed);
+                let milli = factor.of(observed.milli());
+                milli.map(|milli| observed.with(milli))
             }
             AssumedValue::Share(ratio) => {
                 let whole = match bases.requests.get(&column) {
                     Some(whole) => *whole,
-                    None => {
-                        let whole = self.requested(first, container).map_err(within)?;
-                        *bases.requests.entry(column).or_insert(whole)
-                    }
+                    None => self.requested(first, container).map_err(within)?,
                 };
+                bases.requests.insert(column, whole);
                 // The same rounding as for a share that is assumed of each pod.
-                let total = if ratio.is_whole_percent() {
+                let milli = if ratio.is_whole_percent() {
                     ratio.of(whole)
                 } else {
                     ratio.whole_of(whole)
                 };
-                total.map(Total::Stated)
+                milli.map(Total::Stated)
             }
         };
-        let total = total
-            .filter(|total| i64::try_from(total.milli()).is_ok())
-            .ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
-        Ok(Some(LoadSetting {
-            after,
-            column,
-            total: Some(total),
-        }))
+        match total {
+            Some(total) if i64::try_from(total.milli()).is_ok() => Ok(Some(total)),
+            _ => Err(within(Error::usage("larger than any metric can be"))),
+        }
     }
 
     /// Returns the total of a metric.
@@ -177,7 +164,7 @@ impl World {
             _ => {
                 let spec = self.metric(place, container);
                 if spec.is_resource() {
-                    self.load.usage(spec.name(), spec.container())
+                    self.load.usage(&spec)
                 } else {
                     self.load.value(place)
                 }
@@ -194,12 +181,8 @@ impl World {
         let spec = self.metric(place, container);
         let (name, only) = (spec.name(), spec.container());
         // `getContainerMetrics` fails if a pod is measured without the container.
-        let measured: HashSet<&str> = self
-            .snapshot
-            .pod_metrics
-            .iter()
-            .map(|item| &*item.name)
-            .collect();
+        let items = self.snapshot.pod_metrics.iter();
+        let measured: HashSet<&str> = items.map(|item| &*item.name).collect();
         let lacks = |pod: &Shared<Pod>| {
             only.is_some_and(|name| pod.running(false).all(|own| *own.name != *name))
                 && measured.contains(&*pod.name)
@@ -214,8 +197,8 @@ impl World {
             container,
             &AssumedValue::Share(Ratio::ONE),
         )?;
-        let measured = full.pod_metrics.iter();
-        let used = measured.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
+        let items = full.pod_metrics.iter();
+        let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
         together(used, &self.workload)
             .map(Total::milli)
             .ok_or_else(|| no_base("no pod is ready"))
@@ -271,10 +254,8 @@ impl World {
         };
         // The pods of a rollout may have it.
         let resource = &resource_name(spec.name());
-        if !self.set_usage(spec, total) {
-            self.load.add(own, resource, Some(Total::Unknown));
-            self.set_usage(spec, total);
-        }
+        self.load.add(own, resource, Total::Unknown);
+        self.load.set_usage(spec, total);
         self.workload.expect_usage(own, resource);
         true
     }
@@ -295,15 +276,11 @@ impl World {
         if !spec.is_resource() {
             return self.load.set_values(place, total);
         }
-        let known = self.set_usage(spec, total);
+        let known = self.load.set_usage(spec, total);
         if known {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }
         known
-    }
-
-    fn set_usage(&mut self, spec: &MetricSpec, total: Total) -> bool {
-        self.load.set_usage(spec.name(), spec.container(), total)
     }
 
     /// Returns how many pods are ready: all replicas if none is known.
@@ -313,11 +290,8 @@ impl World {
             let replicas = scale.map_or(0, |scale| scale.spec_replicas);
             return usize::try_from(replicas).unwrap_or(0);
         }
-        self.snapshot
-            .pods
-            .iter()
-            .filter(|pod| is_ready(pod))
-            .count()
+        let pods = self.snapshot.pods.iter();
+        pods.filter(|pod| is_ready(pod)).count()
     }
 
     /// Gives the target this many replicas.
@@ -336,8 +310,9 @@ impl World {
                 .iter()
                 .filter(|(_, name, own, _)| (name, own) == (container, resource))
                 .map(|(pod, _, _, used)| (&**pod, *used));
-            self.load
-                .add(container, resource, together(values, &self.workload));
+            if let Some(total) = together(values, &self.workload) {
+                self.load.add(container, resource, total);
+            }
         }
     }
 
@@ -353,16 +328,7 @@ impl World {
     fn move_to(&mut self, now: Timestamp) {
         let passed = now.duration_since(self.snapshot.now);
         self.snapshot.now = now;
-        for item in &mut self.snapshot.pod_metrics {
-            item.timestamp = item.timestamp.plus(passed);
-        }
-        for answer in &mut self.snapshot.metrics {
-            if let MetricAnswer::Pods(values) = answer {
-                values
-                    .iter_mut()
-                    .for_each(|own| own.timestamp = own.timestamp.plus(passed));
-            }
-        }
+        shift_samples(&mut self.snapshot, passed);
         self.is_stale |= self.workload.advance(&mut self.snapshot);
         self.is_stale |= self.workload.roll(&mut self.snapshot);
     }
@@ -379,14 +345,10 @@ impl World {
                 let items = &mut self.snapshot.pod_metrics;
                 self.usage_aside.get_or_insert_with(|| items.clone());
                 for item in items {
-                    let own = item
-                        .containers
-                        .iter()
-                        .position(|own| *own.name == **container);
-                    if let Some(own) = own {
-                        item.containers[own]
-                            .usage
-                            .retain(|(name, _)| **name != *resource);
+                    let mut names = item.containers.iter().map(|own| &own.name);
+                    if let Some(own) = names.position(|name| **name == **container) {
+                        let usage = &mut item.containers[own].usage;
+                        usage.retain(|(name, _)| **name != *resource);
                     }
                 }
                 continue;

@@ -188,13 +188,13 @@ impl TargetPods {
     /// Returns the pods that stay as they are, as nothing indicates that they get what they lack.
     pub(super) fn stays(&self, snapshot: &Snapshot) -> Vec<Stays> {
         let pods = snapshot.pods.iter().zip(&self.lives);
-        let stays = pods.filter_map(|(pod, life)| {
-            life.lacks.map(|lacks| Stays {
+        pods.filter_map(|(pod, life)| {
+            Some(Stays {
                 pod: pod.name.clone(),
-                lacks,
+                lacks: life.lacks?,
             })
-        });
-        stays.collect()
+        })
+        .collect()
     }
 
     /// Whether some pod has not yet completed its start.
@@ -216,12 +216,9 @@ impl TargetPods {
     /// Moves the pods to the snapshot's time; returns whether that changed any.
     pub(super) fn advance(&mut self, snapshot: &mut Snapshot) -> bool {
         let now = snapshot.now;
+        let is_gone = |pod: &Pod| pod.deletion_timestamp.is_some_and(|at| at <= now);
         let gone: HashSet<usize> = (0..snapshot.pods.len())
-            .filter(|&place| {
-                snapshot.pods[place]
-                    .deletion_timestamp
-                    .is_some_and(|at| at <= now)
-            })
+            .filter(|&place| is_gone(&snapshot.pods[place]))
             .collect();
         let mut changed = !gone.is_empty();
         if changed {
@@ -282,10 +279,7 @@ impl TargetPods {
         let mut active = active(snapshot);
         if active.len() > wanted {
             let pods = &snapshot.pods;
-            active.sort_by(|a, b| {
-                self.first_to_go(&pods[*a])
-                    .cmp(&self.first_to_go(&pods[*b]))
-            });
+            active.sort_by_key(|place| self.first_to_go(&pods[*place]));
             active.truncate(active.len() - wanted);
             self.remove(snapshot, &active.into_iter().collect());
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {
@@ -311,10 +305,8 @@ impl TargetPods {
             Phase::Running => 2,
             _ => 1,
         };
-        let ready_since = pod
-            .ready
-            .filter(|_| is_ready(pod))
-            .map(|r| r.last_transition_time);
+        let ready = pod.ready.filter(|_| is_ready(pod));
+        let ready_since = ready.map(|it| it.last_transition_time);
         // No start is a later one than any.
         let started = (pod.start_time.is_some(), Reverse(pod.start_time));
         (
@@ -330,16 +322,8 @@ impl TargetPods {
     fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
         let target = &snapshot.hpa.spec.scale_target_ref.name;
         let (infix, first) = if self.is_stateful {
-            let ordinals = snapshot
-                .pods
-                .iter()
-                .filter_map(|pod| Pod::ordinal(&pod.name));
-            (
-                "",
-                ordinals
-                    .max()
-                    .map_or(0, |highest| highest.saturating_add(1)),
-            )
+            let highest = ordinals(snapshot).max();
+            ("", highest.map_or(0, |own| own.saturating_add(1)))
         } else {
             ("later-", self.made)
         };
@@ -348,9 +332,9 @@ impl TargetPods {
             .filter(|name| !self.by_name.contains_key(name))
             .take(count)
             .collect();
-        names
-            .into_iter()
-            .for_each(|name| self.create(snapshot, model, name));
+        for name in names {
+            self.create(snapshot, model, name);
+        }
         self.made += count as u64;
     }
 
@@ -361,38 +345,27 @@ impl TargetPods {
         let joining = Some(Joining::created(created, self.times));
         let old = self.old_model(&name).cloned();
         let model = old.as_deref().unwrap_or(model);
-        let start = Pod {
+        let pod = Pod {
             name,
             phase: Phase::Pending,
             start_time: None,
+            ready: None,
+            unschedulable: None,
             ..model.clone()
         };
-        snapshot.pods.push(
-            Pod {
-                ready: None,
-                unschedulable: None,
-                ..start
-            }
-            .into(),
-        );
-        let (lacks, role, is_outdated) = (None, Role::Own, old.is_some());
+        snapshot.pods.push(pod.into());
         self.lives.push(Life {
             keeps_usage: false,
             joining,
-            lacks,
-            role,
-            is_outdated,
+            lacks: None,
+            role: Role::Own,
+            is_outdated: old.is_some(),
         });
     }
 
     fn remove(&mut self, snapshot: &mut Snapshot, gone: &HashSet<usize>) {
-        let mut place = 0..;
-        self.lives
-            .retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
-        let mut place = 0..;
-        snapshot
-            .pods
-            .retain(|_| place.next().is_some_and(|place| !gone.contains(&place)));
+        retain_others(&mut self.lives, gone);
+        retain_others(&mut snapshot.pods, gone);
     }
 
     /// Updates the state and the role of each pod.
@@ -412,11 +385,8 @@ impl TargetPods {
         }
         let there = |pod: &str| self.by_name.contains_key(pod);
         snapshot.pod_metrics.retain(|item| there(&item.name));
-        self.measured_roles = snapshot
-            .pod_metrics
-            .iter()
-            .map(|it| self.role(&it.name))
-            .collect();
+        let measured = snapshot.pod_metrics.iter();
+        self.measured_roles = measured.map(|it| self.role(&it.name)).collect();
         for answer in &mut snapshot.metrics {
             if let MetricAnswer::Pods(values) = answer {
                 values.retain(|value| there(&value.pod));
@@ -462,8 +432,7 @@ impl Joining {
             }
             _ => {}
         }
-        let start = pod.start_time.filter(|_| pod.phase == Phase::Running);
-        let Some(start) = start else {
+        let Some(start) = pod.start_time.filter(|_| pod.phase == Phase::Running) else {
             return (None, Some(PodLack::Readiness));
         };
         let own = Self::created(start.minus(PENDING), times);
@@ -474,23 +443,20 @@ impl Joining {
             .or(again(times.ready))
             .filter(|_| lacks_ready);
         let measured = due(own.measured).or(again(times.measured).filter(|_| !is_seen));
-        let lacks = match (
-            lacks_ready && ready.is_none(),
-            !is_seen && measured.is_none(),
-        ) {
-            (true, _) => Some(PodLack::Readiness),
-            (false, true) => Some(PodLack::Metrics),
-            (false, false) => None,
+        let lacks = if lacks_ready && ready.is_none() {
+            Some(PodLack::Readiness)
+        } else if !is_seen && measured.is_none() {
+            Some(PodLack::Metrics)
+        } else {
+            None
+        };
+        let joining = Self {
+            ready,
+            measured,
+            ..own
         };
         let is_joining = ready.is_some() || measured.is_some();
-        (
-            is_joining.then_some(Self {
-                ready,
-                measured,
-                ..own
-            }),
-            lacks,
-        )
+        (is_joining.then_some(joining), lacks)
     }
 }
 
@@ -536,6 +502,12 @@ impl MeasuredPod {
     }
 }
 
+/// Removes the items at some places.
+fn retain_others<T>(items: &mut Vec<T>, gone: &HashSet<usize>) {
+    let mut places = 0..;
+    items.retain(|_| places.next().is_some_and(|place| !gone.contains(&place)));
+}
+
 /// Checks that this many pods of this many replicas can be played.
 fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     if pods <= MAX_PODS {
@@ -552,6 +524,12 @@ fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>
     pods.filter(|pod| pod.is_active())
         .max_by_key(|pod| (is_ready(pod), pod.start_time))
         .cloned()
+}
+
+/// Returns the ordinals of pods of a StatefulSet.
+fn ordinals(snapshot: &Snapshot) -> impl Iterator<Item = u64> {
+    let names = snapshot.pods.iter().map(|pod| &pod.name);
+    names.filter_map(|name| Pod::ordinal(name))
 }
 
 /// The places of the pods that count as replicas.

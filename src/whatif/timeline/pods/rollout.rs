@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{TargetPods, active, newest};
+use super::{TargetPods, active, newest, ordinals};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -241,16 +241,10 @@ impl Strategy {
 
 /// The limits of a rolling update of this many replicas (`MaxSurge`, `MaxUnavailable`, `ResolveFenceposts`).
 fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, usize) {
-    let (surge, unavailable) = (
-        max_surge.of(replicas, true),
-        max_unavailable.of(replicas, false),
-    );
-    // Otherwise nothing could go on.
-    let unavailable = if (surge, unavailable) == (0, 0) {
-        1
-    } else {
-        unavailable
-    };
+    let surge = max_surge.of(replicas, true);
+    // With neither, nothing could go on.
+    let least = usize::from(surge == 0);
+    let unavailable = max_unavailable.of(replicas, false).max(least);
     (surge, unavailable.min(replicas))
 }
 
@@ -288,10 +282,8 @@ impl Rollout {
         let gone: HashSet<Box<str>> = items()
             .flat_map(|(old, new)| {
                 let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
-                old.containers
-                    .iter()
-                    .map(|own| &own.name)
-                    .filter(move |name| !stays(name))
+                let names = old.containers.iter().map(|own| &own.name);
+                names.filter(move |name| !stays(name))
             })
             .cloned()
             .collect();
@@ -322,11 +314,7 @@ impl Rolled {
     /// Adds its result to the overrides.
     pub fn came_to(self, overrides: &mut [Override]) {
         let Self { pods, done } = self;
-        let counted = if pods == 1 {
-            "1 pod".to_owned()
-        } else {
-            format!("{pods} pods")
-        };
+        let counted = numbers::count(pods, "pod");
         let result = match done {
             _ if pods == 0 => "no pod is replaced".to_owned(),
             Some(done) => format!("{counted}, done after {}", numbers::duration(done)),
@@ -341,10 +329,9 @@ impl Rolled {
 impl TargetPods {
     /// Schedules a rollout some time after now.
     pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
-        let (rollout, start) = (rollout.clone(), snapshot.now);
         self.rolling = Some(Rolling {
-            rollout,
-            start,
+            rollout: rollout.clone(),
+            start: snapshot.now,
             pods: None,
             old: (None, 0),
             done: None,
@@ -452,16 +439,9 @@ impl TargetPods {
         }
         let running = self.model.replace(rollout.model.clone());
         if let Strategy::Ordinals { partition } = rollout.strategy {
-            let ordinals = snapshot
-                .pods
-                .iter()
-                .filter_map(|pod| Pod::ordinal(&pod.name));
-            *old = (
-                running,
-                ordinals.min().unwrap_or(0).saturating_add(partition.into()),
-            );
+            let lowest = ordinals(snapshot).min().unwrap_or(0);
+            *old = (running, lowest.saturating_add(partition.into()));
         }
-        *pods = Some(0);
         self.surplus = 0;
         for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {
             life.is_outdated = !rollout.makes(pod);
@@ -487,11 +467,9 @@ impl TargetPods {
             return false;
         };
         let (strategy, model) = (rollout.strategy, rollout.model.clone());
-        let replicas = snapshot
-            .scale
-            .as_ref()
-            .map_or(0, |scale| scale.spec_replicas);
-        let replicas = usize::try_from(replicas).unwrap_or(0);
+        let scale = snapshot.scale.as_ref();
+        let count = scale.map_or(0, |scale| scale.spec_replicas);
+        let replicas = usize::try_from(count).unwrap_or(0);
         let changed = match strategy {
             Strategy::RollingUpdate {
                 max_surge,
@@ -527,16 +505,12 @@ impl TargetPods {
         let (most, least) = (replicas.saturating_add(surge), replicas - unavailable);
         let mut changed = false;
         loop {
-            let (old, new) = (
-                self.outdated(snapshot, true),
-                self.outdated(snapshot, false),
-            );
-            let (total, ready) = (old.len() + new.len(), |place: &usize| {
-                is_ready(&snapshot.pods[*place])
-            });
-            let add = most
-                .saturating_sub(total)
-                .min(replicas.saturating_sub(new.len()));
+            let old = self.outdated(snapshot, true);
+            let new = self.outdated(snapshot, false);
+            let total = old.len() + new.len();
+            let ready = |place: &usize| is_ready(&snapshot.pods[*place]);
+            let lacking = replicas.saturating_sub(new.len());
+            let add = most.saturating_sub(total).min(lacking);
             if add > 0 {
                 self.add(snapshot, model, add);
                 self.index(snapshot);
@@ -579,7 +553,7 @@ impl TargetPods {
             let (life, pod) = (&self.lives[place], &snapshot.pods[place]);
             (is_ready(pod), !life.is_outdated, self.first_to_go(pod))
         };
-        of.sort_by(|a, b| key(a).cmp(&key(b)));
+        of.sort_by_key(key);
         of.truncate(count);
         of.into_iter().collect()
     }
@@ -592,11 +566,8 @@ impl TargetPods {
         }
         self.remove(snapshot, &old);
         self.index(snapshot);
-        self.add(
-            snapshot,
-            model,
-            replicas.saturating_sub(active(snapshot).len()),
-        );
+        let missing = replicas.saturating_sub(active(snapshot).len());
+        self.add(snapshot, model, missing);
         self.index(snapshot);
         true
     }
@@ -627,14 +598,10 @@ impl TargetPods {
         let Some(Rolling { rollout, .. }) = &mut self.rolling else {
             return;
         };
-        if !rollout
-            .added
-            .iter()
-            .any(|(_, own, name, _)| **own == *container && name == resource)
-        {
-            rollout
-                .added
-                .push(("".into(), container.into(), resource.clone(), 0));
+        let added = &mut rollout.added;
+        let mut known = added.iter();
+        if !known.any(|(_, own, name, _)| **own == *container && name == resource) {
+            added.push(("".into(), container.into(), resource.clone(), 0));
         }
     }
 
@@ -657,20 +624,14 @@ impl TargetPods {
                 item.containers.retain(|own| !is_gone(&own.name));
             }
             for (_, name, resource, _) in rollout.added.iter().filter(|_| is_new) {
-                let container = match item.containers.iter().position(|own| own.name == *name) {
-                    Some(place) => &mut item.containers[place],
-                    None => {
-                        let usage = ContainerUsage {
-                            name: name.clone(),
-                            usage: Usage::new(),
-                        };
-                        item.containers.push(usage);
-                        let last = item.containers.len() - 1;
-                        &mut item.containers[last]
-                    }
-                };
-                if container.get(resource).is_none() {
-                    container.usage.push((resource.clone(), 0));
+                let mut containers = item.containers.iter_mut();
+                match containers.find(|own| own.name == *name) {
+                    Some(own) if own.get(resource).is_some() => {}
+                    Some(own) => own.usage.push((resource.clone(), 0)),
+                    None => item.containers.push(ContainerUsage {
+                        name: name.clone(),
+                        usage: Usage::from_iter([(resource.clone(), 0)]),
+                    }),
                 }
             }
         }

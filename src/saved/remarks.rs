@@ -92,7 +92,11 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
 /// share pods. With pods, also assumed ones, the pass determines it for HPAs, and a ScaledObject without an HPA matters
 /// if it is a manifest: KEDA may create the HPA once it is applied.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
-    if snapshot.controller.version.minor() < 26 {
+    let is_refused = matches!(
+        snapshot.scale,
+        Err(ScaleError::Mapping(_) | ScaleError::Get(_))
+    );
+    if snapshot.controller.version.minor() < 26 || is_refused {
         return None;
     }
     let is_unclear = surroundings.supposed.is_none() && surroundings.lacks_pods;

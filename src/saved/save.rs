@@ -171,7 +171,11 @@ impl Saved<'_> {
             flags: known.flags,
             feature_gates: gates(controller, &known.gates),
             hpas: keys.collect(),
-            errors: inputs.iter().flat_map(failed).collect(),
+            errors: inputs
+                .iter()
+                .flat_map(failed)
+                .chain(of_rivals(inputs))
+                .collect(),
             answers: inputs
                 .iter()
                 .flat_map(|input| answers_to(&input.snapshot, self.also))
@@ -394,9 +398,11 @@ fn pods<'a>(inputs: &[&'a Input]) -> Result<Vec<(&'a str, &'a Pod)>, Error> {
     let mut pods: Vec<(&'a str, &'a Pod)> = Vec::new();
     let mut seen = HashMap::new();
     for Input { snapshot, .. } in inputs {
-        let Ok(own) = &snapshot.scale else { continue };
+        let Ok(selector) = snapshot.selector() else {
+            continue;
+        };
         let namespace = &*snapshot.hpa.namespace;
-        let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
+        let is_selected = |pod: &Pod| selector.matches(&pod.labels);
         // If no pod is selected, the others show what the selector should match.
         let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
         for used in snapshot
@@ -441,7 +447,7 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         surroundings,
         ..
     } = input;
-    let no_target;
+    let message;
     let mut failures: Vec<(Api, Option<&str>, Failure<'_>)> = Vec::new();
     match &snapshot.scale {
         Err(ScaleError::Mapping(message)) => {
@@ -449,9 +455,9 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         }
         Err(ScaleError::Get(message)) => failures.push((Api::Scale, None, (message, false, None))),
         Err(ScaleError::Missing(target)) => {
-            no_target = format!("the input has no {target}");
+            message = no_target(target);
             let missing = Some(Documents::Scale);
-            failures.push((Api::Scale, None, (&no_target, false, missing)));
+            failures.push((Api::Scale, None, (&message, false, missing)));
         }
         // The target itself says so.
         Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
@@ -482,20 +488,35 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
             errors.push(error);
         }
     }
-    // The other HPAs for a missing target lack it, too.
-    let missing = errors
-        .iter()
-        .find(|e| e.missing == Some(Documents::Scale))
-        .cloned();
-    let of_rivals = surroundings.rivals.iter().filter_map(|rival| {
-        let hpa = Some(rival.key());
-        Some(ApiError {
-            hpa,
-            ..missing.clone()?
-        })
-    });
-    errors.extend(of_rivals);
     errors
+}
+
+/// Returns the missing scales of the HPAs that are saved because an input has the same missing target.
+fn of_rivals(inputs: &[&Input]) -> Vec<ApiError> {
+    let mut seen: HashSet<String> = inputs.iter().map(|it| it.snapshot.hpa.key()).collect();
+    let mut errors = Vec::new();
+    for input in inputs {
+        let Err(ScaleError::Missing(target)) = &input.snapshot.scale else {
+            continue;
+        };
+        let rivals = input.surroundings.rivals.iter().map(Hpa::key);
+        let unseen = rivals.filter(|key| seen.insert(key.clone()));
+        errors.extend(unseen.map(|key| ApiError {
+            api: Api::Scale,
+            metric: None,
+            hpa: Some(key),
+            message: no_target(target),
+            denied: false,
+            missing: Some(Documents::Scale),
+            assumed: input.surroundings.lacks_scale,
+        }));
+    }
+    errors
+}
+
+/// Returns the message for a target that the input lacks.
+fn no_target(target: &str) -> String {
+    format!("the input has no {target}")
 }
 
 /// The saved parts of a failed request: its text, whether access was denied, and the documents that the

@@ -685,6 +685,12 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
             [first, second].map(|it| std::fs::read_to_string(it).expect("a file"));
         assert_eq!(first, second);
     }
+    // Each of a list lacks it once.
+    let list = ["explain", "-n", "shop", "-f", "-", "--save", first];
+    run(program().args(list).write_stdin(both));
+    let saved = std::fs::read_to_string(first).expect("a file");
+    let count = saved.matches(r#""missing":"Scale""#).count();
+    assert_eq!(count, 2, "{saved}");
 }
 
 /// A list of metric values was requested for one metric, and says nothing about another. An empty one may be the answer

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{SEVERAL, compared, has_own_metric, look_at, milli, total, utilizations};
+use super::{are_alike, compared, has_own_metric, look_at, milli, total, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
 use crate::engine::pods::counts_as_whole;
@@ -14,9 +14,9 @@ use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
 /// busy one of them is. Of the containers without a metric of their own, it is the one whose usage is furthest above the
-/// pod's share of its request. A container that uses less than half as much as another, or that uses less than another
-/// and several times its request, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native sidecars counts and their
-/// requests do not.
+/// pod's share of its request. A container that uses less than half as much as another, or less than another and clearly
+/// more than it requests, may be busy, but it is not what the pods are for. Before Kubernetes 1.29 the usage of native
+/// sidecars counts and their requests do not.
 ///
 /// Use a ContainerResource metric for the container that does the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -231,10 +231,10 @@ fn bring_to_front<'p>(
     let has_own = |share: &ContainerShare| has_own_metric(case, step.index, &share.container);
     shares.sort_by_key(|share| (!share.is_counted, has_own(share)));
     let highest = highest_usage(case, step).unwrap_or(i64::MAX);
-    // A smaller container is not what the pods are for, the less if only its request is too small.
     let is_large = |share: &ContainerShare| share.usage.saturating_mul(2) >= highest;
+    // A smaller container is not what the pods are for, and it may be busy only because its request is too small.
     let carries_load = |share: &ContainerShare| {
-        share.usage >= highest || (is_large(share) && share.of_request() < SEVERAL)
+        share.usage >= highest || (is_large(share) && are_alike(share.request, share.usage))
     };
     // The pod does not hide a container that is less busy than the pod itself.
     let is_hidden = |share: &ContainerShare| {
@@ -404,7 +404,7 @@ mod tests {
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
         let beside = with(
-            &with_container(&two, &build::requesting("proxy", "40m"), "60m", "55m"),
+            &with_container(&two, &build::requesting("proxy", "45m"), "60m", "55m"),
             "HorizontalPodAutoscaler",
             &json!({"spec": {"metrics": [cpu_of(70), container("app")]}}),
         );
@@ -483,8 +483,8 @@ mod tests {
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         by one with a metric of its own: none
         beside one with a metric of its own: info, aside, without it 4 -> 4
-            cpu is at 82% over all containers, while proxy uses 137.5% of its request
-            - proxy uses 110m of 80m, 137.5%, in 2 pods.
+            cpu is at 79% over all containers, while proxy uses 122.2% of its request
+            - proxy uses 110m of 90m, 122.2%, in 2 pods.
             - app uses 120m of 200m, 60%, in 2 pods.
             - cpu proposes 3; proxy alone proposes 4 with the same target.
             - With ContainerResource: 4 replicas.
@@ -563,6 +563,10 @@ mod tests {
                 with_containers(&two, "app 100m/400m, proxy 80m/10m"),
             ),
             (
+                "one with half of the usage, and a request that is too small",
+                with_containers(&two, "app 110m/400m, proxy 60m/40m"),
+            ),
+            (
                 "a large one, beside one with half of its usage",
                 with_containers(&two, "app 240m/300m, proxy 120m/20m, idle 1m/500m"),
             ),
@@ -622,6 +626,7 @@ mod tests {
             > Use a ContainerResource metric for app.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
         one with about as much usage, but a request that is too small: none
+        one with half of the usage, and a request that is too small: none
         a large one, beside one with half of its usage: warning, explains, without it 3 -> 3
             cpu is at 44% over all containers, while app uses 80% of its request
             - app uses 480m of 600m, 80%, in 2 pods.

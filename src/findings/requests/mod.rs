@@ -88,9 +88,6 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
         })
 }
 
-/// Usage that is this many times the request is several times the request.
-const SEVERAL: f64 = 2.0;
-
 /// Whether usages are similar: the lowest is this share of the highest.
 fn are_alike(least: i64, most: i64) -> bool {
     const ALIKE: f64 = 0.8;

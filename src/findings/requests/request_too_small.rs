@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{SEVERAL, milli, rounded_request, utilizations};
+use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
@@ -152,6 +152,8 @@ fn small_request<'p>(
     step: &'p MetricStep,
     percent: i32,
 ) -> Option<RequestTooSmall> {
+    /// Usage that is this many times the request is several times the request.
+    const SEVERAL: f64 = 2.0;
     /// A burst does not last this long.
     const LASTING: SignedDuration = SignedDuration::from_mins(30);
     /// Pods this old have warmed up.

@@ -693,6 +693,39 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
     assert_eq!(count, 2, "{saved}");
 }
 
+/// The pods of a target that states no replicas count once `--replicas` does, also from what is saved.
+#[test]
+fn pods_of_a_target_without_replicas_are_saved() {
+    let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1, namespace: shop, labels: {app: web}}\nspec: {containers: \
+               [{name: app, resources: {requests: {cpu: 100m}}}]}\nstatus: {phase: Running, startTime: \
+               '2026-11-21T05:00:00Z', conditions: [{type: Ready, status: 'True', lastTransitionTime: \
+               '2026-11-21T05:00:20Z'}]}\n---\napiVersion: metrics.k8s.io/v1beta1\nkind: PodMetrics\nmetadata: {name: \
+               web-1, namespace: shop, labels: {app: web}}\ntimestamp: '2026-11-21T06:00:00Z'\nwindow: 15s\ncontainers: \
+               [{name: app, usage: {cpu: 90m}}]\n";
+    let workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {selector: \
+                    {matchLabels: {app: web}}}\n";
+    let text = hpa_with("") + workload + pod;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("saved.json");
+    let saved = path.to_str().expect("a path");
+    let predict = |file: &str, flags: &[&str]| {
+        let args = [
+            "predict",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            file,
+            "--replicas",
+            "1",
+        ];
+        run(program().args(args).args(flags).write_stdin(&*text)).stdout
+    };
+    for shown in [predict("-", &["--save", saved]), predict(saved, &[])] {
+        assert!(shown.contains("SCALE UP 1 → 2"), "{shown}");
+    }
+}
+
 /// A list of metric values was requested for one metric, and says nothing about another. An empty one may be the answer
 /// for any.
 #[test]

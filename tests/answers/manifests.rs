@@ -704,7 +704,10 @@ fn pods_of_a_target_without_replicas_are_saved() {
                [{name: app, usage: {cpu: 90m}}]\n";
     let workload = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {selector: \
                     {matchLabels: {app: web}}}\n";
-    let text = hpa_with("") + workload + pod;
+    let rate = "  - {type: Pods, pods: {metric: {name: rps}, target: {type: AverageValue, averageValue: '10'}}}\n";
+    let value = "---\napiVersion: custom.metrics.k8s.io/v1beta2\nkind: MetricValueList\nitems: [{describedObject: {kind: Pod, \
+                 namespace: shop, name: web-1}, metric: {name: rps}, value: '25'}]\n";
+    let text = hpa_with(rate) + workload + pod + value;
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("saved.json");
     let saved = path.to_str().expect("a path");
@@ -722,7 +725,7 @@ fn pods_of_a_target_without_replicas_are_saved() {
         run(program().args(args).args(flags).write_stdin(&*text)).stdout
     };
     for shown in [predict("-", &["--save", saved]), predict(saved, &[])] {
-        assert!(shown.contains("SCALE UP 1 → 2"), "{shown}");
+        assert!(shown.contains("SCALE UP 1 → 3"), "{shown}");
     }
 }
 

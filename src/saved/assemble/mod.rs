@@ -77,13 +77,13 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         .position(|hpa| std::ptr::eq(hpa.object, object))
         .unwrap_or_default();
     let pod_values: Vec<&MetricValue> = match &place.hpas[own].scale {
-        Ok(Ok(scale)) => place
+        Ok(Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. })) => place
             .metric_values
             .iter()
             .copied()
             .filter(|value| {
                 let labels = place.labels_of_pod(value);
-                labels.is_some_and(|labels| scale.selector.matches(labels))
+                labels.is_some_and(|labels| selector.matches(labels))
             })
             .collect(),
         _ => Vec::new(),

@@ -398,13 +398,11 @@ fn pods<'a>(inputs: &[&'a Input]) -> Result<Vec<(&'a str, &'a Pod)>, Error> {
     let mut pods: Vec<(&'a str, &'a Pod)> = Vec::new();
     let mut seen = HashMap::new();
     for Input { snapshot, .. } in inputs {
-        if is_refused(snapshot) {
+        let Ok(selector) = snapshot.selector() else {
             continue;
-        }
-        let selector = snapshot.selector().ok();
+        };
         let namespace = &*snapshot.hpa.namespace;
-        let is_selected =
-            |pod: &Pod| selector.is_some_and(|selector| selector.matches(&pod.labels));
+        let is_selected = |pod: &Pod| selector.matches(&pod.labels);
         // If no pod is selected, the others show what the selector should match.
         let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
         for used in snapshot

@@ -727,25 +727,6 @@ fn pods_of_a_target_without_replicas_are_saved() {
     for shown in [predict("-", &["--save", saved]), predict(saved, &[])] {
         assert!(shown.contains("SCALE UP 1 → 3"), "{shown}");
     }
-    // Whose pods they are is unknown without the target.
-    let alone = hpa_with(rate) + pod + value;
-    let explain = ["explain", "web", "-n", "shop", "-f", "-", "--save", saved];
-    run(program().args(explain).write_stdin(alone));
-    let again = [
-        "predict",
-        "web",
-        "-n",
-        "shop",
-        "-f",
-        saved,
-        "--replicas",
-        "1",
-        "--cpu",
-        "90%",
-    ];
-    let ran = run(program().args(again));
-    let unknown = "the pods of the target are unknown: the input lacks the target Deployment web";
-    assert!(ran.stderr.contains(unknown), "{}", ran.stderr);
 }
 
 /// A list of metric values was requested for one metric, and says nothing about another. An empty one may be the answer

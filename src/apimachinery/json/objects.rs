@@ -107,8 +107,8 @@ impl<'e, T> Objects<'e, T> {
     }
 }
 
-/// Hands a value on to the visitor in a field. A deserializer that has only one kind of value gives it whatever
-/// is requested, as that of a raw value does.
+/// Hands a value on to the visitor in a field. The deserializer of a raw value gives its text, whatever kind is
+/// requested.
 macro_rules! hand_values_through {
     ($field:tt) => {
         hand_values_through! {

@@ -79,6 +79,20 @@ impl Snapshot {
         }
     }
 
+    /// Sets the replicas in the spec of the target, if its pods are known. One that states none has no status either,
+    /// which is then the same.
+    pub(crate) fn set_replicas(&mut self, replicas: i32) {
+        let Ok(selector) = self.selector().cloned() else {
+            return;
+        };
+        let scale = self.scale.as_ref();
+        self.scale = Ok(Scale {
+            spec_replicas: replicas,
+            status_replicas: scale.map_or(replicas, |scale| scale.status_replicas),
+            selector,
+        });
+    }
+
     /// Returns an HPA with its target at a time, under a controller of the newest known version with the
     /// default flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each
     /// metric of the spec, and resource metrics need `pods` and `pod_metrics`.

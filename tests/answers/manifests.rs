@@ -693,9 +693,10 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
     assert_eq!(count, 2, "{saved}");
 }
 
-/// The pods of a target that states no replicas count once `--replicas` does, also from what is saved.
+/// The pods of a target that states no replicas count once `--replicas` does, also from what is saved. Before that,
+/// nothing about them can be assumed.
 #[test]
-fn pods_of_a_target_without_replicas_are_saved() {
+fn pods_of_a_target_without_replicas_count_once_they_are_typed() {
     let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1, namespace: shop, labels: {app: web}}\nspec: {containers: \
                [{name: app, resources: {requests: {cpu: 100m}}}]}\nstatus: {phase: Running, startTime: \
                '2026-11-21T05:00:00Z', conditions: [{type: Ready, status: 'True', lastTransitionTime: \
@@ -712,20 +713,22 @@ fn pods_of_a_target_without_replicas_are_saved() {
     let path = directory.path().join("saved.json");
     let saved = path.to_str().expect("a path");
     let predict = |file: &str, flags: &[&str]| {
-        let args = [
-            "predict",
-            "web",
-            "-n",
-            "shop",
-            "-f",
-            file,
-            "--replicas",
-            "1",
-        ];
-        run(program().args(args).args(flags).write_stdin(&*text)).stdout
+        let args = ["predict", "web", "-n", "shop", "-f", file];
+        run(program().args(args).args(flags).write_stdin(&*text))
     };
-    for shown in [predict("-", &["--save", saved]), predict(saved, &[])] {
+    let typed = ["--replicas", "1", "--cpu", "95m"];
+    for (file, flags) in [("-", &["--save", saved][..]), (saved, &[])] {
+        let shown = predict(file, &[&typed, flags].concat()).stdout;
+        let assumed = "assuming replicas 1\nassuming cpu 95m → 95% (observed 90%)\n";
+        assert!(shown.starts_with(assumed), "{shown}");
         assert!(shown.contains("SCALE UP 1 → 3"), "{shown}");
+        let observed = "OBSERVED  UNKNOWN: THE INPUT HAS NO REPLICAS";
+        assert!(shown.contains(observed), "{shown}");
+    }
+    for flags in [["--replicas", "+1"], ["--cpu", "95m"], ["--unready", "1"]] {
+        let error = predict("-", &flags).stderr;
+        let unknown = "error: the replicas of Deployment/web are unknown";
+        assert!(error.starts_with(unknown), "{error}");
     }
 }
 

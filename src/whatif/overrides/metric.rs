@@ -739,8 +739,6 @@ pub(super) fn alone(mut probe: Snapshot, index: usize) -> Decision {
     probe.hpa.spec.min_replicas = Some(1);
     probe.hpa.spec.max_replicas = i32::MAX;
     probe.other_hpas.clear();
-    if let Ok(scale) = &mut probe.scale {
-        scale.spec_replicas = 1;
-    }
+    probe.set_replicas(1);
     engine::reconcile(&probe, &Memory::default())
 }

@@ -51,9 +51,10 @@ impl ReplicasChange {
         supposed: Option<&SupposedPods>,
     ) -> Result<Override, Error> {
         of_target(snapshot)?;
-        let scale = snapshot.scale.as_ref();
-        let before = scale.map_or(0, |scale| scale.spec_replicas);
-        let count = self.after(before)?;
+        // Unknown replicas are only replaced, not changed.
+        let scale = snapshot.scale.as_ref().ok();
+        let before = scale.map(|scale| scale.spec_replicas);
+        let count = self.after(before.unwrap_or_default())?;
         scale_to(snapshot, count, decision, notes)?;
         let (assumed, result) = match self {
             Self::To(_) => (count.to_string(), None),
@@ -62,7 +63,7 @@ impl ReplicasChange {
                 Some(Reported::Text(count.to_string())),
             ),
         };
-        let stated = supposed.map_or(Some(before), |pods| pods.stated);
+        let stated = supposed.map_or(before, |pods| pods.stated);
         let observed = stated.map(|count| Reported::Text(count.to_string()));
         let is_observable = observed.is_some();
         Ok(Override {
@@ -507,9 +508,9 @@ fn scale_to(
             ))),
         }
     }
+    snapshot.set_replicas(count);
     if let Ok(scale) = &mut snapshot.scale {
         scale.status_replicas = count;
-        scale.spec_replicas = count;
     }
     Ok(())
 }

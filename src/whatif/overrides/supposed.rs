@@ -55,8 +55,9 @@ pub fn suppose_pods(
     assumptions: &Assumptions,
     values: &KnownValues<'_>,
 ) -> Result<(), Error> {
+    let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     if !input.surroundings.lacks_pods {
-        return state_replicas(&mut input.snapshot, assumptions);
+        return check_replicas(input, assumptions, needs_none);
     }
     let Input {
         snapshot,
@@ -64,7 +65,6 @@ pub fn suppose_pods(
         notes,
         ..
     } = &mut *input;
-    let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let running = surroundings.workload(target);
     let candidate = match running {
@@ -257,15 +257,25 @@ fn answer_for_no_container(snapshot: &mut Snapshot) {
     }
 }
 
-/// Sets the replicas of a target whose pods the input has to the typed number, if the target states none.
-fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<(), Error> {
-    let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else {
+/// Checks that the replicas of a target whose pods the input has are stated or typed, if anything needs them.
+fn check_replicas(input: &Input, assumptions: &Assumptions, needs_none: bool) -> Result<(), Error> {
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = input;
+    let are_known = !matches!(snapshot.scale, Err(ScaleError::NoReplicas { .. }));
+    if are_known || needs_none || assumptions.pods.typed_count()?.is_some() {
         return Ok(());
-    };
-    if let Some(replicas) = assumptions.pods.typed_count()? {
-        snapshot.scale = Ok(Scale::new(replicas, selector.as_str()));
     }
-    Ok(())
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    let workload = surroundings.workload(target);
+    Err(unknown_replicas(
+        target,
+        assumptions,
+        workload,
+        surroundings,
+    ))
 }
 
 /// Returns the manifest of the target that candidates have, for a target that the input lacks.

@@ -13,7 +13,7 @@ use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names::{segment, shell_word};
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
-use crate::engine::decision::{MetricStep, Path};
+use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::resource_of;
@@ -23,6 +23,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
 use crate::snapshot::note::Subject;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
@@ -169,6 +170,15 @@ impl<'a> About<'a> {
             "--target {}",
             shell_word(&format!("{name}={target}"))
         ))
+    }
+
+    /// Returns a hint at the command that predicts another target of a metric, with the command; neither if flags cannot
+    /// distinguish the metric from others of its name. The name is in the command, and long ones are common.
+    pub(crate) fn try_target(&self, metric: usize, target: &str) -> (String, Option<Command>) {
+        match self.target_flags(metric, target) {
+            Some(flags) => (self.try_it("--target"), Some(self.predict(&flags))),
+            None => (String::new(), None),
+        }
     }
 
     /// Returns the HPA itself, as an object to inspect.
@@ -472,7 +482,11 @@ impl<'a> About<'a> {
             }
             Edited::Template => {
                 let it = &surroundings.workload(self.template_holder())?.metadata;
-                (self.template_reference(), it.controller(), it.tool())
+                (
+                    self.template_holder().to_string(),
+                    it.controller(),
+                    it.tool(),
+                )
             }
         };
         let is_copy = owner.is_some_and(|it| it.api_version.starts_with("flagger.app/"));
@@ -548,14 +562,6 @@ impl<'a> About<'a> {
         self.owner().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
-    /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
-    pub(crate) fn ignores_metrics(&self) -> bool {
-        matches!(
-            self.pass.decision.path(),
-            Some(Path::AboveMax | Path::BelowMin)
-        )
-    }
-
     /// Describes since when a condition has its status, to follow it; empty if that is not stated.
     pub(crate) fn since(&self, condition: &Condition) -> String {
         let since = condition.last_transition_time;
@@ -591,12 +597,6 @@ impl<'a> About<'a> {
     /// Returns it as `kubectl` accepts it.
     pub(crate) fn template_target(&self) -> String {
         typed(self.template_holder())
-    }
-
-    /// Returns it as `Kind/name`.
-    pub(crate) fn template_reference(&self) -> String {
-        let CrossVersionObjectReference { kind, name, .. } = self.template_holder();
-        format!("{kind}/{name}")
     }
 
     /// Returns `-n NAMESPACE`.
@@ -689,15 +689,14 @@ impl About<'_> {
     /// Describes the same if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
     /// assumed about pods that have just started.
     pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
-        if self.assumes_usage(pods) && self.have_just_started(pods) {
-            match self.pass.decision.proposal {
-                Some(_) => String::new(),
-                None => ": no decision".to_owned(),
-            }
-        } else if self.assumes_usage(pods) {
-            self.cost_if("~")
-        } else {
+        if !self.assumes_usage(pods) {
             self.cost_if("")
+        } else if !self.have_just_started(pods) {
+            self.cost_if("~")
+        } else if self.pass.decision.proposal.is_none() {
+            ": no decision".to_owned()
+        } else {
+            String::new()
         }
     }
 
@@ -822,9 +821,14 @@ pub(crate) fn exact(target: &MetricTarget) -> String {
     }
 }
 
+/// Returns the form that agrees with a number.
+pub(crate) fn agree(n: usize, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
+}
+
 /// `it`, `them`
 pub(crate) fn them(n: usize) -> &'static str {
-    if n == 1 { "it" } else { "them" }
+    agree(n, "it", "them")
 }
 
 /// The advice on pods of others that the selector matches.
@@ -838,6 +842,11 @@ pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
         0 | 1 => first.to_owned(),
         all => format!("{first} and {} more", all - 1),
     }
+}
+
+/// Returns the names of some pods.
+pub(crate) fn pod_names<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Vec<Box<str>> {
+    pods.into_iter().map(|pod| pod.name.clone()).collect()
 }
 
 /// Borrows the names of some pods.
@@ -871,14 +880,17 @@ impl About<'_> {
         )
     }
 
-    /// Returns a command that changes the target of a metric.
-    pub(crate) fn patch_target(
-        &self,
-        metric: usize,
-        change: impl FnOnce(&mut MetricTarget),
-    ) -> Option<Command> {
+    /// Returns a command that gives a metric another target.
+    pub(crate) fn patch_target(&self, metric: usize, target: MetricTarget) -> Option<Command> {
+        let mut spec = self.spec(metric).clone();
+        *spec.target_mut()? = target;
+        self.patch_metric(metric, spec)
+    }
+
+    /// Returns a command that replaces a metric.
+    pub(crate) fn patch_metric(&self, metric: usize, other: MetricSpec) -> Option<Command> {
         let mut metrics = self.hpa().spec.metrics.clone();
-        metrics[metric].target_mut().map(change);
+        metrics[metric] = other;
         self.patch_spec(&json!({ "metrics": metrics }))
     }
 

@@ -1184,7 +1184,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             let names: BTreeSet<&str> = it
                 .of
                 .iter()
-                .flat_map(|of| of.pods.iter().map(|it| &**it))
+                .flat_map(|(_, pods)| pods.iter().map(|it| &**it))
                 .collect();
             let is_share = |share: &owners::foreign_pods::MetricShare| {
                 let theirs =

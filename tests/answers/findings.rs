@@ -922,10 +922,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
             ("since", *since < snapshot.now),
         ],
-        Facts::ControllerSilent(
-            ControllerSilent::Usage { metric, now, .. }
-            | ControllerSilent::Steady { metric, now, .. },
-        ) => {
+        Facts::ControllerSilent(ControllerSilent::Usage { metric, now, .. }) => {
             vec![(
                 "now",
                 step(*metric)

@@ -129,8 +129,12 @@ pub(crate) struct About<'a> {
 }
 
 impl<'a> About<'a> {
+    pub(crate) fn snapshot(&self) -> &'a Snapshot {
+        &self.pass.input.snapshot
+    }
+
     pub(crate) fn hpa(&self) -> &'a Hpa {
-        &self.pass.input.snapshot.hpa
+        &self.snapshot().hpa
     }
 
     pub(crate) fn spec(&self, metric: usize) -> &'a MetricSpec {
@@ -162,8 +166,7 @@ impl<'a> About<'a> {
             None => spec.name().to_owned(),
         };
         let name = [plain, title(spec)].into_iter().find(|name| {
-            let place =
-                NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
+            let place = NamedMetric::read(name, "").and_then(|it| it.place(self.snapshot()));
             place.is_ok_and(|place| place == metric)
         })?;
         Some(format!(
@@ -572,7 +575,7 @@ impl<'a> About<'a> {
 
     /// Returns the time of the pass.
     pub(crate) fn now(&self) -> Timestamp {
-        self.pass.input.snapshot.now
+        self.snapshot().now
     }
 
     /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
@@ -706,7 +709,7 @@ impl About<'_> {
             pods: all,
             controller,
             ..
-        } = &self.pass.input.snapshot;
+        } = self.snapshot();
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut own = all.iter().filter(|it| names.contains(&it.name));
         own.all(|pod| {
@@ -743,7 +746,7 @@ impl About<'_> {
     /// Whether some pods have no value that decides, so that one would be assumed if they counted. The ratio of a
     /// total does not depend on them.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
-        let all = &self.pass.input.snapshot.pods;
+        let all = &self.snapshot().pods;
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut rows = self
             .pass
@@ -919,7 +922,7 @@ impl About<'_> {
     /// Returns a command that sends a metrics API the controller's own request.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
-        let scale = self.pass.input.snapshot.scale.as_ref().ok();
+        let scale = self.snapshot().scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         let (name, selector) = (segment(spec.name()), spec.selector());
         match spec.source() {
@@ -979,7 +982,7 @@ impl About<'_> {
 
     /// Returns the selector of the target, quoted for a shell.
     pub(crate) fn selector(&self) -> Option<String> {
-        let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
+        let scale = self.snapshot().scale.as_ref().ok()?;
         Some(shell_word(scale.selector.as_str()))
     }
 

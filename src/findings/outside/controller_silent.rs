@@ -115,7 +115,7 @@ impl Kind for ControllerSilent {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let period = duration(about.pass.input.snapshot.controller.sync_period);
+        let period = duration(about.snapshot().controller.sync_period);
         let passes = format!("A running controller makes a pass every {period}.");
         vec![match self {
             Self::Lapsed { renewed } => format!(

@@ -73,7 +73,7 @@ impl Kind for FieldIgnored {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let version = about.pass.input.snapshot.controller.version.named();
+        let version = about.snapshot().controller.version.named();
         let paths = list(&self.paths);
         let who = if self.dropped {
             "the API server"

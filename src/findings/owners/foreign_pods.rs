@@ -101,7 +101,7 @@ impl Kind for ForeignPods {
         }
         let mut owners = self.of.iter().map(|(owner, _)| owner);
         if owners.any(|owner| matches!(owner, Owner::NotCounted(_)))
-            && let Ok(scale) = &about.pass.input.snapshot.scale
+            && let Ok(scale) = &about.snapshot().scale
         {
             evidence.push(format!(
                 "{} does not count {}: its status.replicas is {}.",

@@ -75,7 +75,7 @@ impl Kind for SharedPods {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        if let Ok(scale) = &about.pass.input.snapshot.scale {
+        if let Ok(scale) = &about.snapshot().scale {
             let selector = scale.selector.as_str();
             evidence.push(format!("{}: {selector}.", about.reference()));
         }

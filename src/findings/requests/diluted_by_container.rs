@@ -123,7 +123,7 @@ impl DilutedByContainer {
 
 /// Whether the version has ContainerResource metrics.
 fn has_container_metrics(about: &About<'_>) -> bool {
-    about.pass.input.snapshot.controller.gates.container_metrics
+    about.snapshot().controller.gates.container_metrics
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.

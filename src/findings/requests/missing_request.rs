@@ -347,7 +347,7 @@ impl MissingRequest {
     fn present(&self, about: &About<'_>) -> &'static str {
         let names = self.names();
         let pods: Names<&str> = self.pods().into_iter().collect();
-        let all = about.pass.input.snapshot.pods.iter();
+        let all = about.snapshot().pods.iter();
         let are_stated: Vec<bool> = all
             .filter(|pod| pods.contains(&pod.name))
             .flat_map(|pod| pod.all_containers())
@@ -511,7 +511,7 @@ impl MissingRequest {
     /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
-        let all = about.pass.input.snapshot.pods.iter().map(|pod| &**pod);
+        let all = about.snapshot().pods.iter().map(|pod| &**pod);
         let template = about.workload().and_then(|it| it.template.as_deref());
         let containers = all
             .filter(|pod| pods.contains(&pod.name))

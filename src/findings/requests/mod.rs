@@ -307,7 +307,7 @@ impl About<'_> {
             .filter(|share| *share > 100)?;
         let row = step.pods.iter().find(|row| row.counted.is_some())?;
         let request = milli(row.request?, &step.name);
-        let pod = &self.pass.input.snapshot.pods[row.pod as usize];
+        let pod = &self.snapshot().pods[row.pod as usize];
         let limit = pod
             .running(false)
             .filter(|it| step.includes(&it.name))

@@ -2,6 +2,8 @@
 //! read, and written so that flags accept them; not every flag accepts days. JSON, saved states and the
 //! controller's own messages have the exact ones. Knows nothing about HPAs.
 
+use std::borrow::Borrow;
+
 use jiff::SignedDuration;
 
 use crate::apimachinery::go;
@@ -248,11 +250,11 @@ pub(crate) fn count(n: impl TryInto<i64>, noun: &str) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub(crate) fn list(parts: &[String]) -> String {
+pub(crate) fn list<T: Borrow<str>>(parts: &[T]) -> String {
     match parts {
         [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [one] => one.borrow().to_owned(),
+        [first @ .., last] => format!("{} and {}", first.join(", "), last.borrow()),
     }
 }
 

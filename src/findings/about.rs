@@ -13,7 +13,7 @@ use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names::{segment, shell_word};
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
-use crate::engine::decision::{MetricStep, Path};
+use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::resource_of;
@@ -23,6 +23,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricSource, MetricSpec, MetricTarget,
 };
 use crate::snapshot::note::Subject;
+use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
@@ -128,8 +129,12 @@ pub(crate) struct About<'a> {
 }
 
 impl<'a> About<'a> {
+    pub(crate) fn snapshot(&self) -> &'a Snapshot {
+        &self.pass.input.snapshot
+    }
+
     pub(crate) fn hpa(&self) -> &'a Hpa {
-        &self.pass.input.snapshot.hpa
+        &self.snapshot().hpa
     }
 
     pub(crate) fn spec(&self, metric: usize) -> &'a MetricSpec {
@@ -161,14 +166,22 @@ impl<'a> About<'a> {
             None => spec.name().to_owned(),
         };
         let name = [plain, title(spec)].into_iter().find(|name| {
-            let place =
-                NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
+            let place = NamedMetric::read(name, "").and_then(|it| it.place(self.snapshot()));
             place.is_ok_and(|place| place == metric)
         })?;
         Some(format!(
             "--target {}",
             shell_word(&format!("{name}={target}"))
         ))
+    }
+
+    /// Returns a hint at the command that predicts another target of a metric, with the command; neither if flags cannot
+    /// distinguish the metric from others of its name. The name is in the command, and long ones are common.
+    pub(crate) fn try_target(&self, metric: usize, target: &str) -> (String, Option<Command>) {
+        match self.target_flags(metric, target) {
+            Some(flags) => (self.try_it("--target"), Some(self.predict(&flags))),
+            None => (String::new(), None),
+        }
     }
 
     /// Returns the HPA itself, as an object to inspect.
@@ -472,7 +485,11 @@ impl<'a> About<'a> {
             }
             Edited::Template => {
                 let it = &surroundings.workload(self.template_holder())?.metadata;
-                (self.template_reference(), it.controller(), it.tool())
+                (
+                    self.template_holder().to_string(),
+                    it.controller(),
+                    it.tool(),
+                )
             }
         };
         let is_copy = owner.is_some_and(|it| it.api_version.starts_with("flagger.app/"));
@@ -548,14 +565,6 @@ impl<'a> About<'a> {
         self.owner().is_some() && self.spec(metric).name() == "composite-metric"
     }
 
-    /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
-    pub(crate) fn ignores_metrics(&self) -> bool {
-        matches!(
-            self.pass.decision.path(),
-            Some(Path::AboveMax | Path::BelowMin)
-        )
-    }
-
     /// Describes since when a condition has its status, to follow it; empty if that is not stated.
     pub(crate) fn since(&self, condition: &Condition) -> String {
         let since = condition.last_transition_time;
@@ -566,7 +575,7 @@ impl<'a> About<'a> {
 
     /// Returns the time of the pass.
     pub(crate) fn now(&self) -> Timestamp {
-        self.pass.input.snapshot.now
+        self.snapshot().now
     }
 
     /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
@@ -591,12 +600,6 @@ impl<'a> About<'a> {
     /// Returns it as `kubectl` accepts it.
     pub(crate) fn template_target(&self) -> String {
         typed(self.template_holder())
-    }
-
-    /// Returns it as `Kind/name`.
-    pub(crate) fn template_reference(&self) -> String {
-        let CrossVersionObjectReference { kind, name, .. } = self.template_holder();
-        format!("{kind}/{name}")
     }
 
     /// Returns `-n NAMESPACE`.
@@ -689,15 +692,14 @@ impl About<'_> {
     /// Describes the same if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
     /// assumed about pods that have just started.
     pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
-        if self.assumes_usage(pods) && self.have_just_started(pods) {
-            match self.pass.decision.proposal {
-                Some(_) => String::new(),
-                None => ": no decision".to_owned(),
-            }
-        } else if self.assumes_usage(pods) {
-            self.cost_if("~")
-        } else {
+        if !self.assumes_usage(pods) {
             self.cost_if("")
+        } else if !self.have_just_started(pods) {
+            self.cost_if("~")
+        } else if self.pass.decision.proposal.is_none() {
+            ": no decision".to_owned()
+        } else {
+            String::new()
         }
     }
 
@@ -707,7 +709,7 @@ impl About<'_> {
             pods: all,
             controller,
             ..
-        } = &self.pass.input.snapshot;
+        } = self.snapshot();
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut own = all.iter().filter(|it| names.contains(&it.name));
         own.all(|pod| {
@@ -744,7 +746,7 @@ impl About<'_> {
     /// Whether some pods have no value that decides, so that one would be assumed if they counted. The ratio of a
     /// total does not depend on them.
     pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
-        let all = &self.pass.input.snapshot.pods;
+        let all = &self.snapshot().pods;
         let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
         let mut rows = self
             .pass
@@ -822,9 +824,14 @@ pub(crate) fn exact(target: &MetricTarget) -> String {
     }
 }
 
+/// Returns the form that agrees with a number.
+pub(crate) fn agree(n: usize, one: &'static str, many: &'static str) -> &'static str {
+    if n == 1 { one } else { many }
+}
+
 /// `it`, `them`
 pub(crate) fn them(n: usize) -> &'static str {
-    if n == 1 { "it" } else { "them" }
+    agree(n, "it", "them")
 }
 
 /// The advice on pods of others that the selector matches.
@@ -838,6 +845,11 @@ pub(crate) fn first_of<N: AsRef<str>>(names: &[N]) -> String {
         0 | 1 => first.to_owned(),
         all => format!("{first} and {} more", all - 1),
     }
+}
+
+/// Returns the names of some pods.
+pub(crate) fn pod_names<'p>(pods: impl IntoIterator<Item = &'p Pod>) -> Vec<Box<str>> {
+    pods.into_iter().map(|pod| pod.name.clone()).collect()
 }
 
 /// Borrows the names of some pods.
@@ -871,14 +883,17 @@ impl About<'_> {
         )
     }
 
-    /// Returns a command that changes the target of a metric.
-    pub(crate) fn patch_target(
-        &self,
-        metric: usize,
-        change: impl FnOnce(&mut MetricTarget),
-    ) -> Option<Command> {
+    /// Returns a command that gives a metric another target.
+    pub(crate) fn patch_target(&self, metric: usize, target: MetricTarget) -> Option<Command> {
+        let mut spec = self.spec(metric).clone();
+        *spec.target_mut()? = target;
+        self.patch_metric(metric, spec)
+    }
+
+    /// Returns a command that replaces a metric.
+    pub(crate) fn patch_metric(&self, metric: usize, other: MetricSpec) -> Option<Command> {
         let mut metrics = self.hpa().spec.metrics.clone();
-        metrics[metric].target_mut().map(change);
+        metrics[metric] = other;
         self.patch_spec(&json!({ "metrics": metrics }))
     }
 
@@ -907,7 +922,7 @@ impl About<'_> {
     /// Returns a command that sends a metrics API the controller's own request.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
-        let scale = self.pass.input.snapshot.scale.as_ref().ok();
+        let scale = self.snapshot().scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         let (name, selector) = (segment(spec.name()), spec.selector());
         match spec.source() {
@@ -967,7 +982,7 @@ impl About<'_> {
 
     /// Returns the selector of the target, quoted for a shell.
     pub(crate) fn selector(&self) -> Option<String> {
-        let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
+        let scale = self.snapshot().scale.as_ref().ok()?;
         Some(shell_word(scale.selector.as_str()))
     }
 

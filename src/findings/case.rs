@@ -10,14 +10,15 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_wr
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apiserver::default::AdmissionRules;
 use crate::engine;
-use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
+use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
+use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
+use crate::snapshot::pod::{Container, Phase, Pod, REVISION_LABELS};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
@@ -30,6 +31,8 @@ pub(crate) struct Case<'p> {
     pub(super) found: Vec<Finding>,
     /// The codes that are not shown.
     ignored: &'p [Code],
+    /// The rules of the controller's version.
+    rules: Rules,
     /// The pods that the selector of the target matches.
     pods: Vec<&'p Pod>,
     /// Whether some pods belong to the target by the names of their ReplicaSets.
@@ -93,7 +96,11 @@ fn direct_owner(target: &str) -> Option<&'static str> {
 impl<'p> Case<'p> {
     pub(crate) fn new(pass: &'p Pass, ignored: &'p [Code]) -> Self {
         let Snapshot {
-            hpa, scale, pods, ..
+            hpa,
+            scale,
+            pods,
+            controller,
+            ..
         } = &pass.input.snapshot;
         // A missing selector would match all pods, and the pass ends there.
         let selector = scale
@@ -106,6 +113,10 @@ impl<'p> Case<'p> {
             pass,
             found: Vec::new(),
             ignored,
+            rules: Rules::of(
+                &controller.version,
+                controller.gates_in(&controller.version),
+            ),
             pods: pods.iter().map(|pod| &**pod).filter(is_own).collect(),
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
@@ -216,6 +227,28 @@ impl<'p> Case<'p> {
     /// Returns the pod of a metric's row.
     pub(crate) fn pod_of(&self, row: &PodRow) -> &'p Pod {
         &self.snapshot().pods[row.pod as usize]
+    }
+
+    /// Returns the pods that count with their usage in a metric.
+    pub(super) fn counted<'a>(
+        &'a self,
+        step: &'a MetricStep,
+    ) -> impl Iterator<Item = (&'a PodRow, &'p Pod)> {
+        step.ready_rows().map(|row| (row, self.pod_of(row)))
+    }
+
+    /// Returns the containers of a pod whose requests count in a metric.
+    pub(super) fn counted_containers<'a>(
+        &'a self,
+        pod: &'a Pod,
+        step: &'a MetricStep,
+    ) -> impl Iterator<Item = &'a Container> {
+        counted_containers(pod, step.container.as_deref(), &self.rules)
+    }
+
+    /// Whether the request of a pod as a whole counts in a metric, instead of those of its containers.
+    pub(super) fn counts_as_whole(&self, pod: &Pod, step: &MetricStep) -> bool {
+        counts_as_whole(pod, step.container.as_deref(), &self.rules)
     }
 
     /// Returns the pods that some metric puts into a matching group.
@@ -459,11 +492,7 @@ impl<'p> Case<'p> {
 
     /// Returns the rules of the controller's version.
     pub(crate) fn rules(&self) -> Rules {
-        let controller = &self.snapshot().controller;
-        Rules::of(
-            &controller.version,
-            controller.gates_in(&controller.version),
-        )
+        self.rules
     }
 
     /// Runs the pass on a changed snapshot, with the same history.
@@ -476,6 +505,11 @@ impl<'p> Case<'p> {
     /// Returns the result of the pass on a changed snapshot, with the same history.
     pub(crate) fn without(&self, change: impl FnOnce(&mut Snapshot)) -> Alternative {
         Alternative::of(&self.decide(change))
+    }
+
+    /// Returns the result of the pass on a changed snapshot if that is another one.
+    pub(crate) fn other_answer(&self, change: impl FnOnce(&mut Snapshot)) -> Option<Alternative> {
+        Some(self.without(change)).filter(|other| *other != self.answer())
     }
 
     /// Returns the result without some pods and their metrics.
@@ -515,6 +549,18 @@ impl<'p> Case<'p> {
             _ if without == answer => Finding::aside(otherwise, facts).without(without),
             (None, Some(_)) => Finding::explaining(Severity::Error, facts).without(without),
             _ => Finding::explaining(Severity::Warning, facts).without(without),
+        }
+    }
+}
+
+impl Decision {
+    /// Returns the side of a bound beyond which the pass found the replicas: it corrects them, and leaves the metrics to
+    /// the pass after it.
+    pub(super) fn corrects(&self) -> Option<Direction> {
+        match self.path()? {
+            Path::AboveMax => Some(Direction::Up),
+            Path::BelowMin => Some(Direction::Down),
+            Path::Metrics | Path::Disabled => None,
         }
     }
 }

@@ -51,7 +51,7 @@ pub use scope::Rank;
 pub use view::FindingView;
 pub(crate) use view::views;
 
-use crate::engine::decision::{Block, Direction, Path};
+use crate::engine::decision::Block;
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -332,10 +332,8 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
 /// Returns the findings about metrics that a pass does not read because the replicas are beyond a bound. The
 /// pass after it reads them, and they are as they are either way.
 fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
-    let beyond = match pass.decision.path() {
-        Some(Path::AboveMax) => Direction::Up,
-        Some(Path::BelowMin) => Direction::Down,
-        Some(Path::Metrics | Path::Disabled) | None => return Vec::new(),
+    let Some(beyond) = pass.decision.corrects() else {
+        return Vec::new();
     };
     let mut input = pass.input.clone();
     path::corrected::widen(&mut input.snapshot.hpa.spec, beyond);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::apimachinery::annotations::KEDA_PAUSED_REPLICAS;
 use crate::snapshot::input::Input;
 use crate::snapshot::surroundings::ScaledObject;
 
@@ -17,6 +18,14 @@ pub(crate) struct OwnScaledObject<'a> {
 impl fmt::Display for OwnScaledObject<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ScaledObject/{}", self.name)
+    }
+}
+
+impl ScaledObject {
+    /// Returns the replicas at which an annotation pauses the target.
+    pub(super) fn paused_replicas(&self) -> Option<i32> {
+        let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS)?;
+        stated.parse().ok()
     }
 }
 

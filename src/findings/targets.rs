@@ -8,13 +8,69 @@ use super::about::{About, exact};
 use super::command::Command;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::{Decision, Direction, MetricStep, PodRow};
-use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::engine::decision::{Decision, Direction, MetricStep};
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::{Container, Pod, change_containers};
+use crate::snapshot::pod::{Container, change_containers};
+
+impl MetricTarget {
+    /// Returns an amount for each replica as a target.
+    pub(super) fn per_replica(amount: Quantity) -> Self {
+        Self {
+            type_: "AverageValue".to_owned(),
+            average_value: Some(amount),
+            ..Self::default()
+        }
+    }
+
+    /// Returns an amount for all replicas together as a target.
+    pub(super) fn in_all(amount: Quantity) -> Self {
+        Self {
+            type_: "Value".to_owned(),
+            value: Some(amount),
+            ..Self::default()
+        }
+    }
+
+    /// Returns its amount; `None` for a utilization.
+    pub(super) fn amount(&self) -> Option<&Quantity> {
+        self.average_value.as_ref().or(self.value.as_ref())
+    }
+
+    /// Returns it as a percentage of the request, if it is one.
+    pub(super) fn utilization(&self) -> Option<i32> {
+        self.average_utilization
+            .filter(|_| self.average_value.is_none())
+    }
+
+    /// Returns the target with another amount.
+    pub(super) fn with_amount(&self, amount: &Quantity) -> Self {
+        Self {
+            type_: self.type_.clone(),
+            value: self.value.as_ref().map(|_| amount.clone()),
+            average_value: self.average_value.as_ref().map(|_| amount.clone()),
+            average_utilization: self.average_utilization,
+        }
+    }
+}
+
+/// Returns the change of a snapshot that gives a metric another target.
+pub(super) fn retarget(metric: usize, target: MetricTarget) -> impl FnOnce(&mut Snapshot) {
+    move |snapshot| {
+        if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
+            *own = target;
+        }
+    }
+}
+
+impl MetricStep {
+    /// Whether it counts the usage of a container.
+    pub(super) fn includes(&self, container: &str) -> bool {
+        self.container.as_deref().is_none_or(|own| own == container)
+    }
+}
 
 /// A change with which a metric proposes another number of replicas at the same usage.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,11 +98,7 @@ impl Adjustment {
                     }
                 });
             }
-            Self::Target(target) => {
-                if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
-                    own.clone_from(target);
-                }
-            }
+            Self::Target(target) => retarget(metric, target.clone())(snapshot),
         }
     }
 
@@ -118,14 +170,6 @@ pub(super) fn request_flags(container: &str, resource: &str, request: &Quantity)
     format!("--request {request}")
 }
 
-/// Returns the pods that count with their usage in a metric.
-pub(super) fn counted<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    step.ready_rows().map(|row| (row, case.pod_of(row)))
-}
-
 /// Targets and requests are changed by at most about this factor.
 const FARTHEST: i64 = 20;
 
@@ -177,36 +221,32 @@ fn first<T>(values: &[i64], played: impl Fn(i64) -> Option<T>) -> Option<T> {
 /// Returns the nearest target of a metric with which the pass, or one metric of it, proposes more or fewer than the
 /// current replicas: an amount with two digits, or a whole percentage, with three digits if it is larger. A higher
 /// target is for fewer replicas, a lower one for more.
-pub(super) fn other_target<'p>(
-    case: &Case<'p>,
-    metric: &'p MetricStep,
+pub(super) fn other_target(
+    case: &Case<'_>,
+    metric: &MetricStep,
     current: i32,
     side: Direction,
     whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
     let target = &metric.target;
-    let amount = target.average_value.as_ref().or(target.value.as_ref());
-    let value = target
-        .average_utilization
-        .map(i64::from)
-        .or(amount.map(Quantity::milli_value))?;
+    let amount = target.amount();
+    let value = amount
+        .map(Quantity::milli_value)
+        .or(target.average_utilization.map(i64::from))?;
     let (format, digits) = amount.map_or((Format::DecimalSI, 3), |amount| (amount.format(), 2));
     let targets = match side {
         Direction::Down => higher(value, format, digits),
         Direction::Up => lower(value, format, digits),
     };
     let nearest = first(&targets, |value| {
-        let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
-        let other = Adjustment::Target(MetricTarget {
-            type_: target.type_.clone(),
-            value: target.value.as_ref().map(quantity),
-            average_value: target.average_value.as_ref().map(quantity),
-            average_utilization: match target.average_utilization {
-                Some(_) => Some(i32::try_from(value).ok()?),
-                None => None,
+        let other = match amount {
+            Some(_) => target.with_amount(&Quantity::from_milli(value, format)),
+            None => MetricTarget {
+                average_utilization: Some(i32::try_from(value).ok()?),
+                ..target.clone()
             },
-        });
-        let played = other.played(case, metric.index, whose)?;
+        };
+        let played = Adjustment::Target(other).played(case, metric.index, whose)?;
         let is_beyond = match side {
             Direction::Up => played.proposal > current,
             Direction::Down => played.proposal < current,
@@ -219,12 +259,7 @@ pub(super) fn other_target<'p>(
 
 /// Returns the change with which a pass, or one metric of it, proposes at most this many replicas at the current
 /// usage of the pods.
-pub(super) fn room<'p>(
-    case: &Case<'p>,
-    metric: &'p MetricStep,
-    most: i32,
-    whose: ProposalOf,
-) -> Headroom {
+pub(super) fn room(case: &Case<'_>, metric: &MetricStep, most: i32, whose: ProposalOf) -> Headroom {
     let is_tight = is_tight(case, metric);
     let found = if metric.target.average_utilization.is_some() {
         request(case, metric, most, whose)
@@ -239,9 +274,9 @@ pub(super) fn room<'p>(
 
 /// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
 /// pass with all of them; `None` if there is none for one of the metrics.
-pub(super) fn adjustments<'p>(
-    case: &Case<'p>,
-    metrics: &[&'p MetricStep],
+pub(super) fn adjustments(
+    case: &Case<'_>,
+    metrics: &[&MetricStep],
     most: i32,
 ) -> Option<(Vec<(usize, Adjustment)>, i32)> {
     if most < 1 {
@@ -263,29 +298,28 @@ pub(super) fn adjustments<'p>(
 
 /// Returns the lowest request of the container with the highest usage, with which a pass, or one metric of it,
 /// proposes at most this many replicas.
-fn request<'p>(
-    case: &Case<'p>,
-    metric: &'p MetricStep,
+fn request(
+    case: &Case<'_>,
+    metric: &MetricStep,
     most: i32,
     whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
-    let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
-    if case.pods().any(|pod| counts_as_whole(pod, only, &rules)) {
+    if case.pods().any(|pod| case.counts_as_whole(pod, metric)) {
         return None;
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
-    for (_, pod) in counted(case, metric) {
+    for (_, pod) in case.counted(metric) {
         let metrics = case.metrics_of(pod)?;
-        for container in counted_containers(pod, only, &rules) {
+        for container in case.counted_containers(pod, metric) {
             let usage = metrics.usage(resource, Some(&container.name))?;
             let sum = used.entry(&container.name).or_default();
             *sum = sum.saturating_add(usage);
         }
     }
     let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
-    let pods = || counted(case, metric).map(|(_, pod)| pod);
-    let containers = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
+    let pods = || case.counted(metric).map(|(_, pod)| pod);
+    let containers = || pods().filter_map(|pod| pod.container(name));
     let requests = containers().filter_map(|it| it.requests.get(resource));
     let highest = requests.map(Amount::milli_value).max()?;
     let limit = lowest_limit(containers(), resource);
@@ -311,13 +345,13 @@ pub(super) fn lowest_limit<'c>(
 }
 
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
-fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+fn is_tight(case: &Case<'_>, metric: &MetricStep) -> bool {
     /// A pod that uses this share of a limit is near it.
     const NEAR: f64 = 0.9;
-    counted(case, metric).any(|(_, pod)| {
+    case.counted(metric).any(|(_, pod)| {
         let usage = case.metrics_of(pod);
         pod.statuses.iter().any(|status| status.restart_count > 0)
-            || pod.running(true).any(|container| {
+            || pod.all_containers().any(|container| {
                 let used = usage.and_then(|it| it.usage(&metric.name, Some(&container.name)));
                 let limit = container.limits.get(&metric.name).map(Amount::milli_value);
                 used.zip(limit)
@@ -336,9 +370,9 @@ pub(super) fn set_request(container: &mut Container, resource: &str, request: &A
 
 /// Returns the pass on a changed snapshot in which the containers of the counted pods use this share of their
 /// limits; `None` if one has no limit.
-pub(super) fn at_limits<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
+pub(super) fn at_limits(
+    case: &Case<'_>,
+    step: &MetricStep,
     share: f64,
     change: impl FnOnce(&mut Snapshot),
 ) -> Option<Decision> {
@@ -355,11 +389,7 @@ pub(super) fn at_limits<'p>(
 
 /// Whether the limits of the counted pods keep a metric from exceeding its target after a change; `None` if that is
 /// not known.
-fn limits_keep_below<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-    adjustment: &Adjustment,
-) -> Option<bool> {
+fn limits_keep_below(case: &Case<'_>, step: &MetricStep, adjustment: &Adjustment) -> Option<bool> {
     let decision = at_limits(case, step, 1.0, |snapshot| {
         adjustment.apply(snapshot, step.index);
     })?;
@@ -371,25 +401,20 @@ fn limits_keep_below<'p>(
 /// container whose usage counts has no limit.
 fn full_usage<'p>(
     case: &Case<'p>,
-    step: &'p MetricStep,
+    step: &MetricStep,
     share: f64,
 ) -> Option<HashMap<&'p str, Vec<ContainerUsage>>> {
     let mut full = HashMap::new();
-    for (_, pod) in counted(case, step) {
+    for (_, pod) in case.counted(step) {
         let mut containers = case.metrics_of(pod)?.containers.clone();
         for used in &mut containers {
-            if step
-                .container
-                .as_ref()
-                .is_some_and(|only| **only != *used.name)
-            {
-                continue;
+            if step.includes(&used.name) {
+                let container = pod.container(&used.name)?;
+                let limit = container.limits.get(&step.name)?.milli_value();
+                let mut usages = used.usage.iter_mut();
+                let (_, usage) = usages.find(|(resource, _)| *resource == step.name)?;
+                *usage = (limit as f64 * share) as i64;
             }
-            let mut all = pod.all_containers();
-            let container = all.find(|it| it.name == used.name)?;
-            let limit = container.limits.get(&step.name)?.milli_value();
-            let mut usages = used.usage.iter_mut();
-            usages.find(|(resource, _)| *resource == step.name)?.1 = (limit as f64 * share) as i64;
         }
         full.insert(&*pod.name, containers);
     }
@@ -400,8 +425,6 @@ fn full_usage<'p>(
 pub(crate) struct More {
     /// The action, as an imperative.
     pub(super) act: String,
-    /// The new request or target, with an article, if one was found.
-    pub(super) name: Option<String>,
     pub(super) commands: Vec<Command>,
 }
 
@@ -411,34 +434,28 @@ impl Headroom {
         let resource = about.spec(metric).name();
         let holder = match about.template_holder().group() {
             "" | "apps" => String::new(),
-            _ => format!(" in {}", about.template_reference()),
+            _ => format!(" in {}", about.template_holder()),
         };
         let found = self.found.as_ref().map(|it| &it.adjustment);
         let flags = found.and_then(|it| it.flags(about, metric));
-        let act = match found {
+        let (to, hint) = match found {
+            // The name of the container is in the command.
             Some(Adjustment::Request { request, .. }) => {
-                // The name of the container is in the command.
-                let hint = about.try_it("--request");
-                if self.is_tight {
-                    format!("raise {resource} request and limit{holder}{hint}")
-                } else {
-                    format!("raise the {resource} request{holder} to {request}{hint}")
-                }
+                (format!(" to {request}"), about.try_it("--request"))
             }
-            Some(Adjustment::Target(_)) => {
+            _ => {
                 let hint = flags.as_deref().map(|flags| about.try_it(flags));
-                format!("raise the target{}", hint.unwrap_or_default())
+                (String::new(), hint.unwrap_or_default())
             }
-            None => match (about.target_of(metric).average_utilization, self.is_tight) {
-                (Some(_), true) => format!("raise {resource} request and limit{holder}"),
-                (Some(_), false) => format!("raise the {resource} request{holder}"),
-                (None, true) => format!("raise the {resource} limit and the target"),
-                (None, false) => "raise the target".to_owned(),
-            },
+        };
+        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
+            (Some(_), true) => format!("raise {resource} request and limit{holder}{hint}"),
+            (Some(_), false) => format!("raise the {resource} request{holder}{to}{hint}"),
+            (None, true) => format!("raise the {resource} limit and the target"),
+            (None, false) => format!("raise the target{hint}"),
         };
         More {
             act,
-            name: found.map(Adjustment::name),
             commands: flags.iter().map(|flags| about.predict(flags)).collect(),
         }
     }

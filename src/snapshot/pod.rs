@@ -166,9 +166,14 @@ impl Pod {
         self.containers.iter_mut().chain(&mut self.init_containers)
     }
 
+    /// Returns its container of a name, including init containers.
+    pub(crate) fn container(&self, name: &str) -> Option<&Container> {
+        self.all_containers().find(|it| &*it.name == name)
+    }
+
     /// Whether it has a container of a name, including init containers.
     pub fn has_container(&self, name: &str) -> bool {
-        self.running(true).any(|it| &*it.name == name)
+        self.container(name).is_some()
     }
 }
 

@@ -922,10 +922,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
             ("since", *since < snapshot.now),
         ],
-        Facts::ControllerSilent(
-            ControllerSilent::Usage { metric, now, .. }
-            | ControllerSilent::Steady { metric, now, .. },
-        ) => {
+        Facts::ControllerSilent(ControllerSilent::Usage { metric, now, .. }) => {
             vec![(
                 "now",
                 step(*metric)
@@ -1184,7 +1181,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             let names: BTreeSet<&str> = it
                 .of
                 .iter()
-                .flat_map(|of| of.pods.iter().map(|it| &**it))
+                .flat_map(|(_, pods)| pods.iter().map(|it| &**it))
                 .collect();
             let is_share = |share: &owners::foreign_pods::MetricShare| {
                 let theirs =

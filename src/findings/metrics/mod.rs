@@ -102,7 +102,7 @@ fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
 }
 
 /// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
-fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
+pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
     match case.decision().block() {
         Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
         _ => Finding::aside(Severity::Warning, facts),
@@ -189,7 +189,7 @@ impl About<'_> {
     /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
-        if self.ignores_metrics() {
+        if self.pass.decision.corrects().is_some() {
             if self.finding.facts.kind().failed_metrics().len() == self.hpa().spec.metrics.len() {
                 "so nothing is scaled after this pass".to_owned()
             } else {

@@ -48,19 +48,9 @@ pub enum ControllerSilent {
     Usage {
         /// The time when the status was written.
         written: Timestamp,
-        /// The time when the newest samples were available.
-        since: Timestamp,
-        /// The index of the metric in the spec, from 0.
-        metric: usize,
-        /// The value in the status.
-        then: MetricValueStatus,
-        /// The value now.
-        now: MetricValueStatus,
-    },
-    /// The status has had the same CPU usage for very long, and the current one differs.
-    Steady {
-        /// The time when the status was written.
-        written: Timestamp,
+        /// The time when the newest samples were available; `None` if that is not certain, but the status has had the
+        /// same CPU usage for very long.
+        since: Option<Timestamp>,
         /// The index of the metric in the spec, from 0.
         metric: usize,
         /// The value in the status.
@@ -82,7 +72,7 @@ impl Kind for ControllerSilent {
             .or_else(|| never_passed(input))
             .or_else(|| unwritten(case))?;
         let severity = match facts {
-            ControllerSilent::Steady { .. } => Severity::Warning,
+            ControllerSilent::Usage { since: None, .. } => Severity::Warning,
             _ => Severity::Error,
         };
         Some(Finding::explaining(severity, facts))
@@ -99,12 +89,17 @@ impl Kind for ControllerSilent {
                 "the HPA was created {} ago, and the controller has written no status yet",
                 distance(*created, now)
             ),
-            Self::Replicas { written, since, .. } | Self::Usage { written, since, .. } => format!(
+            Self::Replicas { written, since, .. }
+            | Self::Usage {
+                written,
+                since: Some(since),
+                ..
+            } => format!(
                 "the status was written {} ago, and any pass since {} would have changed it, so nothing is scaled",
                 distance(*written, now),
                 time(now, *since)
             ),
-            Self::Steady {
+            Self::Usage {
                 written, metric, ..
             } => format!(
                 "the status still has the {} of {} ago: the controller may make no passes",
@@ -120,7 +115,7 @@ impl Kind for ControllerSilent {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
-        let period = duration(about.pass.input.snapshot.controller.sync_period);
+        let period = duration(about.snapshot().controller.sync_period);
         let passes = format!("A running controller makes a pass every {period}.");
         vec![match self {
             Self::Lapsed { renewed } => format!(
@@ -145,24 +140,22 @@ impl Kind for ControllerSilent {
                 then,
                 now: current,
                 ..
-            } => format!(
-                "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
-                about.label(*metric),
-                value(Some(about.spec(*metric)), then),
-                time(now, *since),
-                value(Some(about.spec(*metric)), current)
-            ),
-            Self::Steady {
-                metric,
-                then,
-                now: current,
-                ..
-            } => format!(
-                "The status has it at {}, and now it is {}. Usage seldom stays the same for so long, and \
-                 each pass writes what has changed. {passes}",
-                value(Some(about.spec(*metric)), then),
-                value(Some(about.spec(*metric)), current)
-            ),
+            } => {
+                let [then, current] =
+                    [then, current].map(|it| value(Some(about.spec(*metric)), it));
+                match since {
+                    Some(since) => format!(
+                        "The status has {} at {then}; the samples that passes have had since {} make it {current}. \
+                         {passes}",
+                        about.label(*metric),
+                        time(now, *since)
+                    ),
+                    None => format!(
+                        "The status has it at {then}, and now it is {current}. Usage seldom stays the same for so \
+                         long, and each pass writes what has changed. {passes}"
+                    ),
+                }
+            }
             Self::Off { pod } => format!("The flag is set on {}.", manager(pod)),
         }]
     }
@@ -173,26 +166,29 @@ impl Kind for ControllerSilent {
         let pods: Command =
             format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager")
                 .into();
-        match self {
-            Self::Lapsed { .. } => Remedy::LookAtController
-                .says("Look at the controller manager: no instance holds the lease.")
-                .with_all([lease, pods]),
-            Self::NeverPassed { .. } => Remedy::LookAtController
-                .says("Look at the controller manager: is it running, and is the HPA controller on?")
-                .with_all([lease, pods]),
+        let (act, commands) = match self {
+            Self::Lapsed { .. } => (
+                "Look at the controller manager: no instance holds the lease.",
+                vec![lease, pods],
+            ),
+            Self::NeverPassed { .. } => (
+                "Look at the controller manager: is it running, and is the HPA controller on?",
+                vec![lease, pods],
+            ),
             // The reason is not known.
-            Self::Replicas { .. } | Self::Usage { .. } | Self::Steady { .. } => {
-                Remedy::LookAtController
-                    .says("Look at the controller manager: is the HPA controller blocked, slow or off?")
-                    .with_all([pods, lease])
-            }
+            Self::Replicas { .. } | Self::Usage { .. } => (
+                "Look at the controller manager: is the HPA controller blocked, slow or off?",
+                vec![pods, lease],
+            ),
             Self::Off { pod } => {
                 let pod = shell_word(pod);
-                Remedy::LookAtController
-                    .says("Take the HPA controller out of --controllers of the controller manager.")
-                    .with(format!("kubectl get pod {pod} -n {LEASE_NAMESPACE} -o yaml"))
+                (
+                    "Take the HPA controller out of --controllers of the controller manager.",
+                    vec![format!("kubectl get pod {pod} -n {LEASE_NAMESPACE} -o yaml").into()],
+                )
             }
-        }
+        };
+        Remedy::LookAtController.says(act).with_all(commands)
     }
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
@@ -282,30 +278,21 @@ fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSile
             .iter()
             .filter_map(|row| case.metrics_of(case.pod_of(row)));
         let newest = rows.map(|it| it.timestamp).max()?;
-        let (metric, then, current) = (step.index, then.clone(), current.clone());
         let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
-        if newest > written && input.is_unseen(written, published) {
-            let since = published;
-            return Some(ControllerSilent::Usage {
-                written,
-                since,
-                metric,
-                then,
-                now: current,
-            });
-        }
+        let is_unseen = newest > written && input.is_unseen(written, published);
         let usage = |it: &MetricValueStatus| it.average_value.as_ref().map(Quantity::milli_value);
-        let was_busy = usage(&then).is_some_and(|then| {
-            let change = usage(&current).map_or(0, |now| now.abs_diff(then));
+        let was_busy = usage(then).is_some_and(|then| {
+            let change = usage(current).map_or(0, |now| now.abs_diff(then));
             then >= IDLE && change as f64 > then as f64 * NOISE
         });
         let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
-        if step.name == "cpu" && was_busy && is_long {
-            return Some(ControllerSilent::Steady {
+        if is_unseen || step.name == "cpu" && was_busy && is_long {
+            return Some(ControllerSilent::Usage {
                 written,
-                metric,
-                then,
-                now: current,
+                since: is_unseen.then_some(published),
+                metric: step.index,
+                then: then.clone(),
+                now: current.clone(),
             });
         }
     }
@@ -549,10 +536,10 @@ mod tests {
                     Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
                         ("replicas", Severity::Error)
                     }
-                    Facts::ControllerSilent(ControllerSilent::Usage { .. }) => {
+                    Facts::ControllerSilent(ControllerSilent::Usage { since: Some(_), .. }) => {
                         ("usage", Severity::Error)
                     }
-                    Facts::ControllerSilent(ControllerSilent::Steady { .. }) => {
+                    Facts::ControllerSilent(ControllerSilent::Usage { since: None, .. }) => {
                         ("steady", Severity::Warning)
                     }
                     other => panic!("{other:?}"),

@@ -57,31 +57,11 @@ impl Kind for FieldIgnored {
                 .find(|it| it.gate == gate && it.dropped == dropped)
             {
                 Some(facts) => facts.paths.push(path),
-                None => found.push(FieldIgnored {
-                    paths: vec![path],
-                    ..FieldIgnored::of(gate, dropped, case)
-                }),
+                None => found.push(FieldIgnored::of(path, gate, dropped, case)),
             }
         }
-        // Users of a metric above its target who read about the field may have set it, with no effect.
-        if let Some(side) = tolerated(case).filter(|_| found.is_empty())
-            && side == Direction::Up
-            && let facts = FieldIgnored::of(TOLERANCE_GATE, true, case)
-            && facts.settable
-            && !case.has_tolerance_field()
-            && case.answer()
-                != case.without(|snapshot| {
-                    snapshot.controller.gates.configurable_tolerance = true;
-                    set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
-                })
-        {
-            let paths = vec![tolerance_of(side)];
-            let facts = FieldIgnored {
-                paths,
-                stated: false,
-                ..facts
-            };
-            return vec![Finding::explaining(Severity::Info, facts)];
+        if found.is_empty() {
+            return Vec::from_iter(unused_tolerance(case));
         }
         let spec = &case.snapshot().hpa.spec;
         let kept = |side| Some((side, spec.rules(side)?.tolerance.clone()?));
@@ -93,7 +73,7 @@ impl Kind for FieldIgnored {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let version = about.pass.input.snapshot.controller.version.named();
+        let version = about.snapshot().controller.version.named();
         let paths = list(&self.paths);
         let who = if self.dropped {
             "the API server"
@@ -176,7 +156,7 @@ impl FieldIgnored {
         if self.gate != TOLERANCE_GATE {
             return Finding::aside(Severity::Warning, self);
         }
-        let without = case.without(|snapshot| {
+        let without = case.other_answer(|snapshot| {
             if self.settable {
                 snapshot.controller.gates.configurable_tolerance = true;
                 for (side, tolerance) in tolerances {
@@ -188,17 +168,13 @@ impl FieldIgnored {
                 snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
             }
         });
-        if without == case.answer() {
-            Finding::aside(Severity::Warning, self)
-        } else {
-            Finding::explaining(Severity::Warning, self).without(without)
-        }
+        Finding::new(Severity::Warning, without.is_some(), self).without(without)
     }
 
-    /// Returns fields of a gate, without their paths.
-    fn of(gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
+    /// Returns the first field of a gate.
+    fn of(path: String, gate: &'static str, dropped: bool, case: &Case<'_>) -> Self {
         Self {
-            paths: Vec::new(),
+            paths: vec![path],
             stated: true,
             dropped,
             gate,
@@ -209,6 +185,24 @@ impl FieldIgnored {
             is_managed: is_managed(case.snapshot()),
         }
     }
+}
+
+/// Returns the finding that a tolerance of 0 would add replicas, but the field needs a gate. Users who read about it may
+/// have set it, with no effect.
+fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
+    let side = tolerated(case).filter(|side| *side == Direction::Up)?;
+    let facts = FieldIgnored {
+        stated: false,
+        ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case)
+    };
+    if !facts.settable || case.has_tolerance_field() {
+        return None;
+    }
+    case.other_answer(|snapshot| {
+        snapshot.controller.gates.configurable_tolerance = true;
+        set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
+    })?;
+    Some(Finding::explaining(Severity::Info, facts))
 }
 
 /// Whether the control plane is known to be managed: EKS and GKE by the suffix of the version, AKS, which has

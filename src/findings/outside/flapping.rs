@@ -43,7 +43,8 @@ impl Kind for Flapping {
         const SLOW: SignedDuration = SignedDuration::from_hours(1);
         let hpa = &case.snapshot().hpa;
         let rescales = Vec::from_iter(case.pass.input.rescale_events());
-        let (ups, downs) = (times(&rescales, true), times(&rescales, false));
+        let times = |is_up| counts(&rescales, is_up).fold(0, i32::saturating_add);
+        let (ups, downs) = (times(true), times(false));
         let events = || rescales.iter().copied();
         let first = events().filter_map(|it| it.first.or(it.last)).min()?;
         let last = events().filter_map(|it| it.last).max()?;
@@ -82,15 +83,11 @@ impl Kind for Flapping {
             longer,
             small,
         };
-        let without = case.without(|snapshot| {
+        let without = case.other_answer(|snapshot| {
             let rules = snapshot.hpa.spec.rules_mut(Direction::Down);
             rules.stabilization_window_seconds = Some(longer);
         });
-        Some(if without == case.answer() {
-            Finding::aside(Severity::Warning, facts)
-        } else {
-            Finding::explaining(Severity::Warning, facts).without(without)
-        })
+        Some(Finding::new(Severity::Warning, without.is_some(), facts).without(without))
     }
 
     fn summary(&self, _: &About<'_>) -> String {
@@ -171,16 +168,12 @@ fn longest_gap(rescales: &[ReportedRescale]) -> SignedDuration {
         .unwrap_or_default()
 }
 
-/// Returns how often the most frequent event reports a rescale in one direction.
-fn most(events: &[&Event], is_up: bool) -> i32 {
-    let own = events.iter().filter(|event| event.is_up() == Some(is_up));
-    own.map(|event| event.count).max().unwrap_or_default()
-}
-
-/// Returns how often events report a rescale in one direction.
-fn times(events: &[&Event], is_up: bool) -> i32 {
-    let own = events.iter().filter(|event| event.is_up() == Some(is_up));
-    own.map(|event| event.count).fold(0, i32::saturating_add)
+/// Returns how often each event reports a rescale in one direction.
+fn counts(events: &[&Event], is_up: bool) -> impl Iterator<Item = i32> {
+    let own = events
+        .iter()
+        .filter(move |event| event.is_up() == Some(is_up));
+    own.map(|event| event.count)
 }
 
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and only
@@ -196,8 +189,9 @@ fn cycles(events: &[&Event]) -> i32 {
         .windows(2)
         .filter(|pair| pair[0].1 != pair[1].1)
         .count();
-    most(events, true)
-        .min(most(events, false))
+    let most = |is_up| counts(events, is_up).max().unwrap_or_default();
+    most(true)
+        .min(most(false))
         .max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
 }
 

@@ -15,7 +15,7 @@ pub(crate) mod testing;
 
 use jiff::Timestamp;
 
-use crate::findings::Case;
+use crate::findings::{About, Case, Command};
 
 /// Whether a pod has come, become ready or unready, or is leaving since some time.
 fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
@@ -24,4 +24,9 @@ fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
         let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
         times.into_iter().flatten().any(|time| time > since)
     })
+}
+
+/// Returns a command that shows which field managers own the replicas.
+fn show_fields(about: &About<'_>) -> Command {
+    about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
 }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::apimachinery::annotations::KEDA_PAUSED_REPLICAS;
+use super::show_fields;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
-use crate::engine::decision::Path;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::findings::writer::{By, by};
 use crate::snapshot::evidence::Event;
-use crate::snapshot::hpa::{CrossVersionObjectReference, HpaSpec};
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{Fallback, ManifestReplicas, ScaledObject};
 
 /// The target has other replicas than the last pass left, or the controller scales to the same number over and over:
@@ -122,45 +121,32 @@ impl Kind for OtherWriter {
                     .with(fields),
             };
         };
-        match writer.by {
-            By::Scale | By::Hand => self.change_bounds(about),
-            By::ArgoCd => writer
-                .take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas")
-                .with(fields),
-            By::Helm => writer
-                .take_out("replicas out of the chart's manifest where an HPA scales it")
-                .with(fields),
-            By::Flux => writer
-                .take_out("replicas out of the manifest that Flux applies")
-                .with(fields),
-            By::ServerSide => writer
-                .take_out(&format!(
-                    "replicas out of the manifest that {} applies",
-                    writer.manager
-                ))
-                .with(fields),
-            By::Autoscaler | By::Program => match self.of_keda(about) {
-                Some(owner) => look_at_keda(about, owner),
-                None => Remedy::LeaveReplicas
-                    .says(format!(
-                        "Have {} leave the replicas to the HPA.",
-                        self.who()
-                    ))
-                    .with(fields),
-            },
-            By::Replace => Remedy::TakeOut
-                .says(format!(
-                    "Apply a manifest without replicas: {} sets them each time, to 1 if its manifest has none.",
-                    self.who()
-                ))
-                .with(fields),
-            By::Apply => {
-                let edit = about.kubectl_quoted("apply edit-last-applied", &about.target(), "");
-                writer
-                    .take_out("replicas out of the last applied manifest, then out of the manifest")
-                    .with_all([edit, fields])
+        let advice = match writer.by {
+            By::Scale | By::Hand => return self.change_bounds(about),
+            By::ArgoCd => {
+                writer.take_out("the manifest, or have Argo CD ignore /spec/replicas")
             }
-        }
+            By::Helm => writer.take_out("the chart's manifest where an HPA scales it"),
+            By::Flux => writer.take_out("the manifest that Flux applies"),
+            By::ServerSide => {
+                writer.take_out(&format!("the manifest that {} applies", writer.manager))
+            }
+            By::Autoscaler | By::Program => match self.of_keda(about) {
+                Some(owner) => return look_at_keda(about, owner),
+                None => Remedy::LeaveReplicas.says(format!(
+                    "Have {} leave the replicas to the HPA.",
+                    self.who()
+                )),
+            },
+            By::Replace => Remedy::TakeOut.says(format!(
+                "Apply a manifest without replicas: {} sets them each time, to 1 if its manifest has none.",
+                self.who()
+            )),
+            By::Apply => writer
+                .take_out("the last applied manifest, then out of the manifest")
+                .with(about.kubectl_quoted("apply edit-last-applied", &about.target(), "")),
+        };
+        advice.with(fields)
     }
 }
 
@@ -193,11 +179,6 @@ fn about_manifest(manifest: &ManifestReplicas) -> String {
             count(*to, "replica")
         ),
     }
-}
-
-/// Returns a command that shows which field managers own the replicas.
-fn show_fields(about: &About<'_>) -> Command {
-    about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
 }
 
 /// Returns the advice to look at KEDA's own scaling.
@@ -304,10 +285,6 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
             kind: it.kind.clone(),
             name: it.name.clone(),
         });
-    let corrects = matches!(
-        case.decision().path(),
-        Some(Path::AboveMax | Path::BelowMin)
-    );
     let repeats =
         again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
     let facts = OtherWriter {
@@ -323,7 +300,8 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         manifest: None,
     };
     // A single correction is explained by the finding about the correction.
-    Some((facts, !is_assumed && (!corrects || repeats)))
+    let is_single = case.decision().corrects().is_some() && !repeats;
+    Some((facts, !is_assumed && !is_single))
 }
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
@@ -382,11 +360,10 @@ fn may_idle(case: &Case<'_>) -> bool {
 /// fallback that depends on the current replicas.
 fn counts_of_keda(object: &ScaledObject) -> Option<[Option<i32>; 3]> {
     let fallback = object.spec.fallback.as_ref();
-    let paused = object.metadata.annotations.get(KEDA_PAUSED_REPLICAS);
     fallback.is_none_or(Fallback::is_static).then_some([
         object.spec.idle_replica_count,
         fallback.map(|it| it.replicas),
-        paused.and_then(|replicas| replicas.parse().ok()),
+        object.paused_replicas(),
     ])
 }
 
@@ -456,7 +433,7 @@ impl OtherWriter {
     /// none.
     fn needed(&self, about: &About<'_>) -> Option<i32> {
         let spec = &about.hpa().spec;
-        let bounds = spec.min_replicas.unwrap_or(1)..=spec.max_replicas;
+        let bounds = spec.min()..=spec.max_replicas;
         let proposal = about.pass.decision.proposal;
         proposal.filter(|needed| {
             *needed > self.now && bounds.contains(&self.now) && !spec.is_disabled(Direction::Up)
@@ -472,12 +449,8 @@ impl OtherWriter {
     /// Returns the side whose bound allows these replicas or keeps them if it is as many, unless it is, or would leave
     /// the HPA no choice.
     fn bound(&self, about: &About<'_>) -> Option<Direction> {
-        let HpaSpec {
-            min_replicas,
-            max_replicas: max,
-            ..
-        } = about.hpa().spec;
-        let (now, min) = (self.now, min_replicas.unwrap_or(1));
+        let spec = &about.hpa().spec;
+        let (now, min, max) = (self.now, spec.min(), spec.max_replicas);
         let is_lower = self.left.is_some_and(|left| left > now);
         match (min > now, max < now) {
             (true, _) => Some(Direction::Down),
@@ -536,10 +509,13 @@ impl Writer {
         cautions
     }
 
-    /// Returns the advice to remove something, unless the manifest may already have no replicas.
-    fn take_out(&self, what: &str) -> Advice {
-        Remedy::TakeOut.says(match (self.may_have_removed, &self.by) {
-            (false, _) => format!("Take {what}."),
+    /// Returns the advice to remove the replicas from a manifest, unless that may already have none.
+    fn take_out(&self, manifest: &str) -> Advice {
+        /// The API server's default of 1: the replicas were removed from their manifest, or the target was replaced by a
+        /// manifest without any.
+        const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
+        Remedy::TakeOut.says(match (self.may_have_removed, self.by) {
+            (false, _) => format!("Take replicas out of {manifest}."),
             (true, By::Helm) => format!("If the chart states replicas, {RESET}"),
             (true, By::ArgoCd) => {
                 "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
@@ -563,10 +539,6 @@ impl Writer {
         }
     }
 }
-
-/// The advice on the API server's default of 1: the replicas were removed from their manifest, or the target
-/// was replaced by a manifest without any.
-const RESET: &str = "take them out. If not, the reset to 1 happens once, or at each replace (helm upgrade --force).";
 
 #[cfg(test)]
 mod tests {
@@ -845,7 +817,7 @@ mod tests {
             (
                 &[down],
                 20,
-                json!({"metadata": {"annotations": {KEDA_PAUSED_REPLICAS: "2"}}}),
+                json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "2"}}}),
                 false,
             ),
             (&[down], 2, json!({}), false),

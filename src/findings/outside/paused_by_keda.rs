@@ -42,16 +42,9 @@ impl Kind for PausedByKeda {
         }
         let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
         let fixed = object
-            .and_then(|it| {
-                let replicas: i32 = it
-                    .metadata
-                    .annotations
-                    .get(KEDA_PAUSED_REPLICAS)?
-                    .parse()
-                    .ok()?;
-                // An HPA cannot have 0.
-                Some(replicas.max(1))
-            })
+            .and_then(ScaledObject::paused_replicas)
+            // An HPA cannot have 0.
+            .map(|replicas| replicas.max(1))
             .filter(|replicas| bounds == (Some(*replicas), *replicas));
         let by_flagger = !whole.is_empty()
             && object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
@@ -62,34 +55,27 @@ impl Kind for PausedByKeda {
             fixed,
             by_flagger,
         };
-        let without = case.without(|snapshot| {
+        let without = case.other_answer(|snapshot| {
             let paused = facts.disabled.iter().filter(|it| facts.may_disable(**it));
             for direction in paused {
                 snapshot.hpa.spec.rules_mut(*direction).select_policy = None;
             }
         });
         // One direction is paused on purpose, and the HPA still works in the other.
-        let is_meant = by_flagger || !facts.is_whole();
-        let severity = if is_meant {
+        let severity = if by_flagger || !facts.is_whole() {
             Severity::Info
         } else {
             Severity::Warning
         };
-        Some(if without == case.answer() && facts.is_whole() {
-            // The target stays as KEDA left it, until KEDA has removed the HPA.
-            Finding::explaining(severity, facts)
-        } else if without == case.answer() {
-            Finding::aside(severity, facts)
-        } else {
-            Finding::explaining(severity, facts).without(without)
-        })
+        // If the pause is whole, the target stays as KEDA left it, until KEDA has removed the HPA.
+        let explains = facts.is_whole() || without.is_some();
+        Some(Finding::new(severity, explains, facts).without(without))
     }
 
     fn summary(&self, _: &About<'_>) -> String {
         let object = format!("ScaledObject/{}", self.object);
         let directions = self.directions().join(" and ");
-        let annotations: Vec<String> = self.annotations.iter().map(|it| (*it).to_owned()).collect();
-        let annotations = list(&annotations);
+        let annotations = list(&self.annotations);
         match (self.annotations.is_empty(), directions.is_empty()) {
             (true, _) => format!(
                 "KEDA owns this HPA and has disabled scaling {directions}, as it does where \
@@ -109,7 +95,7 @@ impl Kind for PausedByKeda {
             .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
-            let verb = if fields.len() == 1 { "is" } else { "are" };
+            let verb = agree(fields.len(), "is", "are");
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
         if self.annotations.is_empty() {

@@ -1,5 +1,6 @@
 //! The finding `scale-not-written`.
 
+use super::show_fields;
 use crate::apimachinery::names;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
@@ -173,13 +174,12 @@ impl Kind for ScaleNotWritten {
                 .says("Nothing to do: something else changed it meanwhile, and the next pass tries again.");
         }
         if is_conflict {
-            let flags = "-o yaml --show-managed-fields";
             return Remedy::PermitWrite
                 .says(format!(
                     "Find out what else changes {} all the time.",
                     about.reference()
                 ))
-                .with(about.kubectl_quoted("get", &about.target(), flags));
+                .with(show_fields(about));
         }
         Remedy::PermitWrite
             .says("Change what refuses it: a webhook, a quota, or a missing right.")

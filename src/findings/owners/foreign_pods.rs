@@ -21,7 +21,7 @@ use crate::words::metric_format;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {
     /// These pods, by owner.
-    pub of: Vec<OwnedPods>,
+    pub of: Vec<PodsOf>,
     /// Their share of the metric.
     pub share: Option<MetricShare>,
     /// The reason why pods of one template belong to two objects, if they do.
@@ -34,7 +34,7 @@ impl Kind for ForeignPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let counted = case.pods_in(|group| group != Group::Ignored);
         let pods: Vec<(&Pod, Top<'_>)> = counted.map(|pod| (pod, case.top_owner(pod))).collect();
-        let mut owned: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+        let mut owned = ByOwner::new();
         for (pod, top) in &pods {
             let owner = match top {
                 Top::Other { kind, name } => Owner::Object(format!("{kind}/{name}")),
@@ -44,16 +44,14 @@ impl Kind for ForeignPods {
             owned.entry(owner).or_default().push(pod.name.clone());
         }
         if pods.iter().all(|(_, top)| *top == Top::Unknown) {
-            owned = not_counted_by_target(case, &pods);
+            owned = not_counted_by_target(case, &pods)?;
         }
         if owned.is_empty() {
             return None;
         }
         let names: Names<&str> = owned.values().flatten().map(|name| &**name).collect();
-        let (share, without) = (
-            share(case, &names),
-            case.without_pods(|pod| names.contains(&pod.name)),
-        );
+        let share = share(case, &names);
+        let without = case.without_pods(|pod| names.contains(&pod.name));
         let is_referred = |it: &Referred| owned.keys().all(|owner| it.owns(owner));
         let referred = Referred::of(case).filter(is_referred);
         let is_over = |owner: &Owner| *owner == Owner::NoOne && owner_of_finished(case).is_none();
@@ -61,10 +59,7 @@ impl Kind for ForeignPods {
         let are_finished = owned.keys().all(is_over) && theirs.all(|(pod, _)| is_finished(pod));
         let facts = ForeignPods {
             are_finished,
-            of: owned
-                .into_iter()
-                .map(|(owner, pods)| OwnedPods { owner, pods })
-                .collect(),
+            of: owned.into_iter().collect(),
             share,
             referred,
         };
@@ -78,19 +73,15 @@ impl Kind for ForeignPods {
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods().len();
         let (shown, others) = self.shown();
-        let mut owners: Vec<String> = shown.iter().map(|of| of.owner.whose()).collect();
+        let mut owners: Vec<String> = shown.iter().map(|(owner, _)| owner.whose()).collect();
         if !others.is_empty() {
             owners.push(format!("of {}", count(others.len(), "more owner")));
         }
-        let counted = if pods == 1 {
-            "is counted"
-        } else {
-            "are counted"
-        };
         format!(
-            "{} {} {counted} for {}{}",
+            "{} {} {} counted for {}{}",
             count(pods, "pod"),
             list(&owners),
+            agree(pods, "is", "are"),
             about.reference(),
             about.cost()
         )
@@ -99,15 +90,18 @@ impl Kind for ForeignPods {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let pods = self.pods().len();
         let (shown, others) = self.shown();
-        let mut evidence: Vec<String> = shown.into_iter().map(OwnedPods::sentence).collect();
+        let mut evidence: Vec<String> = shown
+            .iter()
+            .map(|(owner, pods)| format!("{}: {}.", sentence(&owner.whose()), names(pods)))
+            .collect();
         if !others.is_empty() {
-            let theirs: Vec<&Box<str>> = others.iter().flat_map(|of| &of.pods).collect();
+            let theirs: Vec<&Box<str>> = others.iter().flat_map(|(_, pods)| pods).collect();
             let owners = count(others.len(), "more owner");
             evidence.push(format!("Of {owners}: {}.", names(&theirs)));
         }
-        let mut owners = self.of.iter().map(|of| &of.owner);
+        let mut owners = self.of.iter().map(|(owner, _)| owner);
         if owners.any(|owner| matches!(owner, Owner::NotCounted(_)))
-            && let Ok(scale) = &about.pass.input.snapshot.scale
+            && let Ok(scale) = &about.snapshot().scale
         {
             evidence.push(format!(
                 "{} does not count {}: its status.replicas is {}.",
@@ -138,7 +132,7 @@ impl Kind for ForeignPods {
     }
 
     fn pods(&self) -> Vec<&str> {
-        let pods = self.of.iter().flat_map(|of| &of.pods);
+        let pods = self.of.iter().flat_map(|(_, pods)| pods);
         pods.map(|name| &**name).collect()
     }
 }
@@ -190,22 +184,8 @@ impl Referred {
     }
 }
 
-/// The pods of an owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnedPods {
-    /// The owner.
-    pub owner: Owner,
-    /// Its pods, by name.
-    pub pods: Vec<Box<str>>,
-}
-
-impl OwnedPods {
-    /// Describes the owner of the pods.
-    fn sentence(&self) -> String {
-        let whose = sentence(&self.owner.whose());
-        format!("{whose}: {}.", names(&self.pods))
-    }
-}
+/// An owner, and the names of its pods.
+pub type PodsOf = (Owner, Vec<Box<str>>);
 
 /// The owner of some pods.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,6 +197,9 @@ pub enum Owner {
     /// No one.
     NoOne,
 }
+
+/// The names of pods, by owner.
+type ByOwner = BTreeMap<Owner, Vec<Box<str>>>;
 
 /// A share of a metric, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -233,9 +216,9 @@ impl MetricShare {
     /// Describes the share of this number of pods.
     fn sentence(self, about: &About<'_>, pods: usize) -> Option<String> {
         let format = metric_format(about.step(self.metric)?);
-        let use_ = if pods == 1 { "It uses" } else { "They use" };
         Some(format!(
-            "{use_} {} of the {} that {} counts ({}).",
+            "{} {} of the {} that {} counts ({}).",
+            agree(pods, "It uses", "They use"),
             amount(self.theirs, format),
             amount(self.all, format),
             about.label(self.metric),
@@ -244,33 +227,23 @@ impl MetricShare {
     }
 }
 
-/// Returns the pods that the target itself does not count in `status.replicas`, if the pods of exactly one
-/// owner make up that number, and nothing has changed recently.
-fn not_counted_by_target(
-    case: &Case<'_>,
-    pods: &[(&Pod, Top<'_>)],
-) -> BTreeMap<Owner, Vec<Box<str>>> {
-    let mut uncounted: BTreeMap<Owner, Vec<Box<str>>> = BTreeMap::new();
+/// Returns the pods that the target itself does not count in `status.replicas`, by owner; `None` unless the pods of
+/// exactly one owner make up that number, and nothing has changed recently.
+fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, Top<'_>)]) -> Option<ByOwner> {
+    let scale = case.scale()?;
+    let mut uncounted = ByOwner::new();
     let period = case.snapshot().controller.cpu_initialization_period;
     for (pod, _) in pods {
-        let is_settled = is_alive(pod) && case.age(pod).is_some_and(|age| age > period);
-        let Some(owner) = pod.owner.as_deref().filter(|_| is_settled) else {
-            return BTreeMap::new();
-        };
+        let is_settled = is_alive(pod) && case.age(pod)? > period;
+        let owner = pod.owner.as_deref().filter(|_| is_settled)?;
         let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
         uncounted.entry(owner).or_default().push(pod.name.clone());
     }
-    let scale = case
-        .scale()
-        .filter(|scale| scale.spec_replicas == scale.status_replicas);
-    let replicas = scale.and_then(|scale| usize::try_from(scale.status_replicas).ok());
-    let before = uncounted.len();
+    let all = uncounted.len();
+    let replicas = usize::try_from(scale.status_replicas).ok();
     uncounted.retain(|_, pods| Some(pods.len()) != replicas);
-    if uncounted.len() + 1 == before {
-        uncounted
-    } else {
-        BTreeMap::new()
-    }
+    let is_clear = scale.spec_replicas == scale.status_replicas && uncounted.len() + 1 == all;
+    is_clear.then_some(uncounted)
 }
 
 /// Returns the share of some pods in the first metric that has values of pods.
@@ -333,8 +306,8 @@ impl Owner {
 
 impl ForeignPods {
     /// Returns the owners to name with their pods, and the others: each Job is an owner of its own.
-    fn shown(&self) -> (Vec<&OwnedPods>, Vec<&OwnedPods>) {
-        few(&self.of, |of| matches!(of.owner, Owner::Object(_)))
+    fn shown(&self) -> (Vec<&PodsOf>, Vec<&PodsOf>) {
+        few(&self.of, |(owner, _)| matches!(owner, Owner::Object(_)))
     }
 }
 

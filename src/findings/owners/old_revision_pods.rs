@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::decision::Group;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
+use crate::findings::requests::by_revision;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::surroundings::Canary;
 
@@ -39,15 +40,10 @@ impl Kind for OldRevisionPods {
             Some(_) => case.pods().collect(),
             None => case.pods_in(|group| group == Group::Ready).collect(),
         };
-        let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-        for pod in counted {
-            if let Some(hash) = pod
-                .revision()
-                .filter(|_| !case.is_foreign(pod) && is_alive(pod))
-            {
-                by_revision.entry(hash).or_default().push(pod);
-            }
-        }
+        let own = counted
+            .into_iter()
+            .filter(|pod| !case.is_foreign(pod) && is_alive(pod));
+        let by_revision = by_revision(own);
         let all: usize = by_revision.values().map(Vec::len).sum();
         let excess = all
             .checked_sub(replicas)
@@ -80,7 +76,6 @@ impl Kind for OldRevisionPods {
         let is_long = began
             .and_then(|began| case.since(began))
             .is_none_or(|age| age >= LONG);
-        let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
         let mut revisions: Vec<Revision> = by_revision
             .iter()
             .map(|(hash, pods)| Revision {
@@ -96,7 +91,7 @@ impl Kind for OldRevisionPods {
         let facts = OldRevisionPods {
             revisions,
             replicas: scale.spec_replicas,
-            beyond,
+            beyond: pod_names(others),
             keeps_stable,
         };
         let mut finding = case.weigh(facts, without, Severity::Info);

@@ -43,7 +43,7 @@ impl Kind for SelectorMatchesNothing {
         }
         let mut own: Vec<&Pod> = case.snapshot().pods.iter().map(|pod| &**pod).collect();
         own.retain(|pod| case.top_owner(pod) == Top::Target && is_alive(pod));
-        let others: Vec<_> = case.pods().map(|pod| pod.name.clone()).collect();
+        let others = pod_names(case.pods());
         if !others.is_empty() && own.is_empty() {
             return None;
         }
@@ -67,7 +67,7 @@ impl Kind for SelectorMatchesNothing {
         let facts = SelectorMatchesNothing {
             selector: scale.selector.as_str().to_owned(),
             replicas,
-            own: own.iter().map(|pod| pod.name.clone()).collect(),
+            own: pod_names(own),
             lacking,
             others,
         };

@@ -2,17 +2,17 @@
 
 use crate::engine::decision::{Block, Path};
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::shared::Shared;
 
 /// The selectors of the targets of two HPAs match the same pods. Since Kubernetes 1.26, neither of them is scaled.
 ///
 /// Use one HPA with both metrics, or give the pods of each target labels of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SharedPods {
     /// The other HPAs.
-    pub others: Vec<SharingHpa>,
+    pub others: Vec<Shared<OtherHpa>>,
     /// The pods that one of them matches as well, by name.
     pub pods: Vec<Box<str>>,
     /// Whether the version refuses to scale because of that.
@@ -28,56 +28,35 @@ impl Kind for SharedPods {
             return None;
         }
         let stored: Vec<&Shared<OtherHpa>> = case.stored_hpas().collect();
-        let shared: Vec<&Pod> = case.pods().filter(|pod| is_shared(&stored, pod)).collect();
-        let mut others = Vec::new();
-        for other in &stored {
-            if shared
-                .iter()
-                .any(|pod| other.scale.selector.matches(&pod.labels))
-            {
-                others.push(SharingHpa {
-                    name: other.hpa.name.clone(),
-                    target: other.hpa.spec.scale_target_ref.clone(),
-                    selector: other.scale.selector.as_str().to_owned(),
-                });
-            }
-        }
+        let is_shared = |pod: &&Pod| stored.iter().any(|other| selects(other, pod));
+        let shared: Vec<&Pod> = case.pods().filter(is_shared).collect();
+        let mut others = stored.clone();
+        others.retain(|other| shared.iter().any(|pod| selects(other, pod)));
         if others.is_empty() {
             return None;
         }
         // Two HPAs of one target set its replicas in turn.
         let target = case.target();
-        let decides = others.iter().any(|other| other.target.is_same(target));
-        let stored = stored.iter().map(|other| &other.hpa);
+        let of_target = |hpa: &&Hpa| hpa.spec.scale_target_ref.is_same(target);
+        let decides = others.iter().any(|other| of_target(&&other.hpa));
+        let stored_hpas = stored.iter().map(|other| &other.hpa);
         let of_keda = std::iter::once(&case.snapshot().hpa)
-            .chain(stored.filter(|hpa| hpa.spec.scale_target_ref.is_same(target)))
+            .chain(stored_hpas.filter(of_target))
             .find_map(|hpa| Some((hpa.scaled_object()?.name.clone(), hpa.name.clone())));
         let facts = SharedPods {
-            others,
-            pods: shared.into_iter().map(|pod| pod.name.clone()).collect(),
+            others: others.into_iter().cloned().collect(),
+            pods: pod_names(shared),
             is_refused,
             of_keda,
         };
         Some(if is_refused {
             Finding::explaining(Severity::Error, facts)
-        } else if decides {
-            Finding::explaining(Severity::Warning, facts)
         } else {
-            Finding::aside(Severity::Warning, facts)
+            Finding::new(Severity::Warning, decides, facts)
         })
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let belong = if self.pods.len() == 1 {
-            "belongs"
-        } else {
-            "belong"
-        };
-        let hpas = if self.others.len() == 1 {
-            "HPA"
-        } else {
-            "HPAs"
-        };
         let effect = if self.is_refused {
             ", so it cannot scale"
         } else if self.is_one_target(about) {
@@ -86,24 +65,22 @@ impl Kind for SharedPods {
             ""
         };
         format!(
-            "{} {belong} to this HPA and to {hpas} {}{effect}",
+            "{} {} to this HPA and to {} {}{effect}",
             count(self.pods.len(), "pod"),
+            agree(self.pods.len(), "belongs", "belong"),
+            agree(self.others.len(), "HPA", "HPAs"),
             names(&self.names_of_others())
         )
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let mut evidence = Vec::new();
-        if let Ok(scale) = &about.pass.input.snapshot.scale {
+        if let Ok(scale) = &about.snapshot().scale {
             let selector = scale.selector.as_str();
             evidence.push(format!("{}: {selector}.", about.reference()));
         }
-        evidence.extend(self.others.iter().map(SharingHpa::sentence));
-        let all = if self.others.len() == 1 {
-            "Both"
-        } else {
-            "All of them"
-        };
+        evidence.extend(self.others.iter().map(|other| selection(other)));
+        let all = agree(self.others.len(), "Both", "All of them");
         evidence.push(format!("{all} match {}.", names(&self.pods)));
         if self.is_refused {
             evidence.push(
@@ -134,39 +111,30 @@ impl Kind for SharedPods {
 }
 
 /// Whether the selector of another HPA's target matches a pod.
-fn is_shared(others: &[&Shared<OtherHpa>], pod: &Pod) -> bool {
-    let mut selectors = others.iter().map(|other| &other.scale.selector);
-    selectors.any(|selector| selector.matches(&pod.labels))
+fn selects(other: &OtherHpa, pod: &Pod) -> bool {
+    other.scale.selector.matches(&pod.labels)
+}
+
+/// Describes the selection of another HPA.
+fn selection(other: &OtherHpa) -> String {
+    let (target, name) = (&other.hpa.spec.scale_target_ref, &other.hpa.name);
+    format!("{target} of HPA {name}: {}.", other.scale.selector.as_str())
 }
 
 impl SharedPods {
     /// Returns the names of the other HPAs.
     fn names_of_others(&self) -> Vec<&str> {
-        self.others.iter().map(|other| &*other.name).collect()
+        self.others.iter().map(|other| &*other.hpa.name).collect()
     }
 
     /// Whether another HPA scales the same target.
     fn is_one_target(&self, about: &About<'_>) -> bool {
         let target = &about.hpa().spec.scale_target_ref;
-        self.others.iter().any(|other| other.target.is_same(target))
-    }
-}
-
-/// Another HPA that matches the same pods.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SharingHpa {
-    /// Its name.
-    pub name: String,
-    /// Its target.
-    pub target: CrossVersionObjectReference,
-    /// The selector of its target.
-    pub selector: String,
-}
-
-impl SharingHpa {
-    /// Describes its selection.
-    fn sentence(&self) -> String {
-        format!("{} of HPA {}: {}.", self.target, self.name, self.selector)
+        let mut targets = self
+            .others
+            .iter()
+            .map(|other| &other.hpa.spec.scale_target_ref);
+        targets.any(|other| other.is_same(target))
     }
 }
 

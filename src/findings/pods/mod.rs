@@ -21,10 +21,6 @@ use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
-fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
-    pods.map(|pod| pod.name.clone()).collect()
-}
-
 pub(crate) fn is_finished(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Succeeded | Phase::Failed)
 }

@@ -28,7 +28,7 @@ impl Kind for TerminatingPods {
             (!pods.is_empty()).then_some((step.index, pods))
         })?;
         let last = pods.iter().filter_map(|pod| pod.deletion_timestamp).max()?;
-        let pods = pod_names(pods.into_iter());
+        let pods = pod_names(pods);
         let facts = TerminatingPods { pods, metric, last };
         let without = case.without_pods(|pod| pod.deletion_timestamp.is_some());
         Some(case.weigh(facts, without, Severity::Info))

@@ -6,10 +6,9 @@ use std::collections::BTreeMap;
 use super::{are_alike, compared, has_own_metric, look_at, milli, total, utilizations};
 use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::Decision;
-use crate::engine::pods::counts_as_whole;
+
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
-use crate::findings::targets::counted;
 use crate::snapshot::Snapshot;
 
 /// The containers of the pods use very different shares of their requests, so the share of the pod as a whole hides how
@@ -124,7 +123,7 @@ impl DilutedByContainer {
 
 /// Whether the version has ContainerResource metrics.
 fn has_container_metrics(about: &About<'_>) -> bool {
-    about.pass.input.snapshot.controller.gates.container_metrics
+    about.snapshot().controller.gates.container_metrics
 }
 
 /// The usage of a container next to its request, both summed over the counted pods in milli-units.
@@ -152,7 +151,7 @@ impl ContainerShare {
     }
 }
 
-fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Shares that are no further apart count as equal.
     const SPREAD: f64 = 2.0;
     /// The busiest container is this much busier than the pod.
@@ -196,7 +195,8 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let whole = f64::from(percent) / 100.0;
     let is_far = first.is_some_and(|it| it.of_request() >= whole * FAR);
     let turns = is_far && alone.is_some_and(|it| it.cmp(&current) != proposal.cmp(&current));
-    let pods = counted(case, step)
+    let pods = case
+        .counted(step)
         .filter(|(_, pod)| !case.is_foreign(pod))
         .count();
     let facts = DilutedByContainer {
@@ -221,9 +221,9 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
 
 /// Sorts containers as [`DilutedByContainer::shares`], and returns whether the pod, which uses this percentage of its
 /// request as a whole, hides how busy the first one is.
-fn bring_to_front<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
+fn bring_to_front(
+    case: &Case<'_>,
+    step: &MetricStep,
     shares: &mut [ContainerShare],
     percent: i32,
 ) -> bool {
@@ -250,8 +250,8 @@ fn bring_to_front<'p>(
 
 /// Returns the usage of the container that uses most in each of the target's counted pods, together. It may have another
 /// name in some of them, or no request.
-fn highest_usage<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<i64> {
-    let own = counted(case, step).filter(|(_, pod)| !case.is_foreign(pod));
+fn highest_usage(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
+    let own = case.counted(step).filter(|(_, pod)| !case.is_foreign(pod));
     total(own.map(|(_, pod)| {
         let containers = &case.metrics_of(pod)?.containers;
         containers.iter().filter_map(|it| it.get(&step.name)).max()
@@ -300,23 +300,23 @@ fn count_sidecars(snapshot: &mut Snapshot) {
 
 /// Returns the shares by container, the highest usage first, of containers that all counted pods have; `None`
 /// if not all of them are known.
-fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<ContainerShare>> {
-    let rules = case.rules();
+fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<ContainerShare>> {
     let mut pods = 0;
     // With the number of pods that have the container.
     let mut shares: Vec<(ContainerShare, usize)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for (_, pod) in counted(case, step) {
+    for (_, pod) in case.counted(step) {
         pods += 1;
         let is_own = !case.is_foreign(pod);
-        if is_own && counts_as_whole(pod, None, &rules) {
+        if is_own && case.counts_as_whole(pod, step) {
             return None;
         }
         let used = case.metrics_of(pod)?.containers.iter().rev();
         let used: BTreeMap<&str, _> = used.map(|it| (&*it.name, it)).collect();
         let containers = pod.containers.iter().map(|it| (it, true));
-        let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
-        for (container, is_counted) in containers.chain(sidecars.map(|it| (it, rules.sidecars))) {
+        let restarted = pod.init_containers.iter().filter(|it| it.restart_always);
+        let sidecars = restarted.map(|it| (it, case.rules().sidecars));
+        for (container, is_counted) in containers.chain(sidecars) {
             let usage = used.get(&*container.name).and_then(|it| it.get(&step.name));
             let request = container.requests.get(&step.name).map(Amount::milli_value);
             let (Some(usage), Some(request)) = (usage, request) else {

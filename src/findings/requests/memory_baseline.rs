@@ -3,7 +3,7 @@
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Headroom, More, ProposalOf, counted, room};
+use crate::findings::targets::{Headroom, More, ProposalOf, room};
 
 /// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
 /// have been at `maxReplicas` for long.
@@ -51,7 +51,7 @@ impl Kind for MemoryBaseline {
         let target = &step.target;
         let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let now = case.snapshot().now;
-        for (row, pod) in counted(case, step) {
+        for (row, pod) in case.counted(step) {
             let start = pod.start_time?;
             if now.duration_since(start) < SETTLED {
                 continue;
@@ -99,9 +99,7 @@ impl Kind for MemoryBaseline {
             pods: usages.len(),
             oldest,
             newest,
-            percent: target
-                .average_utilization
-                .filter(|_| target.average_value.is_none()),
+            percent: target.utilization(),
             room,
         };
         let decides = case.decides(step);
@@ -147,8 +145,9 @@ impl Kind for MemoryBaseline {
         };
         let mut evidence = vec![format!("{ages} All use about the same{so}.")];
         evidence.extend(about.of_requests(self.metric));
-        let raised = self.room.more(about, self.metric).name;
-        evidence.extend(raised.and_then(|name| about.result(&format!("With {name}"))));
+        let found = self.room.found.as_ref();
+        let raised = found.map(|it| format!("With {}", it.adjustment.name()));
+        evidence.extend(raised.and_then(|raised| about.result(&raised)));
         evidence
     }
 

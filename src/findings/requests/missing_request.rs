@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::Block;
-use crate::engine::pods::{counted_containers, counts_as_whole};
-use crate::engine::rules::Rules;
 use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
+use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::pod::{Container, Requests};
+use crate::snapshot::pod::Requests;
 
 /// The target of a metric is a percentage of the request, and a container of a pod that the selector matches has no
 /// request for the resource. One such container fails the metric for all pods.
@@ -34,54 +32,9 @@ pub struct MissingRequest {
 
 impl Kind for MissingRequest {
     fn find(case: &Case<'_>) -> Vec<Finding> {
-        let mut found: Vec<Finding> = Vec::new();
-        for step in case.metrics() {
-            // The controller's message about one container only shows that there are such containers.
-            let Some(error) = step.error() else { continue };
-            let is_missing = MISSING.iter().any(|words| error.message.contains(words));
-            if !is_missing {
-                continue;
-            }
-            let containers = all_unrequested(case, step);
-            if containers.is_empty() {
-                continue;
-            }
-            let is_injected = |it: &Unrequested| it.source == ContainerOrigin::Injected;
-            let instead = match step.container {
-                None if containers.iter().all(is_injected) => requested(case, step)
-                    .filter(|container| !has_own_metric(case, step.index, container)),
-                _ => None,
-            };
-            let going: Names<&str> = containers
-                .iter()
-                .filter(|it| it.goes())
-                .flat_map(|it| it.pods.iter().map(|pod| &**pod))
-                .collect();
-            let without = match &instead {
-                Some(container) => {
-                    Some(case.without(|snapshot| look_at(snapshot, step.index, container)))
-                }
-                None if containers.iter().all(Unrequested::goes) => {
-                    Some(case.without_pods(|pod| going.contains(&pod.name)))
-                }
-                None => None,
-            }
-            // Without any pod, there is no answer either.
-            .filter(|it| it.proposal.is_some());
-            let (metric, resource) = (step.index, step.name.clone());
-            let facts = MissingRequest {
-                metric,
-                resource,
-                containers,
-                instead,
-            };
-            let finding = match case.decision().block() {
-                Some(Block::Metrics) => Finding::explaining(Severity::Error, facts),
-                _ => Finding::aside(Severity::Warning, facts),
-            };
-            found.push(finding.without(without));
-        }
-        found
+        case.metrics()
+            .filter_map(|step| lacks_request(case, step))
+            .collect()
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
@@ -101,7 +54,7 @@ impl Kind for MissingRequest {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),
         };
-        let verb = if containers.len() == 1 { "has" } else { "have" };
+        let verb = agree(containers.len(), "has", "have");
         format!(
             "the target of {} is a percentage of the request, and {these} in {} {verb} {}, {}",
             about.label(self.metric),
@@ -158,6 +111,39 @@ impl Kind for MissingRequest {
     fn pods(&self) -> Vec<&str> {
         pods_of(&self.containers)
     }
+}
+
+/// Returns the finding about a metric that fails because containers lack a request.
+fn lacks_request(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    // The controller's message about one container only shows that there are such containers.
+    let error = step.error()?;
+    let is_missing = MISSING.iter().any(|words| error.message.contains(words));
+    let containers = is_missing
+        .then(|| all_unrequested(case, step))
+        .filter(|it| !it.is_empty())?;
+    let is_injected = |it: &Unrequested| it.source == ContainerOrigin::Injected;
+    let instead = match step.container {
+        None if containers.iter().all(is_injected) => {
+            requested(case, step).filter(|container| !has_own_metric(case, step.index, container))
+        }
+        _ => None,
+    };
+    let without = match &instead {
+        Some(container) => Some(case.without(|snapshot| look_at(snapshot, step.index, container))),
+        None if containers.iter().all(Unrequested::goes) => {
+            let going: Names<&str> = pods_of(&containers).into_iter().collect();
+            Some(case.without_pods(|pod| going.contains(&pod.name)))
+        }
+        None => None,
+    };
+    let facts = MissingRequest {
+        metric: step.index,
+        resource: step.name.clone(),
+        containers,
+        instead,
+    };
+    // Without any pod, there is no answer either.
+    Some(failed(case, facts).without(without.filter(|it| it.proposal.is_some())))
 }
 
 /// Returns the names of the pods that have some of these containers, each once.
@@ -221,28 +207,21 @@ const MISSING: [&str; 3] = [
 ];
 
 /// Returns the containers whose missing request makes the pod's request an error.
-fn unrequested<'p>(
-    pod: &'p Pod,
-    resource: &str,
-    only: Option<&'p str>,
-    rules: &Rules,
-) -> Vec<&'p str> {
-    let requests = |it: &Requests| it.get(resource).is_some_and(|request| !request.is_zero());
-    let containers = || pod.all_containers();
-    if counts_as_whole(pod, only, rules) {
-        let any = requests(&pod.requests) || containers().any(|it| requests(&it.requests));
+fn unrequested<'a>(case: &'a Case<'_>, pod: &'a Pod, step: &'a MetricStep) -> Vec<&'a str> {
+    let requests = |it: &Requests| it.get(&step.name).is_some_and(|request| !request.is_zero());
+    if case.counts_as_whole(pod, step) {
+        let mut all = pod.all_containers();
+        let any = requests(&pod.requests) || all.any(|it| requests(&it.requests));
         let names = pod.containers.iter().filter(|_| !any).map(|it| &*it.name);
         return names.collect();
     }
-    let counted = counted_containers(pod, only, rules);
-    counted
+    case.counted_containers(pod, step)
         .filter(|it| !requests(&it.requests))
         .map(|it| &*it.name)
         .collect()
 }
 
 fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
-    let rules = case.rules();
     let template = case
         .workload()
         .and_then(|workload| workload.template.as_deref());
@@ -253,7 +232,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     // Whether all pods of the target have a container, by its name.
     let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
     for pod in case.pods() {
-        for container in unrequested(pod, &step.name, step.container.as_deref(), &rules) {
+        for container in unrequested(case, pod, step) {
             let source = match (case.top_owner(pod), template) {
                 (Top::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
@@ -368,17 +347,17 @@ impl MissingRequest {
     fn present(&self, about: &About<'_>) -> &'static str {
         let names = self.names();
         let pods: Names<&str> = self.pods().into_iter().collect();
-        let all = about.pass.input.snapshot.pods.iter();
-        let containers = all
+        let all = about.snapshot().pods.iter();
+        let are_stated: Vec<bool> = all
             .filter(|pod| pods.contains(&pod.name))
             .flat_map(|pod| pod.all_containers())
-            .filter(|it| names.contains(&&*it.name));
-        let (zero, none): (Vec<&Container>, Vec<&Container>) =
-            containers.partition(|it| it.requests.get(&self.resource).is_some());
-        match (zero.is_empty(), none.is_empty()) {
-            (true, _) => "none",
-            (false, true) => "a request of 0",
-            (false, false) => "none or a request of 0",
+            .filter(|it| names.contains(&&*it.name))
+            .map(|it| it.requests.get(&self.resource).is_some())
+            .collect();
+        match (are_stated.contains(&true), are_stated.contains(&false)) {
+            (false, _) => "none",
+            (true, false) => "a request of 0",
+            (true, true) => "none or a request of 0",
         }
     }
 
@@ -388,7 +367,7 @@ impl MissingRequest {
             format!(", which uses up to {}", milli(usage, &self.resource))
         });
         let target = about.reference();
-        let holder = about.template_reference();
+        let holder = about.template_holder();
         let origin = match &lacking.source {
             ContainerOrigin::Template => format!(": it is in the template of {holder}"),
             ContainerOrigin::Injected => {
@@ -429,8 +408,7 @@ impl MissingRequest {
             ContainerOrigin::Earlier => {
                 let containers = self.containers.iter();
                 let earlier = containers.filter(|it| it.source == ContainerOrigin::Earlier);
-                let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
-                about.after_rollout(&pods, "", None)
+                about.after_rollout(&pods_of(earlier), "", None)
             }
             ContainerOrigin::Lost => Remedy::FindRequest.says(
                 "Find out why the pods lack the request of the template: they are older, or \
@@ -471,7 +449,7 @@ impl MissingRequest {
             let injected = self.names_from(&ContainerOrigin::Injected);
             let mut own = self.names_from(source);
             own.retain(|name| !injected.contains(name));
-            let (own, holder) = (names(&own), about.template_reference());
+            let (own, holder) = (names(&own), about.template_holder());
             if !own.is_empty() {
                 changes.push(format!("set a {resource} request for {own} in {holder}"));
             }
@@ -516,8 +494,7 @@ impl MissingRequest {
     /// limit allows none.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
-            .spec(self.metric)
-            .target()?
+            .target_of(self.metric)
             .average_utilization
             .filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
@@ -534,18 +511,12 @@ impl MissingRequest {
     /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
-        let input = &about.pass.input;
-        let target = about.workload();
-        let own = input
-            .snapshot
-            .pods
-            .iter()
-            .filter(|pod| pods.contains(&pod.name));
-        let containers = own
-            .map(|pod| &**pod)
-            .chain(target.and_then(|it| it.template.as_deref()))
-            .flat_map(Pod::all_containers)
-            .filter(|it| it.name == container.container);
+        let all = about.snapshot().pods.iter().map(|pod| &**pod);
+        let template = about.workload().and_then(|it| it.template.as_deref());
+        let containers = all
+            .filter(|pod| pods.contains(&pod.name))
+            .chain(template)
+            .filter_map(|pod| pod.container(&container.container));
         lowest_limit(containers, &self.resource)
     }
 

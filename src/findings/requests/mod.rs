@@ -20,7 +20,6 @@ use crate::findings::Alternative;
 use crate::findings::case::Top;
 use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
-use crate::findings::targets::counted;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Container;
@@ -37,8 +36,7 @@ fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount
 
 /// Whether the pods of a template have a request for a resource in a container.
 fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
-    let mut all = template.all_containers();
-    let own = all.find(|it| *it.name == *container);
+    let own = template.container(container);
     own.and_then(|it| request_of(it, resource))
         .is_some_and(|request| !request.is_zero())
 }
@@ -79,13 +77,7 @@ fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
 fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i32)> {
     case.metrics()
         .filter(|step| step.is_resource())
-        .filter_map(|step| {
-            let percent = step.target.average_utilization?;
-            step.target
-                .average_value
-                .is_none()
-                .then_some((step, percent))
-        })
+        .filter_map(|step| Some((step, step.target.utilization()?)))
 }
 
 /// Whether usages are similar: the lowest is this share of the highest.
@@ -95,8 +87,9 @@ fn are_alike(least: i64, most: i64) -> bool {
 }
 
 /// Whether at least two pods count in a metric of a resource, and all use about the same.
-pub(crate) fn is_alike<'p>(case: &Case<'p>, step: &'p MetricStep) -> bool {
-    let usages: Vec<i64> = counted(case, step)
+pub(crate) fn is_alike(case: &Case<'_>, step: &MetricStep) -> bool {
+    let usages: Vec<i64> = case
+        .counted(step)
         .filter_map(|(row, _)| row.value)
         .collect();
     let ends = usages.iter().min().zip(usages.iter().max());
@@ -146,12 +139,7 @@ impl<'p> Revisions<'p> {
             .workload()
             .and_then(|workload| workload.status.as_ref());
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
-        let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-        for pod in &own {
-            if let Some(hash) = pod.revision() {
-                of.entry(hash).or_default().push(pod);
-            }
-        }
+        let of = by_revision(own.iter().copied());
         Self {
             own,
             current: case.surroundings().current_revision(case.target(), &of),
@@ -190,6 +178,19 @@ impl<'p> Revisions<'p> {
     }
 }
 
+/// Returns pods by revision, if they state one.
+pub(crate) fn by_revision<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+) -> BTreeMap<&'p str, Vec<&'p Pod>> {
+    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        if let Some(hash) = pod.revision() {
+            by_revision.entry(hash).or_default().push(pod);
+        }
+    }
+    by_revision
+}
+
 /// Returns a request of at least an amount, in the steps in which people state requests.
 pub(crate) fn rounded_request(resource: &str, needed: i64) -> Option<Quantity> {
     let step = match resource {
@@ -216,9 +217,7 @@ fn milli(value: i64, resource: &str) -> String {
 impl About<'_> {
     /// Returns a command that makes a Resource metric one of a container.
     fn use_container(&self, metric: usize, container: &str) -> Option<Command> {
-        let mut metrics = self.hpa().spec.metrics.clone();
-        metrics[metric] = metrics[metric].of_container(container);
-        self.patch_spec(&json!({ "metrics": metrics }))
+        self.patch_metric(metric, self.spec(metric).of_container(container))
     }
 
     /// Whether the target is paused, so that a rollout waits for someone to resume it.
@@ -308,14 +307,11 @@ impl About<'_> {
             .filter(|share| *share > 100)?;
         let row = step.pods.iter().find(|row| row.counted.is_some())?;
         let request = milli(row.request?, &step.name);
-        let pod = &self.pass.input.snapshot.pods[row.pod as usize];
-        let counts = |it: &&Container| step.container.as_deref().is_none_or(|own| *own == *it.name);
-        let limits = pod
+        let pod = &self.snapshot().pods[row.pod as usize];
+        let limit = pod
             .running(false)
-            .filter(counts)
-            .map(|it| it.limits.get(&step.name));
-        let limit = limits
-            .map(|it| it.map(Amount::milli_value))
+            .filter(|it| step.includes(&it.name))
+            .map(|it| it.limits.get(&step.name).map(Amount::milli_value))
             .sum::<Option<i64>>();
         let of = format!("{share}% is a share of the request, {request} per pod");
         match limit.map(|limit| milli(limit, &step.name)) {

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::findings::prelude::*;
-use crate::findings::targets::{Adjustment, counted, lowest_limit, request_flags};
+use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
@@ -147,11 +146,7 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
-fn small_request<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-    percent: i32,
-) -> Option<RequestTooSmall> {
+fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
     /// A burst does not last this long.
@@ -179,43 +174,36 @@ fn small_request<'p>(
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }
-    let rules = case.rules();
     // The usage and request of each container in all pods, and its highest request in one.
     let mut sums: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
-    let mut pods = 0;
-    for (_, pod) in counted(case, step) {
-        if counts_as_whole(pod, step.container.as_deref(), &rules) || case.age(pod)? < WARM {
+    let (mut pods, mut all_used, mut all_requested) = (0, 0i64, 0i64);
+    for (_, pod) in case.counted(step) {
+        if case.counts_as_whole(pod, step) || case.age(pod)? < WARM {
             return None;
         }
         let metrics = case.metrics_of(pod)?;
         pods += 1;
-        for container in counted_containers(pod, step.container.as_deref(), &rules) {
+        for container in case.counted_containers(pod, step) {
             let usage = metrics.usage(&step.name, Some(&container.name))?;
             let request = container.requests.get(&step.name)?.milli_value();
+            all_used = all_used.checked_add(usage)?;
+            all_requested = all_requested.checked_add(request)?;
             let (used, requested, most) = sums.entry(&container.name).or_default();
             *used = used.checked_add(usage)?;
             *requested = requested.checked_add(request)?;
             *most = (*most).max(request);
         }
     }
-    let lacking = |(used, requested, _): (i64, i64, i64)| used.saturating_sub(requested);
-    let (container, (used, _, request)) = sums
-        .iter()
-        .map(|(name, own)| (*name, *own))
-        .max_by_key(|(_, own)| lacking(*own))?;
-    let others = sums
-        .iter()
-        .filter(|(name, _)| **name != container)
-        .map(|(_, it)| it.1)
-        .try_fold(0, i64::checked_add)?;
-    let all = sums
-        .values()
-        .map(|own| own.0)
-        .try_fold(0, i64::checked_add)?;
-    let wanted = (all.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
+    let (container, (used, requested, request)) = sums
+        .into_iter()
+        .max_by_key(|(_, (used, requested, _))| used.saturating_sub(*requested))?;
+    let others = all_requested.checked_sub(requested)?;
+    let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
-    let run = counted(case, step).flat_map(|(_, pod)| pod.running(true));
-    let limit = lowest_limit(run.filter(|it| *it.name == *container), &step.name);
+    let own = case
+        .counted(step)
+        .filter_map(|(_, pod)| pod.container(container));
+    let limit = lowest_limit(own, &step.name);
     Some(RequestTooSmall {
         metric: step.index,
         resource: step.name.clone(),

@@ -3,7 +3,6 @@
 use super::{Revisions, compared, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
-use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 use crate::numbers::resource_amount;
@@ -42,7 +41,6 @@ impl Kind for RequestsDifferFromTemplate {
     fn find<'p>(case: &Case<'p>) -> Option<Finding> {
         let workload = case.workload()?;
         let template = workload.template.as_deref()?;
-        let rules = case.rules();
         let revisions = Revisions::of(case);
         let is_outdated = revisions
             .updated
@@ -67,7 +65,8 @@ impl Kind for RequestsDifferFromTemplate {
         if !(is_from_vpa || is_everywhere || is_paused) {
             return None;
         }
-        let requests = counted_containers(template, step.container.as_deref(), &rules)
+        let requests = case
+            .counted_containers(template, step)
             .map(|it| request_of(it, &step.name).map(Amount::milli_value));
         let request = total(requests).filter(|it| *it > 0);
         // No one states a fraction of a byte.
@@ -157,7 +156,7 @@ impl Kind for RequestsDifferFromTemplate {
             evidence.push(format!(
                 "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
                 count(self.updated, "pod"),
-                if self.updated == 1 { "was" } else { "were" }
+                agree(self.updated, "was", "were")
             ));
         }
         evidence.extend(about.result("With the template's requests"));
@@ -189,13 +188,7 @@ impl Kind for RequestsDifferFromTemplate {
         let used = about.average_value(self.metric, &average.to_string());
         Remedy::UseAverageValue
             .says(format!("Use {used}{other}."))
-            .with_all(about.patch_target(self.metric, |target| {
-                *target = MetricTarget {
-                    type_: "AverageValue".to_owned(),
-                    average_value: Some(average),
-                    ..MetricTarget::default()
-                };
-            }))
+            .with_all(about.patch_target(self.metric, MetricTarget::per_replica(average)))
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
@@ -217,12 +210,12 @@ fn differing<'p>(
     pods: &[&'p Pod],
     is_paused: bool,
 ) -> Option<Vec<Differing>> {
-    let (rules, resource) = (case.rules(), &*step.name);
+    let resource = &*step.name;
     let template = case.workload()?.template.as_deref()?;
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);
-        for container in counted_containers(pod, step.container.as_deref(), &rules) {
+        for container in case.counted_containers(pod, step) {
             let Some(request) = container.requests.get(resource) else {
                 continue;
             };
@@ -279,9 +272,7 @@ fn request_in<'p>(
     container: &str,
     resource: &str,
 ) -> Option<Option<&'p Amount>> {
-    let mut all = template.all_containers();
-    let own = all.find(|it| *it.name == *container)?;
-    Some(request_of(own, resource))
+    Some(request_of(template.container(container)?, resource))
 }
 
 /// A container whose request differs from the template.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
-use crate::engine::pods::counted_containers;
 use crate::findings::about::told;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
@@ -28,12 +27,11 @@ pub struct ResizeInProgress {
 
 impl Kind for ResizeInProgress {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let rules = case.rules();
         let (step, containers) = utilizations(case).find_map(|(step, _)| {
             let mut containers = Vec::new();
             for pod in case.pods() {
                 let statuses = requests_in_effect(&pod.statuses);
-                for container in counted_containers(pod, step.container.as_deref(), &rules) {
+                for container in case.counted_containers(pod, step) {
                     let requests = statuses.get(&*container.name);
                     let in_effect = requests.and_then(|it| it.get(&step.name));
                     let (Some(spec), Some(in_effect)) =

@@ -1,13 +1,11 @@
 //! The finding `unreachable-target`.
 
 use super::{milli, total};
-use crate::engine::pods::counted_containers;
-use crate::engine::rules::Rules;
+use crate::apimachinery::quantity::Amount;
 use crate::findings::path;
 use crate::findings::prelude::*;
-use crate::findings::targets::{at_limits, counted};
-use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricValueStatus;
+use crate::findings::targets::{at_limits, retarget};
+use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::pod::Container;
 use crate::words::value;
 
@@ -61,11 +59,7 @@ impl Kind for UnreachableTarget {
                 mean,
                 ..
             } => {
-                let is = if busy.len() == 1 {
-                    "is at its"
-                } else {
-                    "are at their"
-                };
+                let is = agree(busy.len(), "is at its", "are at their");
                 let others = match others {
                     1 => "the other pod".to_owned(),
                     others => format!("the other {others} pods"),
@@ -122,15 +116,16 @@ impl Kind for UnreachableTarget {
             } => {
                 let target = format!("{lower}%");
                 // Below the limits, the current usage says nothing about another target.
-                let flags = about.target_flags(self.metric, &target).filter(|_| is_full);
-                let hint = flags
-                    .as_ref()
-                    .map_or_else(String::new, |_| about.try_it("--target"));
+                let (hint, command) = if is_full {
+                    about.try_target(self.metric, &target)
+                } else {
+                    Default::default()
+                };
                 Remedy::LowerTarget
                     .says(format!(
                         "Lower the target to {target} or less{hint}, or raise the limits."
                     ))
-                    .with_all(flags.map(|flags| about.predict(&flags)))
+                    .with_all(command)
             }
             AtLimits::All { .. } => {
                 Remedy::LowerTarget.says("Lower the target, or raise the limits.")
@@ -189,7 +184,7 @@ pub enum AtLimits {
     },
 }
 
-fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Pods that use this share of their limits are held back by them.
     const NEAR: f64 = 0.9;
     /// Measured usage stays a little below a limit.
@@ -207,25 +202,26 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     }
     let replicas = case.decision().replicas_before()?;
     let is_full = proposal.replicas <= replicas && proposal.ratio >= full.ratio * NEAR;
-    let percent = step
-        .target
-        .average_utilization
-        .filter(|_| step.target.average_value.is_none());
+    let percent = step.target.utilization();
+    let utilization = |percent: i32| MetricTarget {
+        average_utilization: Some(percent),
+        ..step.target.clone()
+    };
     let reachable = percent.and_then(|percent| {
-        highest_below(percent, |target| {
-            let set = |snapshot: &mut Snapshot| set_utilization(snapshot, step.index, target);
+        highest_below(percent, |lower| {
+            let change = retarget(step.index, utilization(lower));
             if is_full {
-                case.proposal_of(step.index, set) > Some(replicas)
+                case.proposal_of(step.index, change) > Some(replicas)
             } else {
-                at_limits(case, step, MEASURED, set)
+                at_limits(case, step, MEASURED, change)
                     .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
                     .unwrap_or_default()
             }
         })
     });
-    let target = match (&step.target.average_value, step.target.average_utilization) {
-        (Some(average), _) => average.milli_value(),
-        (None, percent) => percent?.into(),
+    let target = match &step.target.average_value {
+        Some(average) => average.milli_value(),
+        None => percent?.into(),
     };
     // A target or tolerance that is far too high has no border that a value can reach.
     let start = (target as f64 * (1.0 + tolerance.up)) as i64 - 1;
@@ -243,27 +239,20 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     };
     let without = reachable
         .filter(|_| is_full)
-        .map(|lower| case.without(|it| set_utilization(it, step.index, lower)));
+        .map(|lower| case.without(retarget(step.index, utilization(lower))));
     Some(Finding::new(Severity::Warning, is_full, facts).without(without))
 }
 
-fn set_utilization(snapshot: &mut Snapshot, metric: usize, percent: i32) {
-    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
-        target.average_utilization = Some(percent);
-    }
-}
-
 /// Returns a container that its limit holds back, with its usage and its limit.
-fn full_container<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-    pod: &'p Pod,
-    rules: &Rules,
-) -> Option<(&'p Container, i64, i64)> {
+fn full_container<'a>(
+    case: &'a Case<'_>,
+    step: &'a MetricStep,
+    pod: &'a Pod,
+) -> Option<(&'a Container, i64, i64)> {
     /// A container that uses this share of its limit is held back by it.
     const FULL: f64 = 0.9;
     let metrics = case.metrics_of(pod)?;
-    let mut all = counted_containers(pod, step.container.as_deref(), rules);
+    let mut all = case.counted_containers(pod, step);
     all.find_map(|container| {
         let usage = metrics.usage("cpu", Some(&container.name))?;
         let limit = container.limits.get("cpu")?.milli_value();
@@ -272,7 +261,7 @@ fn full_container<'p>(
 }
 
 /// Looks for pods at their limits that the others keep from taking cpu above its target.
-fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+fn uneven(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// The other pods use at most this share of the target.
     const IDLE: f64 = 0.5;
     let current = case.decision().replicas_before()?;
@@ -280,10 +269,10 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
         return None;
     }
-    let rules = case.rules();
-    let (busy, others): (Vec<_>, Vec<_>) =
-        counted(case, step).partition(|(_, pod)| full_container(case, step, pod, &rules).is_some());
-    let (container, usage, limit) = full_container(case, step, busy.first()?.1, &rules)?;
+    let (busy, others): (Vec<_>, Vec<_>) = case
+        .counted(step)
+        .partition(|(_, pod)| full_container(case, step, pod).is_some());
+    let (container, usage, limit) = full_container(case, step, busy.first()?.1)?;
     let used = total(others.iter().map(|(row, _)| row.value))?;
     let wanted = match &step.target.average_value {
         Some(average) => average
@@ -305,20 +294,18 @@ fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
         return None;
     }
     let by = AtLimits::Few {
-        busy: busy.iter().map(|(_, pod)| pod.name.clone()).collect(),
+        busy: pod_names(busy.iter().map(|(_, pod)| *pod)),
         container: container.name.clone(),
         usage,
         limit,
         others: others.len(),
         mean: used / i64::try_from(others.len()).ok()?,
     };
-    Some(Finding::explaining(
-        Severity::Warning,
-        UnreachableTarget {
-            metric: step.index,
-            by,
-        },
-    ))
+    let facts = UnreachableTarget {
+        metric: step.index,
+        by,
+    };
+    Some(Finding::explaining(Severity::Warning, facts))
 }
 
 /// Returns the highest number from 1 to below another with a property that all lower numbers have as well.
@@ -337,16 +324,14 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
 
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
 /// all pods together; `None` if a container whose usage counts has no limit.
-fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
-    let only = step.container.as_deref();
-    for (row, pod) in counted(case, step) {
-        let mut limit = 0i64;
+fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
+    for (row, pod) in case.counted(step) {
         let used = case.metrics_of(pod)?.containers.iter();
-        for usage in used.filter(|usage| only.is_none_or(|only| only == &*usage.name)) {
-            let mut all = pod.all_containers();
-            let container = all.find(|it| it.name == usage.name)?;
-            limit = limit.saturating_add(container.limits.get(&step.name)?.milli_value());
-        }
+        let limits = used.filter(|it| step.includes(&it.name)).map(|it| {
+            let limits = &pod.container(&it.name)?.limits;
+            limits.get(&step.name).map(Amount::milli_value)
+        });
+        let limit = total(limits)?;
         let (value, target) = match (&step.target.average_value, row.request) {
             (Some(average), _) => (limit as f64, average.milli_value() as f64),
             (None, Some(request)) => {

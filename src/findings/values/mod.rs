@@ -9,7 +9,7 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::MetricStep;
 use crate::findings::{About, Case};
 use crate::keda;
-use crate::snapshot::hpa::MetricTarget;
+
 use crate::words::amount_of;
 
 impl About<'_> {
@@ -17,11 +17,6 @@ impl About<'_> {
     fn amount(&self, metric: usize, amount: &Quantity) -> String {
         amount_of(Some(self.spec(metric)), amount)
     }
-}
-
-/// Returns the target of a metric as an amount; `None` for a utilization.
-pub(crate) fn amount(target: &MetricTarget) -> Option<&Quantity> {
-    target.average_value.as_ref().or(target.value.as_ref())
 }
 
 /// Whether the query of KEDA's trigger shows that a metric does not grow with the pods.
@@ -38,14 +33,24 @@ fn is_average(name: &str) -> bool {
     const WORDS: [&str; 8] = [
         "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
     ];
+    has_word(&name.to_lowercase(), &WORDS)
+}
+
+/// Whether a name contains one of some words, apart from other letters and digits.
+fn has_word(name: &str, words: &[&str]) -> bool {
+    name.split(|letter: char| !letter.is_alphanumeric())
+        .any(|word| words.contains(&word))
+}
+
+/// Whether a name contains one of some parts, in any case.
+fn has_part(name: &str, parts: &[&str]) -> bool {
     let lowercase = name.to_lowercase();
-    let mut words = lowercase.split(|letter: char| !letter.is_ascii_alphanumeric());
-    words.any(|word| WORDS.contains(&word))
+    parts.iter().any(|part| lowercase.contains(part))
 }
 
 /// Whether a metric measures time, judging by its name.
 fn is_duration(name: &str) -> bool {
-    let words = [
+    const PARTS: [&str; 6] = [
         "latenc",
         "duration",
         "seconds",
@@ -53,8 +58,7 @@ fn is_duration(name: &str) -> bool {
         "response_time",
         "responsetime",
     ];
-    let lowercase = name.to_lowercase();
-    words.iter().any(|word| lowercase.contains(word))
+    has_part(name, &PARTS)
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.
@@ -81,9 +85,7 @@ fn is_share(name: &str) -> bool {
         was_upper = letter.is_uppercase();
         words.extend(letter.to_lowercase());
     }
-    words
-        .split(|letter: char| !letter.is_alphanumeric())
-        .any(|word| SHARES.contains(&word))
+    has_word(&words, &SHARES)
 }
 
 /// Returns the total of a metric, or its value of each pod, in thousandths.

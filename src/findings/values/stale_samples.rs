@@ -83,7 +83,7 @@ impl Kind for StaleSamples {
         let these = if stale == samples {
             format!("all samples of {labels} are")
         } else {
-            let are = if *stale == 1 { "is" } else { "are" };
+            let are = agree(*stale, "is", "are");
             format!("{stale} of {samples} samples of {labels} {are}")
         };
         let (age, side) = self.age(about.now());

@@ -1,11 +1,10 @@
 //! The finding `suspect-unit`.
 
-use super::{amount, is_average, is_duration, is_share, says_per_pod, values};
+use super::{has_part, is_average, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::pods::counted_containers;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
-use crate::snapshot::Snapshot;
+use crate::findings::targets::retarget;
 use crate::snapshot::hpa::MetricTarget;
 
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
@@ -79,17 +78,13 @@ impl Kind for SuspectUnit {
         if let Clue::Divided { .. } = self.clue {
             return self.use_value(about);
         }
-        let flags = about.target_flags(self.metric, &self.meant.to_string());
-        // The name is in the command, and long ones are common.
-        let hint = flags
-            .as_ref()
-            .map_or_else(String::new, |_| about.try_it("--target"));
+        let (hint, command) = about.try_target(self.metric, &self.meant.to_string());
         Remedy::SetTarget
             .says(format!(
                 "Set the target to {}, if that is what is meant{hint}.",
                 about.amount(self.metric, &self.meant)
             ))
-            .with_all(flags.map(|flags| about.predict(&flags)))
+            .with_all(command)
     }
 }
 
@@ -101,7 +96,7 @@ impl SuspectUnit {
             .average_value
             .as_ref()
             .or(reported.value.as_ref())?;
-        let target = amount(&step.target)?;
+        let target = step.target.amount()?;
         let (value, wanted) = (current.milli_value(), target.milli_value());
         if value <= 0 || wanted <= 0 {
             return None;
@@ -119,7 +114,8 @@ impl SuspectUnit {
 
     /// Returns the finding, with the result of a pass whose target is in the unit of the value.
     fn in_unit(self, case: &Case<'_>, step: &MetricStep) -> Finding {
-        let without = case.without(|snapshot| set_amount(snapshot, step.index, &self.meant));
+        let target = step.target.with_amount(&self.meant);
+        let without = case.without(retarget(step.index, target));
         // A low value looks like one in a larger unit, unless the metric is never idle.
         let is_never_idle = step.is_resource() || is_duration(&step.name);
         let severity = if self.ratio < 1.0 && !is_never_idle {
@@ -133,18 +129,18 @@ impl SuspectUnit {
 
     /// Returns the finding, with the result of a pass that does not divide the value by the replicas.
     fn undivided(self, case: &Case<'_>) -> Finding {
-        let without = case.without(|snapshot| {
-            if let Some(target) = snapshot.hpa.spec.metrics[self.metric].target_mut() {
-                target.type_ = "Value".to_owned();
-                target.value = target.average_value.take();
-            }
-        });
+        let without = case.without(retarget(self.metric, self.undivided_target()));
         let finding = if without.proposal > case.answer().proposal {
             Finding::explaining(Severity::Warning, self)
         } else {
             Finding::aside(Severity::Info, self)
         };
         finding.without(without)
+    }
+
+    /// Returns the target as one that is not divided by the replicas.
+    fn undivided_target(&self) -> MetricTarget {
+        MetricTarget::in_all(self.target.clone())
     }
 
     /// Returns the target in plain units.
@@ -211,10 +207,7 @@ impl SuspectUnit {
         };
         Remedy::UseValue
             .says(format!("Use {used}."))
-            .with_all(about.patch_target(self.metric, |target| {
-                target.type_ = "Value".to_owned();
-                target.value = target.average_value.take();
-            }))
+            .with_all(about.patch_target(self.metric, self.undivided_target()))
     }
 }
 
@@ -234,20 +227,6 @@ pub enum Clue {
         /// Whether its query shows it; if not, its name does.
         by_query: bool,
     },
-}
-
-/// Replaces the amount of a target.
-fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
-    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
-        let MetricTarget {
-            value,
-            average_value,
-            ..
-        } = target;
-        for field in [average_value, value].into_iter().flatten() {
-            field.clone_from(amount);
-        }
-    }
 }
 
 /// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
@@ -392,8 +371,7 @@ fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<
 
 /// Whether a metric measures seconds, judging by its name.
 fn is_in_seconds(name: &str) -> bool {
-    let lowercase = name.to_lowercase();
-    lowercase.contains("seconds") && !lowercase.contains("milli")
+    has_part(name, &["seconds"]) && !has_part(name, &["milli"])
 }
 
 /// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte has
@@ -413,7 +391,7 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
 
 /// Whether a metric measures bytes, judging by its name; both few and many bytes are usual.
 fn is_size(name: &str) -> bool {
-    let words = [
+    const PARTS: [&str; 8] = [
         "byte",
         "bit",
         "mem",
@@ -423,8 +401,7 @@ fn is_size(name: &str) -> bool {
         "bandwidth",
         "throughput",
     ];
-    let lowercase = name.to_lowercase();
-    words.iter().any(|word| lowercase.contains(word))
+    has_part(name, &PARTS)
 }
 
 /// Whether all values of a metric are at most 1, and not all of them whole numbers.
@@ -440,15 +417,12 @@ fn is_whole(step: &MetricStep) -> bool {
 
 /// Whether the requests of each counted pod are known, and at most this.
 fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
-    let rules = case.rules();
-    let container = step.container.as_deref();
-    let mut counted = step.ready_rows();
-    counted.clone().next().is_some()
-        && counted.all(|row| {
-            let requests = counted_containers(case.pod_of(row), container, &rules)
-                .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
-            total(requests).is_some_and(|sum| sum > 0 && sum <= most)
-        })
+    let mut sums = case.counted(step).map(|(_, pod)| {
+        let counted = case.counted_containers(pod, step);
+        total(counted.map(|it| it.requests.get(&step.name).map(Amount::milli_value)))
+    });
+    let is_low = |sum: Option<i64>| sum.is_some_and(|sum| sum > 0 && sum <= most);
+    sums.next().is_some_and(is_low) && sums.all(is_low)
 }
 
 #[cfg(test)]

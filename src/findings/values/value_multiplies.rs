@@ -1,10 +1,12 @@
 //! The finding `value-multiplies`.
 
-use super::{is_duration, is_share, says_per_pod};
+use super::{has_word, is_duration, is_share, says_per_pod};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
+use crate::findings::Alternative;
 use crate::findings::pods::is_ready;
 use crate::findings::prelude::*;
+use crate::findings::targets::retarget;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Phase;
@@ -63,9 +65,8 @@ impl Kind for ValueMultiplies {
         {
             proposals.push(case.proposal_of(metric, |snapshot| grow(snapshot, last))?);
         }
-        let per_replica = |snapshot: &mut Snapshot| divide(snapshot, metric, &target);
-        let average = case.proposal_of(metric, per_replica)?;
-        let without = case.without(per_replica);
+        let divided = case.decide(retarget(metric, MetricTarget::per_replica(target.clone())));
+        let average = divided.metric(metric)?.proposal()?.replicas;
         // At the maximum, the growth has reached the point where only the bound ends it.
         let is_far =
             proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
@@ -83,7 +84,7 @@ impl Kind for ValueMultiplies {
         } else {
             Severity::Info
         };
-        Some(Finding::explaining(severity, facts).without(without))
+        Some(Finding::explaining(severity, facts).without(Alternative::of(&divided)))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
@@ -130,30 +131,16 @@ impl Kind for ValueMultiplies {
             .says(format!(
                 "Use {used} if the metric does not fall with the replicas."
             ))
-            .with_all(about.patch_target(self.metric, |target| {
-                target.type_ = "AverageValue".to_owned();
-                target.average_value = target.value.take();
-            }))
+            .with_all(
+                about.patch_target(self.metric, MetricTarget::per_replica(self.target.clone())),
+            )
     }
 }
 
 /// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average.
 fn falls_with_replicas(name: &str) -> bool {
     const WORDS: [&str; 7] = ["time", "wait", "delay", "avg", "average", "mean", "per"];
-    let name_in_small = name.to_lowercase();
-    let mut words = name_in_small.split(|letter: char| !letter.is_ascii_alphanumeric());
-    is_duration(name) || is_share(name) || words.any(|word| WORDS.contains(&word))
-}
-
-/// Replaces the target of a metric by an amount for each replica.
-fn divide(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
-    if let Some(target) = snapshot.hpa.spec.metrics[metric].target_mut() {
-        *target = MetricTarget {
-            type_: "AverageValue".to_owned(),
-            average_value: Some(amount.clone()),
-            ..MetricTarget::default()
-        };
-    }
+    is_duration(name) || is_share(name) || has_word(&name.to_lowercase(), &WORDS)
 }
 
 /// Gives the target more replicas, all of them ready.

@@ -86,6 +86,11 @@ pub(crate) fn assumed(own: &Override, arrow: &str) -> String {
     }
 }
 
+/// Returns the word for one of something, or for any other number.
+pub(crate) fn one_or_many<'t>(n: usize, one: &'t str, many: &'t str) -> &'t str {
+    if n == 1 { one } else { many }
+}
+
 /// Capitalizes the start.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();

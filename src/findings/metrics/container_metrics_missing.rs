@@ -57,12 +57,10 @@ impl Kind for ContainerMetricsMissing {
         }
         let effect = if self.fails {
             "which fails the metric for all pods"
-        } else if pods == 1 {
-            "so it counts as missing"
         } else {
-            "so they count as missing"
+            one_or_many(pods, "so it counts as missing", "so they count as missing")
         };
-        let have = if pods == 1 { "has" } else { "have" };
+        let have = one_or_many(pods, "has", "have");
         let all = count(self.all, "pod");
         format!("{pods} of {all} {have} no metrics for {label}, {effect}")
     }

@@ -113,11 +113,7 @@ impl Kind for MetricEmpty {
             );
         }
         if !self.nodes.is_empty() {
-            let on = if self.nodes.len() == 1 {
-                "node"
-            } else {
-                "nodes"
-            };
+            let on = one_or_many(self.nodes.len(), "node", "nodes");
             evidence.push(format!("The pods are on the {on} {}.", names(&self.nodes)));
         }
         if let Some(PodsLack::Young(age)) = self.pods_lack

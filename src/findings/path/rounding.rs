@@ -113,14 +113,13 @@ impl Kind for Rounding {
         }
         let beside = self.beside.iter().map(|metric| about.label(*metric));
         let labels: Vec<String> = beside.collect();
-        let propose = match labels.len() {
-            0 => return Remedy::Nothing.says(NOTHING_TO_DO),
-            1 => "proposes",
-            _ => "propose",
-        };
+        if labels.is_empty() {
+            return Remedy::Nothing.says(NOTHING_TO_DO);
+        }
         Remedy::Nothing.says(format!(
-            "Nothing to do: {} {propose} {} as well.",
+            "Nothing to do: {} {} {} as well.",
             list(&labels),
+            one_or_many(labels.len(), "proposes", "propose"),
             self.replicas
         ))
     }

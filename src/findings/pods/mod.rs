@@ -50,11 +50,7 @@ pub(crate) fn delete_finished(about: &About<'_>, pods: &[&str]) -> Advice {
         "Delete {}, or relabel {} so that {} not match.",
         first_of(pods),
         them(pods.len()),
-        if pods.len() == 1 {
-            "it does"
-        } else {
-            "they do"
-        }
+        one_or_many(pods.len(), "it does", "they do")
     ));
     advice.with(about.delete_pods(pods))
 }

@@ -66,7 +66,7 @@ impl Kind for StartingPods {
         let effect = about.cost();
         match self.how {
             Starting::NotReady { .. } => {
-                let counts = if pods == 1 { "counts" } else { "count" };
+                let counts = one_or_many(pods, "counts", "count");
                 let first = first_of(&self.pods);
                 format!("{starting} ({first}) {counts} for {label} although never ready{effect}")
             }
@@ -74,7 +74,7 @@ impl Kind for StartingPods {
                 let step = about.step(self.metric);
                 let format = step.map(metric_format).unwrap_or_default();
                 let (usage, others) = (amount(usage, format), amount(others, format));
-                let uses = if pods == 1 { "uses" } else { "use" };
+                let uses = one_or_many(pods, "uses", "use");
                 format!(
                     "{starting} {uses} {usage} of {label} on average, and the others {others}{effect}"
                 )

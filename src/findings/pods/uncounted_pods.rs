@@ -49,9 +49,9 @@ impl Kind for UncountedPods {
 
     fn summary(&self, about: &About<'_>) -> String {
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
-        let verb = if n == 1 { "does" } else { "do" };
+        let verb = one_or_many(n, "does", "do");
         if let Some(code) = about.finding.follows {
-            let them = if n == 1 { "the one" } else { "those" };
+            let them = one_or_many(n, "the one", "those");
             return format!(
                 "{n} of {of} {verb} not count: {them} that {} is about",
                 code.as_str()
@@ -82,7 +82,7 @@ impl Kind for UncountedPods {
             let uncounted = format!("Not counted: {}.", names(&pods));
             return std::iter::once(uncounted).chain(filled).collect();
         }
-        let they = if pods.len() == 1 { "it" } else { "they" };
+        let they = one_or_many(pods.len(), "it", "they");
         let mut evidence = self.causes(about);
         evidence.extend(filled);
         if self.count {
@@ -480,13 +480,9 @@ fn assumed(they: &str) -> String {
 
 /// Names the kubelets of nodes.
 fn kubelets(nodes: &[Box<str>]) -> String {
-    let (kubelet, node) = if nodes.len() == 1 {
-        ("kubelet", "node")
-    } else {
-        ("kubelets", "nodes")
-    };
     format!(
-        "the {kubelet} of the {node} {}: metrics-server gets nothing from there",
+        "the {} {}: metrics-server gets nothing from there",
+        one_or_many(nodes.len(), "kubelet of the node", "kubelets of the nodes"),
         names(nodes)
     )
 }

@@ -71,14 +71,10 @@ impl Kind for UnschedulablePods {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let verb = if self.pods.len() == 1 {
-            "has found"
-        } else {
-            "have found"
-        };
         format!(
-            "{} {verb} no node{}{}",
+            "{} {} found no node{}{}",
             first_of(&self.pods),
+            one_or_many(self.pods.len(), "has", "have"),
             self.pending(about),
             about.cost_of(&self.pods)
         )

@@ -15,6 +15,7 @@ use crate::engine::decision::{Block, Fill, Proposal};
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
@@ -23,6 +24,12 @@ const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
 fn pod_names<'p>(pods: impl Iterator<Item = &'p Pod>) -> Vec<Box<str>> {
     pods.map(|pod| pod.name.clone()).collect()
+}
+
+/// Returns the condition of being one of these pods, by name.
+fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
+    let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
+    move |pod| names.contains(&pod.name)
 }
 
 pub(crate) fn is_finished(pod: &Pod) -> bool {

@@ -1,9 +1,8 @@
 //! The finding `never-ready`.
 
-use super::{failure, has_restarted, is_stuck, weigh};
+use super::{among, failure, has_restarted, is_stuck, weigh};
 use crate::findings::prelude::*;
 use crate::findings::requests::Revisions;
-use crate::snapshot::by_name::Names;
 
 /// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
 /// or restarts, otherwise for more than 30 minutes.
@@ -32,8 +31,7 @@ impl Kind for NeverReady {
             revision: revision.map(Into::into),
             is_current: revision.is_some() && revision == Revisions::of(case).current,
         };
-        let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
-        let ready = case.if_ready(|pod| names.contains(&pod.name));
+        let ready = case.if_ready(among(&stuck));
         Some(weigh(case, facts, ready, Severity::Warning))
     }
 

@@ -1,10 +1,9 @@
 //! The finding `starting-pods`.
 
-use super::{filled, is_starting, is_young, pod_names};
+use super::{among, filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
 use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
-use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
@@ -29,8 +28,7 @@ impl Kind for StartingPods {
         let (step, pods, how) = case
             .metrics()
             .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
-        let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
-        let without = case.without_pods(|pod| names.contains(&pod.name));
+        let without = case.without_pods(among(&pods));
         let answer = case.answer();
         if without == answer || without.proposal.is_none() {
             return None;

@@ -12,7 +12,6 @@ pub mod miss;
 pub(crate) mod testing;
 pub mod unknown_container;
 
-use self::metric_failing::ID;
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
@@ -152,6 +151,9 @@ fn cause(line: &str) -> (&str, Option<&str>) {
 
 /// The prefix of the API server's errors about a backend.
 const INTERNAL: &str = "Internal error occurred: ";
+
+/// The text that Datadog adds to the error about a metric that it does not have.
+const ID: &str = ", datadogmetricid: ";
 
 /// Returns the cause of a backend's error, which is at its end, shortened to fit into a summary.
 pub(crate) fn end(text: &str) -> String {

@@ -254,10 +254,9 @@ impl Unmeasured {
 
     /// Returns a command that shows the container's logs, or those from before it was restarted.
     fn logs(&self, about: &About<'_>, container: &str) -> Command {
-        let (pod, container) = (shell_word(&self.pod), shell_word(container));
-        let namespace = about.namespace();
-        let previous = if self.restarts > 0 { " --previous" } else { "" };
-        format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
+        let container = format!("{} -c {}", shell_word(&self.pod), shell_word(container));
+        let previous = if self.restarts > 0 { "--previous" } else { "" };
+        about.kubectl_quoted("logs", &container, previous)
     }
 }
 

@@ -243,16 +243,11 @@ impl MetricEmpty {
     /// Returns a finding about it. While no pod can have been measured, nothing is wrong.
     fn weighed(self, case: &Case<'_>) -> Finding {
         let is_young = matches!(self.pods_lack, Some(PodsLack::Young(_)));
-        let finding = failed(case, self);
-        let severity = if is_young {
-            Severity::Info
-        } else {
-            finding.severity
-        };
-        Finding {
-            severity,
-            ..finding
+        let mut finding = failed(case, self);
+        if is_young {
+            finding.severity = Severity::Info;
         }
+        finding
     }
 }
 

@@ -1,6 +1,6 @@
 //! The reason why an API returns no value for a metric.
 
-use super::{is_served, service, unavailable};
+use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
 use crate::engine::decision::{Group, MetricStep};
 use crate::findings::Case;
@@ -92,11 +92,11 @@ impl<'t> Miss<'t> {
             },
             MetricAnswer::Unread(_) => None,
         }?;
-        // An unavailable API has answered nothing, whatever the input lacks.
-        let is_down =
-            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
         Some(match miss {
-            Self::Empty(None) if is_down() => Self::Unavailable(Unavailable::Failing, ""),
+            // An unavailable API has answered nothing, whatever the input lacks.
+            Self::Empty(None) if is_unavailable(case, spec.api_group()) => {
+                Self::Unavailable(Unavailable::Failing, "")
+            }
             miss => miss,
         })
     }
@@ -129,7 +129,7 @@ impl<'t> Miss<'t> {
             Self::Failing(text)
         } else if says(&FAILING)
             || is_unreached(said, case, spec)
-            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
+            || is_unavailable(case, spec.api_group())
         {
             Self::Unavailable(Unavailable::Failing, text)
         } else {

@@ -31,29 +31,32 @@ pub struct ServedBy {
 /// Returns the APIService of a group, if it was read.
 fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
     let is_of = |it: &&ApiService| {
-        it.metadata
-            .name
-            .split_once('.')
-            .is_some_and(|(_, of)| of == group)
+        let name = it.metadata.name.split_once('.');
+        name.is_some_and(|(_, of)| of == group)
     };
     case.surroundings().api_services.iter().find(is_of)
 }
 
-/// Returns its condition `Available`, unless that is true or unknown.
-fn unavailable(service: &ApiService) -> Option<&Condition> {
+/// Returns the condition `Available` of an APIService, if that is stated.
+fn available(service: &ApiService) -> Option<&Condition> {
     let mut conditions = service.status.conditions.iter();
-    conditions.find(|it| it.type_ == "Available" && it.status != "True")
+    conditions.find(|it| it.type_ == "Available")
+}
+
+/// Returns the same, unless it is true.
+fn unavailable(service: &ApiService) -> Option<&Condition> {
+    available(service).filter(|it| it.status != "True")
+}
+
+/// Whether the APIService of a group was read and is not available.
+fn is_unavailable(case: &Case<'_>, group: &str) -> bool {
+    service(case, group).is_some_and(|it| unavailable(it).is_some())
 }
 
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
-    let available = |it: &ApiService| {
-        it.status
-            .conditions
-            .iter()
-            .any(|it| it.type_ == "Available" && it.status == "True")
-    };
-    service(case, group).is_some_and(available)
+    let available = service(case, group).and_then(available);
+    available.is_some_and(|it| it.status == "True")
         || case.surroundings().serves(group)
         || answered(case, group).next().is_some()
 }
@@ -90,7 +93,9 @@ impl ServedBy {
     }
 }
 
-/// The group of external metrics.
+/// The groups of the metrics APIs.
+const RESOURCE: &str = "metrics.k8s.io";
+const CUSTOM: &str = "custom.metrics.k8s.io";
 const EXTERNAL: &str = "external.metrics.k8s.io";
 
 /// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.

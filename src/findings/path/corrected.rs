@@ -10,7 +10,7 @@ use crate::engine::decision::Path;
 use crate::findings::Alternative;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
-use crate::snapshot::evidence::Event;
+use crate::snapshot::evidence::{EVENTS_KEPT, Event};
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 
 /// Replicas that are corrected to a bound without using metrics.
@@ -112,16 +112,14 @@ pub(super) fn corrected(
 ) -> Option<Finding> {
     let decision = case.decision();
     let current = decision.replicas_before()?;
-    let spec = &case.snapshot().hpa.spec;
-    let (min, max) = (spec.min(), spec.max_replicas);
-    let bound = match (decision.path()?, beyond) {
-        (Path::AboveMax, Direction::Up) => max,
-        (Path::BelowMin, Direction::Down) => min,
-        (Path::Metrics, _) if current == max || current == min => {
+    let bound = case.snapshot().hpa.spec.bound(beyond);
+    match (decision.path()?, beyond) {
+        (Path::AboveMax, Direction::Up) | (Path::BelowMin, Direction::Down) => {}
+        (Path::Metrics, _) if current == bound => {
             return corrected_before(case, current, beyond, facts);
         }
         _ => return None,
-    };
+    }
     let cause = cause(case, current, beyond);
     let severity = if cause.is_expected() {
         Severity::Info
@@ -150,12 +148,7 @@ fn corrected_before(
     facts: fn(Correction) -> Facts,
 ) -> Option<Finding> {
     let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
-    let max = case.snapshot().hpa.spec.max_replicas;
-    let is_at_bound = match beyond {
-        Direction::Up => current == max,
-        Direction::Down => current < max,
-    };
-    if !is_at_bound {
+    if beyond == Direction::Down && current == case.snapshot().hpa.spec.max_replicas {
         return None;
     }
     let done = CorrectedBefore {
@@ -195,8 +188,6 @@ fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
 /// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
 /// them, if nothing has been scaled since then: by its newest event, or by the status of the last pass.
 fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
-    /// As long as an API server keeps events by default.
-    const RECENT: SignedDuration = SignedDuration::from_hours(1);
     let hpa = &case.snapshot().hpa;
     let evidence = &case.pass.input.evidence;
     let rescales = case.pass.input.rescale_events();
@@ -231,7 +222,7 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         Direction::Up => *from > current,
         Direction::Down => (1..current).contains(from),
     });
-    (case.since(at)? <= RECENT).then_some((beyond, from_beyond, at))
+    (case.since(at)? <= EVENTS_KEPT).then_some((beyond, from_beyond, at))
 }
 
 /// Removes the bound that replicas are beyond, so that a pass reads its metrics.
@@ -247,10 +238,9 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
         let bound = observed.hpa.spec.bound(beyond);
-        let allows = if beyond == Direction::Up {
-            current <= bound
-        } else {
-            current >= bound
+        let allows = match beyond {
+            Direction::Up => current <= bound,
+            Direction::Down => current >= bound,
         };
         if allows {
             return BeyondBoundCause::Assumed(bound);
@@ -329,9 +319,12 @@ impl CorrectedBefore {
         } = words;
         let Self { bound, at, .. } = self;
         let were = match self.from {
-            Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
-            Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
-            None => format!("there were {other} replicas than {field} ({bound})"),
+            Some(from) => format!(
+                "{} {} {beyond}",
+                count(from, "replica"),
+                one_or_many(from, "was", "were")
+            ),
+            None => format!("there were {other} replicas than"),
         };
         let writer = words
             .writer(about)
@@ -342,7 +335,9 @@ impl CorrectedBefore {
             None => String::new(),
         };
         let ago = distance(*at, about.now());
-        format!("{were}{when}, so the controller set {bound} {ago} ago and ignored the metrics")
+        format!(
+            "{were} {field} ({bound}){when}, so the controller set {bound} {ago} ago and ignored the metrics"
+        )
     }
 
     fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
@@ -404,12 +399,10 @@ impl Corrected {
             beyond,
             ..
         } = words;
-        let are = match current {
-            1 => "1 replica is".to_owned(),
-            _ => format!("{current} replicas are"),
-        };
         format!(
-            "{are} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics"
+            "{} {} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
+            count(*current, "replica"),
+            one_or_many(*current, "is", "are")
         )
     }
 

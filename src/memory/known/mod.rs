@@ -11,7 +11,7 @@ use super::spans::{SECOND, SLACK, windows};
 use super::{Extreme, sighting, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
+use crate::snapshot::evidence::{EVENTS_KEPT, Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::written::Written;
 
@@ -26,8 +26,6 @@ pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
 /// accepts one more.
 const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// The time for which an API server keeps events by default.
-const TTL: SignedDuration = SignedDuration::from_hours(1);
 /// The maximum number of rescales that are read from events, more than the recorder accepts in a day.
 const MOST_RESCALES: usize = 1000;
 /// The minimum downtime of a controller without leader election, such as k3s on SQLite.
@@ -725,7 +723,7 @@ struct Recorder {
 
 impl Recorder {
     fn new(events: &[&Event], now: Timestamp, nothing_before: Option<Timestamp>) -> Self {
-        let kept_since = now.minus(TTL);
+        let kept_since = now.minus(EVENTS_KEPT);
         let (start, full) = match nothing_before {
             Some(start) if start > kept_since => (start, BURST),
             _ => (kept_since, 0),

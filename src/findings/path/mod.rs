@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Because, Decision, LimitStep, Proposal, RateLimit, StabilizeStep};
+use crate::engine::decision::{Because, Decision, LimitStep, Proposal, StabilizeStep};
 use crate::findings::prelude::*;
 use crate::findings::targets::Headroom;
 use crate::snapshot::Snapshot;
@@ -238,19 +238,6 @@ pub(crate) fn set(about: &About<'_>, path: &str, value: i64) -> Vec<Command> {
     let nested = |value: Value, name: &str| json!({ name: value });
     let patch = path.rsplit('.').fold(value.into(), nested);
     tried(about, &format!("--set {path}={value}"), &patch)
-}
-
-/// Describes what a rate limit allows, policy by policy.
-fn policies(limit: &RateLimit) -> Vec<String> {
-    let allows = |it: &crate::engine::decision::PolicyLimit| {
-        format!(
-            "{}, counted from {} at the start of the period, allows {}",
-            policy(&it.policy),
-            it.period_start,
-            it.replicas
-        )
-    };
-    limit.policies.iter().map(allows).collect()
 }
 
 /// Describes what a Rollout does with the replicas of the workload that has its template.

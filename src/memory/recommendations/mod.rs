@@ -157,7 +157,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation>
         // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
         let mut earliest = seen.time.minus(SECOND);
-        if known.status_lost.is_none_or(|lost| lost < earliest) {
+        if !known.has_lost_status_since(seen.time) {
             let unbroken = !known.may_have_restarted_unseen_since(earliest) && !seen.spec_changed;
             let since = Some(seen.time).filter(|_| unbroken);
             earliest = earliest.max(known.last_before(seen.until, since));
@@ -208,8 +208,7 @@ fn survived(
     let found = if known.may_have_restarted_unseen_since(since) {
         known.found_since(since)?
     } else {
-        let last = known.hpa.status.current_replicas;
-        known.current.min(last)..=known.current.max(last)
+        known.found_now()
     };
     Some(*replicas.start().min(found.start())..=*replicas.end().max(found.end()))
 }

@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{CountedRescales, Ground, UnknownRescales};
+use super::rhythm::Rhythm;
 use super::spans::{SECOND, periods, windows};
 use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
 use crate::calendar::Calendar;
@@ -20,12 +21,10 @@ pub(crate) const LITTLE: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Returns the earliest possible time of the first pass over an HPA.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
-    let delay = if controller.version.minor() >= 37 {
-        SignedDuration::ZERO
-    } else {
-        controller.sync_period.minus(SECOND)
-    };
-    created.checked_add(delay).unwrap_or(created)
+    let delay = Rhythm::of(controller).first_delay().minus(SECOND);
+    created
+        .checked_add(delay.max(SignedDuration::ZERO))
+        .unwrap_or(created)
 }
 
 /// Returns the memory for a pass over a spec.
@@ -36,8 +35,8 @@ pub fn remember(
     now: Timestamp,
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
-    let surely_in = |window| certain(past, now, window);
-    let maybe_in = |window| possible(past, now, window);
+    let surely_in = |window| certain(&past.passes, now, window);
+    let maybe_in = |window| possible(&past.passes, now, window);
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
     let least = |pass: &PastPass| pass.recommended.at_least;
     let most = |pass: &PastPass| pass.recommended.at_most;
@@ -99,21 +98,25 @@ pub fn remember(
     }
 }
 
-/// Returns the passes that are certainly in a window.
-fn certain(past: &Past, now: Timestamp, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
-    let oldest = now.minus(window.minus(DRIFT));
-    past.passes.iter().filter(move |pass| pass.time > oldest)
-}
-
-/// The passes that may be in a window.
-fn possible(
-    past: &Past,
-    now: Timestamp,
+/// Returns the passes that are certainly in a window that ends at a time.
+pub(super) fn certain(
+    passes: &[PastPass],
+    end: Timestamp,
     window: SignedDuration,
 ) -> impl Iterator<Item = &PastPass> {
-    let oldest = now.minus(window.plus(DRIFT));
+    let oldest = end.minus(window).plus(DRIFT);
+    passes.iter().filter(move |pass| pass.time > oldest)
+}
+
+/// Returns the passes that may be in a window that ends at a time.
+pub(super) fn possible(
+    passes: &[PastPass],
+    end: Timestamp,
+    window: SignedDuration,
+) -> impl Iterator<Item = &PastPass> {
+    let oldest = end.minus(window).minus(DRIFT);
     let is_empty = window.is_zero();
-    past.passes
+    passes
         .iter()
         .filter(move |pass| !is_empty && pass.time >= oldest)
 }

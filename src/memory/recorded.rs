@@ -9,7 +9,7 @@ use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
 use super::{Ends, Extreme, Remembered, recommendations};
 use crate::calendar::Calendar;
-use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::past::{Bounds, Past, PastPart, PastPass};
 
 /// Narrows the bounds of a memory.
@@ -68,7 +68,7 @@ pub(super) fn narrow(
     {
         let likely = lists.first().cloned().unwrap_or_default();
         let memory = &mut remembered.likely;
-        (memory.scale_up_events, memory.scale_down_events) = super::split(Some(&likely));
+        *memory = Memory::new(std::mem::take(&mut memory.recommendations), &likely);
         possible.changes = Some(lists);
         remembered
             .grounds

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ground::{CountedRescales, Ground, UnknownRescales};
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, periods, windows};
-use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
+use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
@@ -57,8 +57,16 @@ pub fn remember(
         last: maybe_in(up_window).map(entry(least)).collect(),
     };
     let (changes, likely_changes) = changes(past, spec, now);
-    let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
     let is_counted = spec.behavior.is_none() || !past.lacks.contains(&PastPart::Replicas);
+    let retention = up_window.max(down_window);
+    // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
+    let recommendations = maybe_in(retention).filter_map(|it| {
+        Some(Recommendation {
+            replicas: it.likely?,
+            time: it.time.minus(LITTLE),
+        })
+    });
+    let likely = Memory::new(recommendations.collect(), &likely_changes);
     let mut grounds = Vec::new();
     if let (Some(first), Some(last)) = (past.passes.first(), past.passes.last()) {
         let (count, first, last) = (past.passes.len(), first.time, last.time);
@@ -71,20 +79,8 @@ pub fn remember(
             CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)
         }));
     }
-    let retention = up_window.max(down_window);
-    // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
-    let likely = maybe_in(retention).filter_map(|it| {
-        Some(Recommendation {
-            replicas: it.likely?,
-            time: it.time.minus(LITTLE),
-        })
-    });
     Remembered {
-        likely: Memory {
-            recommendations: likely.collect(),
-            scale_up_events,
-            scale_down_events,
-        },
+        likely,
         knowledge: Knowledge::Inferred,
         possible: Some(Possible {
             highest,

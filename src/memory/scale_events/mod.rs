@@ -516,17 +516,5 @@ fn passes(
     [earliest, latest].into_iter().chain(inside).collect()
 }
 
-/// Returns added and removed replicas in the two forms in which the controller remembers them.
-pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
-    let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) = changes
-        .into_iter()
-        .flatten()
-        .partition(|event| event.replicas > 0);
-    for event in up.iter_mut().chain(&mut down) {
-        event.replicas = event.replicas.wrapping_abs();
-    }
-    (up, down)
-}
-
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ use super::spans::{SECOND, periods};
 use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
-use crate::snapshot::hpa::{Hpa, ScalingRules};
+use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::past::Bounds;
 
@@ -335,37 +335,14 @@ fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> 
 /// the pass at that time, or the one before it, from following its own proposal. Without `behavior`, only
 /// that pass's proposal can have been new.
 fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
-    let Hpa { spec, status, .. } = known.hpa;
     let (is_limited, changed) = match known.condition_since("ScalingLimited", "True") {
         Some(since) => (true, since),
         None => (false, known.condition_since("ScalingLimited", "False")?),
     };
-    let longest = known.rhythm.longest;
-    let before = changed.minus(longest).minus(SECOND);
-    // It had the other status before, left by a pass that evaluated its metrics like all since.
-    let evaluated = ["AbleToScale", "ScalingActive"]
-        .iter()
-        .all(|type_| known.has_been(type_, "True", before.minus(longest)));
-    let is_steady = status
-        .last_scale_time
-        .is_none_or(|last| last.plus(SECOND) < before)
-        && status.current_replicas == status.desired_replicas;
-    // A status that `apply` wrote, or that a pass could not write, is not the result of the pass before.
-    let is_own = known
-        .seen
-        .iter()
-        .all(|seen| seen.until < before || seen.replicas.is_some())
-        && known
-            .status_lost
-            .is_none_or(|lost| lost.plus(SECOND) < before.minus(longest));
-    if !evaluated
-        || !is_steady
-        || !is_own
-        || known.spec_may_have_changed_since(before.minus(longest))
-    {
+    let before = changed.minus(known.rhythm.longest).minus(SECOND);
+    if !is_steady_around(known, before) {
         return None;
     }
-    let (count, min) = (status.current_replicas, spec.min());
     let (earliest, likely) = if is_limited {
         (changed.minus(SECOND), changed)
     } else {
@@ -374,50 +351,83 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
             changed.minus(known.rhythm.period).minus(USUAL_DELAY),
         )
     };
+    let spec = &known.hpa.spec;
+    let count = known.hpa.status.current_replicas;
     let (up, down) = match &spec.behavior {
-        None => (
-            is_limited && count == spec.max_replicas && count > min,
-            false,
-        ),
-        Some(behavior) => {
-            let longest = periods(behavior).pop_last().unwrap_or_default();
-            // Without a rescale to count, each policy leaves room for a change.
-            let is_counted = status
-                .last_scale_time
-                .is_some_and(|last| last.plus(longest) >= earliest);
-            let up = count == spec.max_replicas || is_counted || is_disabled(&behavior.scale_up);
-            let down = count == min || is_counted || is_disabled(&behavior.scale_down);
-            // The last rescale was to the count, and its recommendation still held the count up, or down.
-            let (up_window, down_window) = known.windows_before;
-            let last = known.rescales.last().filter(|last| {
-                let is_last = status
-                    .last_scale_time
-                    .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
-                is_last && last.size == count
-            });
-            let by_last = |reason, window| {
-                let age = |last: &Rescale| likely.duration_since(last.time).plus(SECOND * 3);
-                last.is_some_and(|last| last.reason == reason && age(last) < window)
-            };
-            (
-                up && !by_last(RescaleReason::BelowTarget, up_window),
-                down && !by_last(RescaleReason::AboveTarget, down_window),
-            )
+        None => {
+            let is_at_max = count == spec.max_replicas && count > spec.min();
+            (is_limited && is_at_max, false)
         }
+        Some(behavior) => limited_sides(known, behavior, earliest, likely),
     };
     // A controller that has started since found the count.
     let found = known.may_have_restarted_since(earliest);
-    let (low, high) = (count.min(known.current), count.max(known.current));
     let replicas = match (up, down) {
-        (true, false) if found => low..=i32::MAX,
+        (true, false) if found => *known.found_now().start()..=i32::MAX,
         (true, false) => count.saturating_add(1)..=i32::MAX,
-        (false, true) if found => 0..=high,
+        (false, true) if found => 0..=*known.found_now().end(),
         (false, true) if count > 0 => 0..=count - 1,
         _ => return None,
     };
     // The proposal was most likely far beyond the limit, and so held back nothing on the other side.
-    let most = if up { spec.max_replicas } else { min };
+    let most = if up { spec.max_replicas } else { spec.min() };
     Some(HeldRecommendation::new(replicas, earliest, likely).likely(Some(most)))
+}
+
+/// Whether the passes around a time evaluated their metrics like all since, none of them has scaled, and each wrote its
+/// status.
+fn is_steady_around(known: &Known<'_>, time: Timestamp) -> bool {
+    let status = &known.hpa.status;
+    let start = time.minus(known.rhythm.longest);
+    let evaluated = ["AbleToScale", "ScalingActive"]
+        .iter()
+        .all(|type_| known.has_been(type_, "True", start));
+    let has_scaled = status
+        .last_scale_time
+        .is_some_and(|last| last.plus(SECOND) >= time);
+    // A status that `apply` wrote, or that a pass could not write, is not the result of a pass.
+    let is_own = |seen: &SeenPass| seen.until < time || seen.replicas.is_some();
+    evaluated
+        && !has_scaled
+        && status.current_replicas == status.desired_replicas
+        && known.seen.iter().all(is_own)
+        && !known.has_lost_status_since(start)
+        && !known.spec_may_have_changed_since(start)
+}
+
+/// Returns whether a limit may have stopped a proposal for more, and one for fewer replicas, that was made at these
+/// times.
+fn limited_sides(
+    known: &Known<'_>,
+    behavior: &Behavior,
+    earliest: Timestamp,
+    likely: Timestamp,
+) -> (bool, bool) {
+    let Hpa { spec, status, .. } = known.hpa;
+    let count = status.current_replicas;
+    let longest = periods(behavior).pop_last().unwrap_or_default();
+    // Without a rescale to count, each policy leaves room for a change.
+    let is_counted = status
+        .last_scale_time
+        .is_some_and(|last| last.plus(longest) >= earliest);
+    let up = count == spec.max_replicas || is_counted || is_disabled(&behavior.scale_up);
+    let down = count == spec.min() || is_counted || is_disabled(&behavior.scale_down);
+    // The last rescale was to the count, and its recommendation still held the count up, or down.
+    let (up_window, down_window) = known.windows_before;
+    let last = known.rescales.last().filter(|last| {
+        let is_last = status
+            .last_scale_time
+            .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
+        is_last && last.size == count
+    });
+    let by_last = |reason, window| {
+        let age = |last: &Rescale| likely.duration_since(last.time).plus(SECOND * 3);
+        last.is_some_and(|last| last.reason == reason && age(last) < window)
+    };
+    (
+        up && !by_last(RescaleReason::BelowTarget, up_window),
+        down && !by_last(RescaleReason::AboveTarget, down_window),
+    )
 }
 
 /// The direction that recommendations hold back: down, where the highest counts, or up, where the

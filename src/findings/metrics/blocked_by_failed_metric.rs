@@ -102,17 +102,19 @@ impl Kind for BlockedByFailedMetric {
                 self.way_around(about)
             )),
         };
-        // It fails if the metrics have changed since.
-        let removal = |metric: &usize| {
-            let (path, name) = (about.path_of_name(*metric), about.spec(*metric).name());
-            [
-                json!({"op": "test", "path": path, "value": name}),
-                json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
-            ]
-        };
-        let patch: serde_json::Value = self.failed.iter().rev().flat_map(removal).collect();
-        advice.with_all(about.patch_metrics(&patch))
+        let last_first = self.failed.iter().rev();
+        let patch = last_first.flat_map(|metric| removal(about, *metric));
+        advice.with_all(about.patch_metrics(&patch.collect()))
     }
+}
+
+/// Returns the operations of a JSON patch that removes a metric, and fails if the metrics have changed since.
+fn removal(about: &About<'_>, metric: usize) -> [serde_json::Value; 2] {
+    let (path, name) = (about.path_of_name(metric), about.spec(metric).name());
+    [
+        json!({"op": "test", "path": path, "value": name}),
+        json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
+    ]
 }
 
 impl BlockedByFailedMetric {

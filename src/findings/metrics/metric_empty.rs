@@ -168,9 +168,9 @@ impl Kind for MetricEmpty {
 /// Returns the number of pods that a finding is about, without those that need no value.
 fn living(pass: &Pass, finding: &Finding) -> usize {
     let names = finding.pods();
-    let mut pods = Vec::from_iter(&pass.input.snapshot.pods);
-    pods.retain(|pod| is_alive(pod) && names.contains(&*pod.name));
-    pods.len()
+    let pods = pass.input.snapshot.pods.iter();
+    pods.filter(|pod| is_alive(pod) && names.contains(&*pod.name))
+        .count()
 }
 
 /// Until this age, metrics-server may not have two samples of a pod.

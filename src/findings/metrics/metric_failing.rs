@@ -291,9 +291,7 @@ mod tests {
                 panic!()
             };
             match facts.cause {
-                FailureCause::Unmapped(it) => {
-                    Some(it.meant.map(|it| (it.api_version, it.kind)))
-                }
+                FailureCause::Unmapped(it) => Some(it.meant.map(|it| (it.api_version, it.kind))),
                 _ => None,
             }
         };

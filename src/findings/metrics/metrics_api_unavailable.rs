@@ -2,8 +2,8 @@
 
 use super::miss::{Miss, Unavailable};
 use super::{
-    CUSTOM, EXTERNAL, RESOURCE, ServedBy, api, failed, not_of_keda, point_at_keda, points_at, service, short,
-    unavailable,
+    CUSTOM, EXTERNAL, RESOURCE, ServedBy, api, failed, not_of_keda, point_at_keda, points_at,
+    service, short, unavailable,
 };
 use crate::apimachinery::metadata::Condition;
 use crate::findings::about::told;

@@ -140,7 +140,8 @@ fn short(text: &str) -> String {
     if letters.len() < START + MIDDLE + END {
         return line.to_owned();
     }
-    if let (cause, Some(_)) = cause(line) {
+    let cause = without_query(line);
+    if cause != line {
         return format!("{}, query: …", short(cause));
     }
     let start: String = letters[..START].iter().collect();
@@ -148,10 +149,10 @@ fn short(text: &str) -> String {
     format!("{start} … {end}")
 }
 
-/// Returns an error without the query that Datadog quotes after it, and that query.
-fn cause(line: &str) -> (&str, Option<&str>) {
+/// Returns an error without the query that Datadog quotes after it.
+fn without_query(line: &str) -> &str {
     line.split_once(", query: ")
-        .map_or((line, None), |(cause, query)| (cause, Some(query)))
+        .map_or(line, |(cause, _)| cause)
 }
 
 /// The prefix of the API server's errors about a backend.
@@ -163,13 +164,13 @@ const ID: &str = ", datadogmetricid: ";
 /// Returns the cause of a backend's error, which is at its end, shortened to fit into a summary.
 pub(crate) fn end(text: &str) -> String {
     const END: usize = 70;
-    let (line, _) = cause(text.lines().next().unwrap_or_default());
-    let line = line.split_once(ID).map_or(line, |(cause, _)| cause);
-    let line = line.strip_prefix(INTERNAL).unwrap_or(line);
-    let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
-    match words.into_iter().find(|rest| rest.chars().count() <= END) {
-        Some(rest) if line.chars().count() > END => format!("… {rest}"),
-        _ => line.to_owned(),
+    let line = without_query(text.lines().next().unwrap_or_default());
+    let named = line.split_once(ID).map_or(line, |(cause, _)| cause);
+    let cause = named.strip_prefix(INTERNAL).unwrap_or(named);
+    let mut ends = cause.match_indices(' ').map(|(at, _)| &cause[at + 1..]);
+    match ends.find(|end| end.chars().count() <= END) {
+        Some(end) if cause.chars().count() > END => format!("… {end}"),
+        _ => cause.to_owned(),
     }
 }
 

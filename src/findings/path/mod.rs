@@ -106,19 +106,15 @@ fn limit(case: &Case<'_>) -> Option<LimitStep> {
         return of(case.decision());
     };
     // A limit that only an earlier recommendation exceeds would not limit the metrics' current proposal.
-    let limits_metrics = |limit: &LimitStep| {
-        if limit.desired > limit.result {
-            held.desired > limit.result
-        } else {
-            held.desired < limit.result
-        }
-    };
-    let own = of(case.decision()).filter(limits_metrics);
-    let own = own.map(|limit| LimitStep {
+    let own = of(case.decision()).filter(|limit| {
+        let side = limit.desired.cmp(&limit.result);
+        held.desired.cmp(&limit.result) == side
+    });
+    let of_metrics = own.map(|limit| LimitStep {
         desired: held.desired,
         ..limit
     });
-    own.or_else(|| {
+    of_metrics.or_else(|| {
         let after = case.decision().replicas_after();
         of(case.forgotten()).filter(|limit| Some(limit.result) == after)
     })
@@ -166,11 +162,10 @@ fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     while at as f64 >= unit * base {
         unit *= base;
     }
-    let shown = at as f64 / unit * parts;
-    let shown = if side == Direction::Down {
-        shown.floor()
-    } else {
-        shown.ceil()
+    let exact = at as f64 / unit * parts;
+    let shown = match side {
+        Direction::Down => exact.floor(),
+        Direction::Up => exact.ceil(),
     };
     value(scale, (shown / parts * unit).round() as i64)
 }

@@ -207,10 +207,12 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     let Proposal {
         ratio,
         filled,
-        counted,
+        counted: Some(counted),
         ..
-    } = about.proposal(metric)?;
-    let counted = counted.as_ref()?;
+    } = about.proposal(metric)?
+    else {
+        return None;
+    };
     let Some(filled) = filled else {
         return about.step(metric)?.is_total().then(|| {
             format!(

@@ -246,23 +246,15 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
         // If the controller has restarted since, it has used the count as a recommendation,
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
-        let seed = later
-            .chain([known.current, known.hpa.status.current_replicas])
-            .min();
-        let low = if known.may_have_restarted_since(earliest) {
-            seed.map_or(low, |seed| low.min(seed))
+        let seed = later.fold(*known.found_now().start(), Ord::min);
+        let at_least = if known.may_have_restarted_since(earliest) {
+            low.min(seed)
         } else {
             low
         };
-        grounds.push(Ground::Rescale {
-            at_least: low,
-            time: rescale.time,
-        });
-        list.push(HeldRecommendation::new(
-            low..=i32::MAX,
-            earliest,
-            rescale.time,
-        ));
+        let time = rescale.time;
+        grounds.push(Ground::Rescale { at_least, time });
+        list.push(HeldRecommendation::new(at_least..=i32::MAX, earliest, time));
     }
     list
 }

@@ -128,7 +128,14 @@ fn run(
         }
         let current = scale.spec_replicas;
         let controller = &world.controller;
-        let remembered = infer::infer(&snapshot.hpa, &snapshot.hpa.spec, scale, controller, seen_at, &evidence);
+        let remembered = infer::infer(
+            &snapshot.hpa,
+            &snapshot.hpa.spec,
+            scale,
+            controller,
+            seen_at,
+            &evidence,
+        );
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(
             decision.proposal, truth.proposal,

@@ -89,8 +89,7 @@ fn contradiction(
     // A change since the last scrape is not recorded yet.
     let is_settled =
         last_scale.is_none_or(|last| last.plus(known.rhythm.longest.saturating_mul(3)) < known.now);
-    let Bounds { at_least, at_most } = past.replicas;
-    if is_settled && !(at_least..=at_most).contains(&known.current) {
+    if is_settled && !past.replicas.contains(known.current) {
         return Some(Contradiction::Replicas);
     }
     let last = known
@@ -115,8 +114,7 @@ fn contradiction(
 /// Returns the recommendation that each replayed pass left in the list. Nothing is known about passes over
 /// another spec, and a controller that has started since has recommended one of the counts that it found.
 fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
-    let last = known.hpa.status.current_replicas;
-    let mut found = Bounds::exactly(known.current).with(last);
+    let mut found = known.found_now();
     let mut passes = past.passes.clone();
     for pass in passes.iter_mut().rev() {
         let before = pass.time.minus(DRIFT);

@@ -2,8 +2,6 @@
 //! events and earlier states. This file calculates when passes may have run, how old their effects are by
 //! the next pass, and whether the controller may have forgotten them.
 
-use std::ops::RangeInclusive;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
@@ -13,6 +11,7 @@ use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{EVENTS_KEPT, Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
+use crate::snapshot::past::Bounds;
 use crate::snapshot::written::Written;
 
 /// The minimum time from the last sign of a leader until another takes over: a lease of 15 s is renewed
@@ -357,9 +356,8 @@ impl Known<'_> {
     }
 
     /// Returns the fewest and the most replicas that the last pass and the next one find.
-    pub(super) fn found_now(&self) -> RangeInclusive<i32> {
-        let last = self.hpa.status.current_replicas;
-        self.current.min(last)..=self.current.max(last)
+    pub(super) fn found_now(&self) -> Bounds {
+        Bounds::exactly(self.current).with(self.hpa.status.current_replicas)
     }
 
     /// Whether the controller may have restarted since. If its first pass comes a sync period
@@ -577,7 +575,7 @@ impl Known<'_> {
 
     /// Returns the fewest and the most replicas that the passes since a time, and the next pass, find: a
     /// controller that has started since has recommended one of these first. `None` if some are unknown.
-    pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
+    pub(super) fn found_since(&self, time: Timestamp) -> Option<Bounds> {
         let there = self.found_now();
         let seen = &self.seen[self
             .seen
@@ -591,21 +589,20 @@ impl Known<'_> {
         if first.time.minus(SECOND) > time || !self.are_all_seen() {
             return None;
         }
-        seen.iter().try_fold(there, |found, seen| {
-            let replicas = seen.replicas?;
-            Some(replicas.min(*found.start())..=replicas.max(*found.end()))
-        })
+        seen.iter()
+            .try_fold(there, |found, seen| Some(found.with(seen.replicas?)))
     }
 
     /// Returns the bounds of the recommendations that the passes of a status have put into the list: their own,
     /// and the replicas that they found if one of them may be the first pass of a controller.
-    pub(super) fn listed(&self, seen: &SeenPass) -> (i32, i32) {
-        match seen
-            .replicas
-            .filter(|_| self.may_be_first(seen.time, seen.until))
-        {
-            Some(found) => (seen.at_least.min(found), seen.at_most.max(found)),
-            None => (seen.at_least, seen.at_most),
+    pub(super) fn listed(&self, seen: &SeenPass) -> Bounds {
+        let &SeenPass {
+            at_least, at_most, ..
+        } = seen;
+        let own = Bounds { at_least, at_most };
+        match seen.replicas {
+            Some(found) if self.may_be_first(seen.time, seen.until) => own.with(found),
+            _ => own,
         }
     }
 

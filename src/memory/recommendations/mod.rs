@@ -110,7 +110,7 @@ fn holding(
             let fitting: Vec<&SeenPass> = told
                 .iter()
                 .filter(|seen| {
-                    let (at_least, at_most) = known.listed(seen);
+                    let Bounds { at_least, at_most } = known.listed(seen);
                     at_most >= *replicas.start() && at_least <= *replicas.end()
                 })
                 .collect();
@@ -210,7 +210,8 @@ fn survived(
     } else {
         known.found_now()
     };
-    Some(*replicas.start().min(found.start())..=*replicas.end().max(found.end()))
+    let (low, high) = replicas.into_inner();
+    Some(low.min(found.at_least)..=high.max(found.at_most))
 }
 
 /// Returns the recommendations that rescales reveal.
@@ -246,7 +247,7 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
         // If the controller has restarted since, it has used the count as a recommendation,
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
-        let seed = later.fold(*known.found_now().start(), Ord::min);
+        let seed = later.fold(known.found_now().at_least, Ord::min);
         let at_least = if known.may_have_restarted_since(earliest) {
             low.min(seed)
         } else {
@@ -355,9 +356,9 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
     // A controller that has started since found the count.
     let found = known.may_have_restarted_since(earliest);
     let replicas = match (up, down) {
-        (true, false) if found => *known.found_now().start()..=i32::MAX,
+        (true, false) if found => known.found_now().at_least..=i32::MAX,
         (true, false) => count.saturating_add(1)..=i32::MAX,
-        (false, true) if found => 0..=*known.found_now().end(),
+        (false, true) if found => 0..=known.found_now().at_most,
         (false, true) if count > 0 => 0..=count - 1,
         _ => return None,
     };
@@ -479,6 +480,11 @@ impl Side {
         }
     }
 
+    /// Returns the bound that holds back more.
+    fn end_of(self, bounds: Bounds) -> i32 {
+        self.more(bounds.at_least, bounds.at_most)
+    }
+
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
     /// covers only the window of the status's own pass: a longer one finds older recommendations again.
     fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
@@ -552,8 +558,7 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
         Some(told) => told
             .iter()
             .map(|seen| {
-                let (at_least, at_most) = known.listed(seen);
-                let replicas = side.less(side.more(at_least, at_most), furthest);
+                let replicas = side.less(side.end_of(known.listed(seen)), furthest);
                 (replicas, known.least_age_before(seen.until))
             })
             .collect(),
@@ -663,8 +668,7 @@ fn bounds(
         _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
         told => told.map(|told| {
             told.iter()
-                .map(|seen| known.listed(seen))
-                .map(|(at_least, at_most)| side.more(at_least, at_most))
+                .map(|seen| side.end_of(known.listed(seen)))
                 .fold(added(known, sighting, side), |one, other| {
                     side.more(one, other)
                 })

@@ -25,6 +25,8 @@ pub enum Correction {
 /// Replicas that an earlier pass has corrected to a bound that still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorrectedBefore {
+    /// The side of the bound on which they were.
+    pub side: Direction,
     /// The bound, and the replicas since then.
     pub bound: i32,
     /// The replicas before that pass, if the status or an event of the target shows them.
@@ -61,6 +63,8 @@ pub enum Changed {
 /// Replicas that this pass corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrected {
+    /// The side of the bound on which they are.
+    pub side: Direction,
     /// The replicas before the pass.
     pub current: i32,
     /// The bound.
@@ -127,6 +131,7 @@ pub(super) fn corrected(
         Severity::Warning
     };
     let due = Correction::Due(Corrected {
+        side: beyond,
         current,
         bound,
         cause,
@@ -152,6 +157,7 @@ fn corrected_before(
         return None;
     }
     let done = CorrectedBefore {
+        side: beyond,
         bound: current,
         from,
         at,
@@ -310,7 +316,8 @@ impl CorrectedBefore {
         self.changed == Changed::Created && about.finding.severity == Severity::Info
     }
 
-    fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
+    fn summary(&self, about: &About<'_>) -> String {
+        let words = self.side.words();
         let SideWords {
             bound: field,
             beyond,
@@ -340,7 +347,8 @@ impl CorrectedBefore {
         )
     }
 
-    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let words = self.side.words();
         let mut evidence = vec![format!(
             "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
             time(about.now(), self.at)
@@ -363,10 +371,11 @@ impl CorrectedBefore {
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    fn advice(&self, about: &About<'_>) -> Advice {
         if self.is_of_new_hpa(about) {
             return Remedy::Nothing.says(NOTHING_TO_DO);
         }
+        let words = self.side.words();
         let SideWords { change, flag, .. } = words;
         let bound = self.bound;
         let field = about.field(words.bound);
@@ -392,13 +401,13 @@ impl CorrectedBefore {
 }
 
 impl Corrected {
-    fn summary(&self, words: &SideWords) -> String {
+    fn summary(&self) -> String {
         let Self { current, bound, .. } = self;
         let SideWords {
             bound: field,
             beyond,
             ..
-        } = words;
+        } = self.side.words();
         format!(
             "{} {} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
             count(*current, "replica"),
@@ -406,7 +415,8 @@ impl Corrected {
         )
     }
 
-    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let words = self.side.words();
         let (current, field) = (self.current, words.bound);
         let mut evidence = Vec::new();
         match self.cause {
@@ -433,8 +443,9 @@ impl Corrected {
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    fn advice(&self, about: &About<'_>) -> Advice {
         let current = self.current;
+        let words = self.side.words();
         let SideWords {
             bound: field, flag, ..
         } = words;
@@ -465,26 +476,26 @@ impl Corrected {
 
 impl Correction {
     /// Returns the sentence that replicas are or were beyond the bound.
-    pub(super) fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
+    pub(super) fn summary(&self, about: &About<'_>) -> String {
         match self {
-            Self::Due(due) => due.summary(words),
-            Self::Done(done) => done.summary(about, words),
+            Self::Due(due) => due.summary(),
+            Self::Done(done) => done.summary(about),
         }
     }
 
     /// Returns the evidence.
-    pub(super) fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    pub(super) fn evidence(&self, about: &About<'_>) -> Vec<String> {
         match self {
-            Self::Due(due) => due.evidence(about, words),
-            Self::Done(done) => done.evidence(about, words),
+            Self::Due(due) => due.evidence(about),
+            Self::Done(done) => done.evidence(about),
         }
     }
 
     /// Returns the advice.
-    pub(super) fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    pub(super) fn advice(&self, about: &About<'_>) -> Advice {
         match self {
-            Self::Due(due) => due.advice(about, words),
-            Self::Done(done) => done.advice(about, words),
+            Self::Due(due) => due.advice(about),
+            Self::Done(done) => done.advice(about),
         }
     }
 

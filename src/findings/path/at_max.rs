@@ -24,10 +24,8 @@ pub struct AtMax {
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
     /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
-    /// in the spec. Empty if nothing is found.
-    pub adjustments: Vec<(usize, Adjustment)>,
-    /// The proposal of the pass with all of these changes.
-    pub proposal: Option<i32>,
+    /// in the spec, and the proposal of the pass with all of them; `None` if nothing is found.
+    pub adjusted: Option<(Vec<(usize, Adjustment)>, i32)>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
     /// Whether `minReplicas` is the same.
@@ -54,11 +52,10 @@ impl Kind for AtMax {
         let combination = case.decision().combination();
         let is_open = combination.is_some_and(|it| it.unread > 0);
         // Below the maximum there is room for a load that rises.
-        let found = [bound.bound.saturating_sub(1), bound.bound]
+        let adjusted = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
             .filter(|_| !is_fixed && !is_open)
             .find_map(|most| adjustments(case, &above, most));
-        let (adjustments, proposal) = found.unzip();
         let facts = AtMax {
             bound,
             counted: above.iter().filter_map(|step| counted_by(step)).collect(),
@@ -66,8 +63,7 @@ impl Kind for AtMax {
                 .into_iter()
                 .map(|(step, it)| (step.index, it))
                 .max_by_key(|it| it.1),
-            adjustments: adjustments.unwrap_or_default(),
-            proposal,
+            adjusted,
             dropped: dropped(case),
             is_fixed,
         };
@@ -293,9 +289,9 @@ impl AtMax {
     }
 
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
-        let proposal = self.proposal?;
+        let (adjustments, proposal) = self.adjusted.as_ref()?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
-        for (metric, adjustment) in &self.adjustments {
+        for (metric, adjustment) in adjustments {
             match adjustment {
                 Adjustment::Request { request, .. } => {
                     let resource = about.spec(*metric).name();

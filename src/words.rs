@@ -86,6 +86,15 @@ pub(crate) fn assumed(own: &Override, arrow: &str) -> String {
     }
 }
 
+/// Returns the word for one of something, or for any other number.
+pub(crate) fn one_or_many<'t>(n: impl TryInto<i64>, one: &'t str, many: &'t str) -> &'t str {
+    if matches!(n.try_into(), Ok(1)) {
+        one
+    } else {
+        many
+    }
+}
+
 /// Capitalizes the start.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();

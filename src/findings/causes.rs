@@ -78,7 +78,7 @@ impl Finding {
 
     /// Whether its advice concerns a number that was not measured.
     fn is_unmeasured(&self) -> bool {
-        matches!(&self.facts, Facts::MetricFailing(it) if it.fallback.is_some())
+        matches!(&self.facts, Facts::MetricFailing(it) if it.is_fallback())
     }
 }
 

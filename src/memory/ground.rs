@@ -179,14 +179,7 @@ impl From<&Ground> for BasisView {
                 sighting,
                 age: written,
             } => {
-                let mut source = format!("condition {}, ", sighting.reason);
-                source += &match written {
-                    Some(written) => format!("status written {} ago", age(*written)),
-                    None => "time unknown".to_owned(),
-                };
-                if let Some(counted) = sighting.counted {
-                    source += &format!("; status.currentMetrics, averages over {counted} replicas");
-                }
+                let source = status_source(sighting, *written);
                 Self::new("recommendations", sighting.to_string(), source)
             }
             Ground::EarlierStatuses { count, first, last } => {
@@ -242,6 +235,19 @@ impl From<&Ground> for BasisView {
             }
         }
     }
+}
+
+/// Describes the parts of a status of this age that show what a sighting says.
+fn status_source(sighting: &Sighting, written: Option<SignedDuration>) -> String {
+    let mut source = format!("condition {}, ", sighting.reason);
+    source += &match written {
+        Some(written) => format!("status written {} ago", age(written)),
+        None => "time unknown".to_owned(),
+    };
+    if let Some(counted) = sighting.counted {
+        source += &format!("; status.currentMetrics, averages over {counted} replicas");
+    }
+    source
 }
 
 impl CountedRescales {

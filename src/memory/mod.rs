@@ -16,7 +16,6 @@ mod spans;
 pub mod states;
 
 use jiff::Timestamp;
-pub use scale_events::split;
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
@@ -201,7 +200,7 @@ impl Remembered {
                         ..Self::from_stated(&Memory::default())
                     };
                 }
-                let inferred = infer::inherit(
+                let inferred = infer::infer(
                     &input.as_observed().hpa,
                     &hpa.spec,
                     scale,

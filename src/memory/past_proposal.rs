@@ -34,37 +34,29 @@ impl PastProposal {
     /// there.
     pub(super) fn within(&self, range: &RangeInclusive<i32>) -> Option<(i32, i32)> {
         // The highest proposal counts: one is as high, and none is higher.
-        let lowest = self
-            .metrics
-            .iter()
-            .map(|values| least(values, 0))
-            .collect::<Option<Vec<i32>>>()?
-            .into_iter()
-            .max()?
-            .max(*range.start());
-        let low = self
-            .metrics
-            .iter()
-            .filter_map(|values| least(values, lowest))
-            .min()?;
-        let high = self
-            .metrics
-            .iter()
-            .map(|values| {
-                let these = values.iter().filter(|it| it.start() <= range.end());
-                these.map(|it| *range.end().min(it.end())).max()
-            })
-            .collect::<Option<Vec<i32>>>()?
-            .into_iter()
-            .max()?;
+        let metrics = || self.metrics.iter();
+        let lowest = highest(metrics().map(|it| least(it, 0)))?.max(*range.start());
+        let low = metrics().filter_map(|it| least(it, lowest)).min()?;
+        let high = highest(metrics().map(|it| most(it, *range.end())))?;
         (low <= high).then_some((low, high))
     }
+}
+
+/// Returns the highest of some numbers of replicas; `None` if one is not known.
+fn highest(mut all: impl Iterator<Item = Option<i32>>) -> Option<i32> {
+    all.try_fold(0, |highest, one| Some(highest.max(one?)))
 }
 
 /// Returns the lowest of the values that are at least `low`.
 fn least(values: &Values, low: i32) -> Option<i32> {
     let these = values.iter().filter(|it| *it.end() >= low);
     these.map(|it| low.max(*it.start())).min()
+}
+
+/// Returns the highest of the values that are at most `high`.
+fn most(values: &Values, high: i32) -> Option<i32> {
+    let these = values.iter().filter(|it| *it.start() <= high);
+    these.map(|it| high.min(*it.end())).max()
 }
 
 /// Reads a status that belongs to the given spec. `counted` is the target's `status.replicas` at that time,

@@ -1,13 +1,15 @@
 //! The bounds that a history of samples adds to the memory of the controller now. They are used only where
 //! they agree with the API, and only narrow the existing bounds.
 
+use jiff::SignedDuration;
+
 use super::ground::{Contradiction, CountedRescales, Ground};
 use super::known::Known;
 use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
 use super::{Ends, Extreme, Remembered, recommendations};
 use crate::calendar::Calendar;
-use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::past::{Bounds, Past, PastPart, PastPass};
 
 /// Narrows the bounds of a memory.
@@ -66,7 +68,7 @@ pub(super) fn narrow(
     {
         let likely = lists.first().cloned().unwrap_or_default();
         let memory = &mut remembered.likely;
-        (memory.scale_up_events, memory.scale_down_events) = super::split(Some(&likely));
+        *memory = Memory::new(std::mem::take(&mut memory.recommendations), &likely);
         possible.changes = Some(lists);
         remembered
             .grounds
@@ -87,8 +89,7 @@ fn contradiction(
     // A change since the last scrape is not recorded yet.
     let is_settled =
         last_scale.is_none_or(|last| last.plus(known.rhythm.longest.saturating_mul(3)) < known.now);
-    let Bounds { at_least, at_most } = past.replicas;
-    if is_settled && !(at_least..=at_most).contains(&known.current) {
+    if is_settled && !past.replicas.contains(known.current) {
         return Some(Contradiction::Replicas);
     }
     let last = known
@@ -113,8 +114,7 @@ fn contradiction(
 /// Returns the recommendation that each replayed pass left in the list. Nothing is known about passes over
 /// another spec, and a controller that has started since has recommended one of the counts that it found.
 fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
-    let last = known.hpa.status.current_replicas;
-    let mut found = Bounds::exactly(known.current).with(last);
+    let mut found = known.found_now();
     let mut passes = past.passes.clone();
     for pass in passes.iter_mut().rev() {
         let before = pass.time.minus(DRIFT);
@@ -152,23 +152,18 @@ struct RecordedPasses<'r> {
 impl RecordedPasses<'_> {
     /// Returns the passes that are certainly in a window at the next pass, and whose recommendations no other
     /// pass has overwritten.
-    fn certain(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
+    fn certain(&self, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
         let remembered = window.min(self.known.retention());
-        let oldest = self.known.latest_pass().minus(remembered).plus(DRIFT);
-        self.passes.iter().filter(move |pass| pass.time > oldest)
+        sampled::certain(self.passes, self.known.latest_pass(), remembered)
     }
 
     /// Returns the passes that may be in a window.
-    fn possible(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
-        let oldest = self.known.earliest_pass().minus(window).minus(DRIFT);
-        let is_empty = window.is_zero();
-        self.passes
-            .iter()
-            .filter(move |pass| !is_empty && pass.time >= oldest)
+    fn possible(&self, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
+        sampled::possible(self.passes, self.known.earliest_pass(), window)
     }
 
     /// Whether no pass in a window is older than the first of these.
-    fn reaches(&self, window: jiff::SignedDuration) -> bool {
+    fn reaches(&self, window: SignedDuration) -> bool {
         let oldest = self.known.earliest_pass().minus(window);
         let first = self.passes.first().map(|pass| pass.time);
         first.is_some_and(|first| {
@@ -204,22 +199,17 @@ impl RecordedPasses<'_> {
 
     /// Adds the certain recommendations to the lists with which holds end soonest.
     fn shorten(&self, down: &mut Ends, up: &mut Ends) {
-        let later = self
-            .known
-            .latest_pass()
-            .duration_since(self.known.now)
-            .plus(DRIFT);
-        for pass in self.certain(self.known.down_window) {
-            down.soonest.push(Recommendation {
-                replicas: pass.recommended.at_least,
-                time: pass.time.minus(later),
-            });
+        let known = self.known;
+        let later = known.latest_pass().duration_since(known.now).plus(DRIFT);
+        let entry = |replicas: i32, pass: &PastPass| Recommendation {
+            replicas,
+            time: pass.time.minus(later),
+        };
+        for pass in self.certain(known.down_window) {
+            down.soonest.push(entry(pass.recommended.at_least, pass));
         }
-        for pass in self.certain(self.known.up_window) {
-            up.soonest.push(Recommendation {
-                replicas: pass.recommended.at_most,
-                time: pass.time.minus(later),
-            });
+        for pass in self.certain(known.up_window) {
+            up.soonest.push(entry(pass.recommended.at_most, pass));
         }
     }
 

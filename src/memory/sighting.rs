@@ -5,7 +5,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, ScalingRules};
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 
 /// The known facts about a pass that evaluated its metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub struct Sighting {
     /// Some recommendation of at most this held back scaling up.
     pub held_up_by: Option<i32>,
     /// The reason of `AbleToScale`.
-    pub reason: &'static str,
+    pub reason: String,
 }
 
 impl Sighting {
     /// Returns a sighting that bounds only the proposal.
-    fn new(proposal: RangeInclusive<i32>, reason: &'static str) -> Self {
+    fn new(proposal: RangeInclusive<i32>, able: &str) -> Self {
         Self {
             proposal,
             likely: None,
@@ -39,7 +39,7 @@ impl Sighting {
             at_least: None,
             held_down_by: None,
             held_up_by: None,
-            reason,
+            reason: able.to_owned(),
         }
     }
 }
@@ -102,33 +102,28 @@ pub(super) fn read(spec: &HpaSpec, status: &HpaStatus) -> Option<Sighting> {
 /// Whether a status shows that its pass remembered the last rescale: it made the rescale, or a rate limit
 /// kept it in place. Without a rescale to count, each policy leaves room for a change.
 pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
-    let enabled = |rules: Option<&ScalingRules>| {
-        rules.is_some_and(|rules| rules.select_policy.as_deref() != Some("Disabled"))
+    if has_rescaled(status) {
+        return true;
+    }
+    let Some((behavior, (_, limited))) = spec.behavior.as_ref().zip(normalized(status)) else {
+        return false;
     };
-    let behavior = spec.behavior.as_ref();
-    let limits = [
-        (
-            "ScaleUpLimit",
-            behavior.and_then(|behavior| behavior.scale_up.as_ref()),
-        ),
-        (
-            "ScaleDownLimit",
-            behavior.and_then(|behavior| behavior.scale_down.as_ref()),
-        ),
-    ];
-    let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
-    rescaled
-        || normalized(status).is_some_and(|(_, limited)| {
-            limits
-                .into_iter()
-                .any(|(reason, rules)| enabled(rules) && limited == reason)
-        })
+    let rules = match limited {
+        "ScaleUpLimit" => &behavior.scale_up,
+        "ScaleDownLimit" => &behavior.scale_down,
+        _ => return false,
+    };
+    rules.as_ref().is_some_and(|rules| !rules.is_disabled())
+}
+
+/// Whether the pass of a status has changed the scale.
+fn has_rescaled(status: &HpaStatus) -> bool {
+    reason_of(status, "AbleToScale", "True") == Some("SucceededRescale")
 }
 
 /// Returns the change of scale by the pass of a status; `None` if there was none.
 pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
-    let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
-    rescaled
+    has_rescaled(status)
         .then(|| status.desired_replicas.checked_sub(status.current_replicas))
         .flatten()
 }
@@ -182,21 +177,21 @@ fn without_behavior(able: &str, limited: &str, to: i32) -> Option<Sighting> {
         _ => return None,
     };
     let (low, high) = (*stabilized.start(), *stabilized.end());
-    let (proposal, held_down_by, reason) = match able {
-        "ReadyForNewScale" => (stabilized, None, "ReadyForNewScale"),
+    let (proposal, held_down_by) = match able {
+        "ReadyForNewScale" => (stabilized, None),
         "ScaleDownStabilized" => {
             let below = if high == i32::MAX { high } else { high - 1 };
-            (up_to(below), Some(low), "ScaleDownStabilized")
+            (up_to(below), Some(low))
         }
         // It was its own proposal or an older one; the condition no longer shows which.
-        "SucceededRescale" => (up_to(high), Some(low), "SucceededRescale"),
+        "SucceededRescale" => (up_to(high), Some(low)),
         _ => return None,
     };
     let at_most = (high < i32::MAX).then_some(high);
     Some(Sighting {
         at_most,
         held_down_by,
-        ..Sighting::new(proposal, reason)
+        ..Sighting::new(proposal, able)
     })
 }
 
@@ -222,30 +217,26 @@ fn with_behavior(
     };
     let above = to.saturating_add(1);
     Some(match (able, limited) {
-        ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, "ReadyForNewScale"),
+        ("ReadyForNewScale", LimitedScaling::No) => Sighting::new(to..=to, able),
         ("ReadyForNewScale", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..Sighting::new(up_to(to - 1), "ReadyForNewScale")
+            ..Sighting::new(up_to(to - 1), able)
         },
-        ("ReadyForNewScale", LimitedScaling::Up) => Sighting {
+        ("ReadyForNewScale" | "ScaleUpStabilized", LimitedScaling::Up) => Sighting {
             at_least: Some(above),
-            ..Sighting::new(from(above), "ReadyForNewScale")
+            ..Sighting::new(from(above), able)
         },
         ("ScaleDownStabilized", LimitedScaling::No) => Sighting {
             held_down_by: Some(to),
-            ..Sighting::new(up_to(to - 1), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 1), able)
         },
         ("ScaleDownStabilized", LimitedScaling::Down) => Sighting {
             at_most: Some(to - 1),
-            ..Sighting::new(up_to(to - 2), "ScaleDownStabilized")
+            ..Sighting::new(up_to(to - 2), able)
         },
         ("ScaleUpStabilized", LimitedScaling::No) => Sighting {
             held_up_by: Some(to),
-            ..Sighting::new(from(above), "ScaleUpStabilized")
-        },
-        ("ScaleUpStabilized", LimitedScaling::Up) => Sighting {
-            at_least: Some(above),
-            ..Sighting::new(from(above), "ScaleUpStabilized")
+            ..Sighting::new(from(above), able)
         },
         ("SucceededRescale", limited) if to > current => {
             let is_free = matches!(limited, LimitedScaling::No);
@@ -260,7 +251,7 @@ fn with_behavior(
             Sighting {
                 at_least: Some(low),
                 held_up_by,
-                ..Sighting::new(proposal, "SucceededRescale")
+                ..Sighting::new(proposal, able)
             }
         }
         ("SucceededRescale", limited) if to < current => {
@@ -270,7 +261,7 @@ fn with_behavior(
             Sighting {
                 at_most: Some(high),
                 held_down_by,
-                ..Sighting::new(up_to(high), "SucceededRescale")
+                ..Sighting::new(up_to(high), able)
             }
         }
         _ => return None,

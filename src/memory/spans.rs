@@ -12,6 +12,12 @@ pub(super) const SLACK: SignedDuration = SignedDuration::from_secs(5);
 /// The API's times have whole seconds.
 pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
+/// Returns the number of intervals of a length that cover a span.
+pub(super) fn intervals(span: SignedDuration, length: SignedDuration) -> i32 {
+    let (span, length) = (span.as_millis().max(0), length.as_millis().max(1));
+    i32::try_from((span + length - 1) / length).unwrap_or(i32::MAX)
+}
+
 /// Returns the periods of the policies of both directions.
 pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
     let rules = [&behavior.scale_up, &behavior.scale_down];

@@ -36,60 +36,75 @@ pub fn seen(
     counted: &[Counted],
     chain: Chain,
 ) -> Vec<SeenPass> {
-    let pairs = states.windows(2).enumerate().filter_map(|(place, pair)| {
-        let [state, next] = pair else { return None };
-        if state.uid != hpa.uid || next.uid != hpa.uid || outdates(&states[place..], controller) {
-            return None;
+    (0..states.len())
+        .filter_map(|place| overwritten(hpa, controller, &states[place..], counted, chain))
+        .collect()
+}
+
+/// Returns the evidence in the first of these states, which the second has overwritten; `None` if it has none that still
+/// counts.
+fn overwritten(
+    hpa: &Hpa,
+    controller: &Controller,
+    states: &[Hpa],
+    counted: &[Counted],
+    chain: Chain,
+) -> Option<SeenPass> {
+    let [state, next, ..] = states else {
+        return None;
+    };
+    if state.uid != hpa.uid || next.uid != hpa.uid || outdates(states, controller) {
+        return None;
+    }
+    let written = state.written.status?;
+    let time = state.written.spec.map_or(written, |spec| written.max(spec));
+    // Both are only new if a state in between is missing.
+    let changes = [next.written.status, next.written.spec];
+    let changed = changes
+        .into_iter()
+        .flatten()
+        .filter(|it| *it > time)
+        .min()?;
+    let rhythm = Rhythm::of(controller);
+    let before = changed.minus(rhythm.period.minus(SECOND));
+    let (until, last) = match chain {
+        Chain::Glimpses => (time, time),
+        // The pass that changed it came a sync period after the last that did not.
+        Chain::Whole
+            if next.written.status == Some(changed)
+                && !next.written.by_us
+                && rhythm.is_regular_since(before.minus(SECOND), state) =>
+        {
+            (changed, time.max(before))
         }
-        let written = state.written.status?;
-        let time = state.written.spec.map_or(written, |spec| written.max(spec));
-        // Both are only new if a state in between is missing.
-        let changes = [next.written.status, next.written.spec]
-            .into_iter()
-            .flatten();
-        let changed = changes.filter(|it| *it > time).min()?;
-        let rhythm = Rhythm::of(controller);
-        let before = changed.minus(rhythm.period.minus(SECOND));
-        let (until, last) = match chain {
-            Chain::Glimpses => (time, time),
-            // The pass that changed it came a sync period after the last that did not.
-            Chain::Whole
-                if next.written.status == Some(changed)
-                    && !next.written.by_us
-                    && rhythm.is_regular_since(before.minus(SECOND), state) =>
-            {
-                (changed, time.max(before))
-            }
-            Chain::Whole => (changed, changed),
-        };
-        let since = passed_since(state, until, &rhythm);
-        // The known counts are those of the current target.
-        let same_target = state
-            .spec
-            .scale_target_ref
-            .is_same(&hpa.spec.scale_target_ref);
-        let counted = if same_target { counted } else { &[] };
-        let sighting =
-            since.and_then(|since| sighted(state, controller, counted, since..=last, None));
-        let may_lack_recommendation = sighting.is_none();
-        let (proposal, likely) = match sighting {
-            Some(sighting) => (sighting.proposal, sighting.likely),
-            None => (0..=i32::MAX, None),
-        };
-        let spec_changed = time > written || state.written.by_us;
-        let (at_least, at_most) = proposal.into_inner();
-        Some(SeenPass {
-            at_least,
-            at_most,
-            likely,
-            replicas: sighting::found(state),
-            time,
-            until,
-            spec_changed,
-            may_lack_recommendation,
-        })
-    });
-    pairs.collect()
+        Chain::Whole => (changed, changed),
+    };
+    // The known counts are those of the current target.
+    let target = &state.spec.scale_target_ref;
+    let own_counts = if target.is_same(&hpa.spec.scale_target_ref) {
+        counted
+    } else {
+        &[]
+    };
+    let since = passed_since(state, until, &rhythm);
+    let sighting =
+        since.and_then(|since| sighted(state, controller, own_counts, since..=last, None));
+    let may_lack_recommendation = sighting.is_none();
+    let (proposal, likely) = match sighting {
+        Some(sighting) => (sighting.proposal, sighting.likely),
+        None => (0..=i32::MAX, None),
+    };
+    let (at_least, at_most) = proposal.into_inner();
+    Some(SeenPass {
+        at_least,
+        at_most,
+        likely,
+        replicas: sighting::found(state),
+        time,
+        until,
+        spec_changed: time > written || state.written.by_us,
+        may_lack_recommendation,
+    })
 }
 
 /// Whether recommendations that the controller remembered at the first of some states may have left a

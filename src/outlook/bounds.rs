@@ -12,7 +12,7 @@ use crate::calendar::Calendar;
 use crate::engine::behavior::{allowed_by, highest_start};
 use crate::engine::decision::{Decision, Direction, MetricResult};
 use crate::engine::rules::Rules;
-use crate::memory::{Extreme, Memory, Possible, split};
+use crate::memory::{Extreme, Memory, Possible};
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingPolicy, ScalingRules};
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 
@@ -61,38 +61,33 @@ pub(crate) fn memories(
             time: now,
         })
     });
-    let Some(behavior) = &spec.behavior else {
-        return ends
-            .map(|end| Memory {
-                recommendations: vec![end],
-                ..Memory::default()
-            })
-            .into();
+    let of_changes = match (&spec.behavior, &possible.changes) {
+        (None, _) => vec![Memory::default()],
+        (Some(_), Some(lists)) => lists
+            .iter()
+            .map(|list| Memory::new(Vec::new(), list))
+            .collect(),
+        (Some(behavior), None) => any_changes(spec, behavior, current, now, version),
     };
-    let changes = match &possible.changes {
-        Some(lists) => lists.iter().map(|list| split(Some(list))).collect(),
-        None => any_changes(spec, behavior, current, now, version),
-    };
-    changes
-        .into_iter()
-        .flat_map(|(scale_up_events, scale_down_events)| {
+    of_changes
+        .iter()
+        .flat_map(|memory| {
             ends.map(|end| Memory {
                 recommendations: vec![end],
-                scale_up_events: scale_up_events.clone(),
-                scale_down_events: scale_down_events.clone(),
+                ..memory.clone()
             })
         })
         .collect()
 }
 
-/// Returns changes that lead to the extreme limits of each direction.
+/// Returns memories of changes that lead to the extreme limits of each direction.
 fn any_changes(
     spec: &HpaSpec,
     behavior: &Behavior,
     current: i32,
     now: Timestamp,
     version: &Rules,
-) -> Vec<(Vec<ScaleEvent>, Vec<ScaleEvent>)> {
+) -> Vec<Memory> {
     let mut changes = Vec::new();
     for (rules, direction) in [
         (&behavior.scale_up, Direction::Up),
@@ -111,12 +106,18 @@ fn any_changes(
             let mut events = limits.events(wish, now);
             // If removed replicas count against added ones, one list covers both.
             changes.push(if version.both_directions || direction == Direction::Down {
-                (Vec::new(), events)
+                Memory {
+                    scale_down_events: events,
+                    ..Memory::default()
+                }
             } else {
                 for event in &mut events {
                     event.replicas = event.replicas.wrapping_neg();
                 }
-                (events, Vec::new())
+                Memory {
+                    scale_up_events: events,
+                    ..Memory::default()
+                }
             });
         }
     }

@@ -9,7 +9,7 @@ use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::rules::Rules;
 use crate::memory::sampled::LITTLE;
-use crate::memory::{Memory, infer, split};
+use crate::memory::{Memory, infer};
 use crate::snapshot::Snapshot;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::Bounds;
@@ -170,12 +170,7 @@ impl Replayer {
         let Some(own) = recommendations.pop().filter(|_| likely.is_some()) else {
             return self.unasked(current);
         };
-        let (scale_up_events, scale_down_events) = split(Some(&path.rescales));
-        let memory = Memory {
-            recommendations,
-            scale_up_events,
-            scale_down_events,
-        };
+        let memory = Memory::new(recommendations, &path.rescales);
         self.replicas(time, &memory, current, own.replicas)
     }
 

@@ -14,6 +14,9 @@ use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::calendar::Calendar;
 
+/// The time for which an API server keeps events by default.
+pub(crate) const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(1);
+
 /// The known facts besides the HPA itself.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {

@@ -19,6 +19,23 @@ pub struct Memory {
     pub scale_down_events: Vec<ScaleEvent>,
 }
 
+impl Memory {
+    /// Returns a memory of these recommendations and changes of scale; added replicas are positive. The controller
+    /// remembers the changes of each direction by themselves.
+    pub(crate) fn new(recommendations: Vec<Recommendation>, changes: &[ScaleEvent]) -> Self {
+        let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) =
+            changes.iter().partition(|event| event.replicas > 0);
+        for event in up.iter_mut().chain(&mut down) {
+            event.replicas = event.replicas.wrapping_abs();
+        }
+        Self {
+            recommendations,
+            scale_up_events: up,
+            scale_down_events: down,
+        }
+    }
+}
+
 /// A proposal that the controller remembers (`timestampedRecommendation`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -54,7 +54,7 @@ impl Kind for BlockedByFailedMetric {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let fails = self.one_or_many("fails", "fail");
+        let fails = one_or_many(self.failed.len(), "fails", "fail");
         format!(
             "{} {fails}, so the {} stay, although {} proposes {}",
             about.labels(&self.failed),
@@ -65,7 +65,7 @@ impl Kind for BlockedByFailedMetric {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let it = self.one_or_many("it", "them");
+        let it = them(self.failed.len());
         let mut evidence = vec![format!(
             "{} proposes {}, the highest of the metrics that can be read. The controller removes no \
              replicas while a metric fails.",
@@ -78,7 +78,7 @@ impl Kind for BlockedByFailedMetric {
         evidence.push(if rules.reports_failed_metrics {
             format!("The status that this pass writes has no value for {it}; the others are current.")
         } else {
-            let fails = self.one_or_many("fails", "fail");
+            let fails = one_or_many(self.failed.len(), "fails", "fail");
             format!(
                 "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
             )
@@ -94,7 +94,7 @@ impl Kind for BlockedByFailedMetric {
             Some(values) => Remedy::StateInput.says(format!(
                 "{}, or leave {} out of the candidate.",
                 sentence(&list(&values)),
-                self.one_or_many("it", "them")
+                them(self.failed.len())
             )),
             None => Remedy::RepairMetric.says(format!(
                 "Repair {}, or {}.",
@@ -102,36 +102,33 @@ impl Kind for BlockedByFailedMetric {
                 self.way_around(about)
             )),
         };
-        // It fails if the metrics have changed since.
-        let removal = |metric: &usize| {
-            let (path, name) = (about.path_of_name(*metric), about.spec(*metric).name());
-            [
-                json!({"op": "test", "path": path, "value": name}),
-                json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
-            ]
-        };
-        let patch: serde_json::Value = self.failed.iter().rev().flat_map(removal).collect();
-        advice.with_all(about.patch_metrics(&patch))
+        let last_first = self.failed.iter().rev();
+        let patch = last_first.flat_map(|metric| removal(about, *metric));
+        advice.with_all(about.patch_metrics(&patch.collect()))
     }
 }
 
-impl BlockedByFailedMetric {
-    /// Returns the word for one failed metric or for several.
-    fn one_or_many(&self, one: &'static str, many: &'static str) -> &'static str {
-        if self.failed.len() == 1 { one } else { many }
-    }
+/// Returns the operations of a JSON patch that removes a metric, and fails if the metrics have changed since.
+fn removal(about: &About<'_>, metric: usize) -> [serde_json::Value; 2] {
+    let (path, name) = (about.path_of_name(metric), about.spec(metric).name());
+    [
+        json!({"op": "test", "path": path, "value": name}),
+        json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
+    ]
+}
 
+impl BlockedByFailedMetric {
     /// Describes the alternative if the metrics stay as they are. KEDA's fallback is for targets of type
     /// AverageValue (`CheckFallbackValid`).
     fn way_around(&self, about: &About<'_>) -> String {
         let Some(owner) = about.owner() else {
-            return format!("remove {} from the HPA", self.one_or_many("it", "them"));
+            return format!("remove {} from the HPA", them(self.failed.len()));
         };
         let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
         let removal = if is_formula {
             format!("change spec.advanced.scalingModifiers.formula of {owner}")
         } else {
-            let triggers = self.one_or_many("its trigger", "their triggers");
+            let triggers = one_or_many(self.failed.len(), "its trigger", "their triggers");
             format!("remove {triggers} from {owner}")
         };
         removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")

@@ -57,12 +57,10 @@ impl Kind for ContainerMetricsMissing {
         }
         let effect = if self.fails {
             "which fails the metric for all pods"
-        } else if pods == 1 {
-            "so it counts as missing"
         } else {
-            "so they count as missing"
+            one_or_many(pods, "so it counts as missing", "so they count as missing")
         };
-        let have = if pods == 1 { "has" } else { "have" };
+        let have = one_or_many(pods, "has", "have");
         let all = count(self.all, "pod");
         format!("{pods} of {all} {have} no metrics for {label}, {effect}")
     }
@@ -256,10 +254,9 @@ impl Unmeasured {
 
     /// Returns a command that shows the container's logs, or those from before it was restarted.
     fn logs(&self, about: &About<'_>, container: &str) -> Command {
-        let (pod, container) = (shell_word(&self.pod), shell_word(container));
-        let namespace = about.namespace();
-        let previous = if self.restarts > 0 { " --previous" } else { "" };
-        format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
+        let container = format!("{} -c {}", shell_word(&self.pod), shell_word(container));
+        let previous = if self.restarts > 0 { "--previous" } else { "" };
+        about.kubectl_quoted("logs", &container, previous)
     }
 }
 

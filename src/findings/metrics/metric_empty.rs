@@ -113,11 +113,7 @@ impl Kind for MetricEmpty {
             );
         }
         if !self.nodes.is_empty() {
-            let on = if self.nodes.len() == 1 {
-                "node"
-            } else {
-                "nodes"
-            };
+            let on = one_or_many(self.nodes.len(), "node", "nodes");
             evidence.push(format!("The pods are on the {on} {}.", names(&self.nodes)));
         }
         if let Some(PodsLack::Young(age)) = self.pods_lack
@@ -172,9 +168,9 @@ impl Kind for MetricEmpty {
 /// Returns the number of pods that a finding is about, without those that need no value.
 fn living(pass: &Pass, finding: &Finding) -> usize {
     let names = finding.pods();
-    let mut pods = Vec::from_iter(&pass.input.snapshot.pods);
-    pods.retain(|pod| is_alive(pod) && names.contains(&*pod.name));
-    pods.len()
+    let pods = pass.input.snapshot.pods.iter();
+    pods.filter(|pod| is_alive(pod) && names.contains(&*pod.name))
+        .count()
 }
 
 /// Until this age, metrics-server may not have two samples of a pod.
@@ -247,16 +243,11 @@ impl MetricEmpty {
     /// Returns a finding about it. While no pod can have been measured, nothing is wrong.
     fn weighed(self, case: &Case<'_>) -> Finding {
         let is_young = matches!(self.pods_lack, Some(PodsLack::Young(_)));
-        let finding = failed(case, self);
-        let severity = if is_young {
-            Severity::Info
-        } else {
-            finding.severity
-        };
-        Finding {
-            severity,
-            ..finding
+        let mut finding = failed(case, self);
+        if is_young {
+            finding.severity = Severity::Info;
         }
+        finding
     }
 }
 

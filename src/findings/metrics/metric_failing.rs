@@ -13,16 +13,25 @@ use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 pub struct MetricFailing {
     /// Its index in the spec, from 0.
     pub metric: usize,
-    /// The API's message.
+    /// The API's message; empty if KEDA hides it behind a fallback.
     pub message: String,
-    /// The right that the controller lacks, if that is the error.
-    pub refused: Option<RefusedRight>,
-    /// The kind of the described object, if that is the error.
-    pub unmapped: Option<Unmapped>,
-    /// The replicas that KEDA asks for instead of the value, if the error is hidden behind them.
-    pub fallback: Option<i32>,
+    /// The reason.
+    pub cause: FailureCause,
     /// The server of the API, if KEDA should serve it and something else does.
     pub served_by: Option<ServedBy>,
+}
+
+/// The reason why a metric fails.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FailureCause {
+    /// Its trigger fails, and KEDA asks for this many replicas instead.
+    Fallback(i32),
+    /// The controller lacks a right.
+    Refused(RefusedRight),
+    /// No API has the kind of the described object.
+    Unmapped(Unmapped),
+    /// Something behind the API.
+    Backend,
 }
 
 impl Kind for MetricFailing {
@@ -44,33 +53,36 @@ impl Kind for MetricFailing {
         let label = about.label(self.metric);
         let group = about.spec(self.metric).api_group();
         let (named, effect) = (about.effect(&label), about.effect("it"));
-        match self.why(about) {
-            FailureCause::Fallback(replicas, _) => format!(
+        match (&self.cause, &self.served_by) {
+            (FailureCause::Fallback(replicas), _) => format!(
                 "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
-                count(replicas, "replica")
+                count(*replicas, "replica")
             ),
-            FailureCause::Refused(RefusedRight {
-                user,
-                verb,
-                resource,
-            }) => format!("{user} cannot {verb} {resource}.{group}, {named}"),
-            FailureCause::Unmapped(Unmapped { object, .. }) => format!(
+            (
+                FailureCause::Refused(RefusedRight {
+                    user,
+                    verb,
+                    resource,
+                }),
+                _,
+            ) => format!("{user} cannot {verb} {resource}.{group}, {named}"),
+            (FailureCause::Unmapped(Unmapped { object, .. }), _) => format!(
                 "the API server has no kind {} in the group {:?}, {named}",
                 object.kind,
                 object.group()
             ),
-            FailureCause::NotKeda(ServedBy { service, .. }) => format!(
+            (FailureCause::Backend, Some(ServedBy { service, .. })) => format!(
                 "{label} fails, {effect}: {service} serves {}, not KEDA",
                 api(group)
             ),
-            FailureCause::Trigger(_) | FailureCause::Backend => {
+            (FailureCause::Backend, None) => {
                 format!("{label} fails, {effect}: {}", end(&self.message))
             }
         }
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        if let FailureCause::Fallback(replicas, owner) = self.why(about) {
+        if let (FailureCause::Fallback(replicas), Some(owner)) = (&self.cause, about.owner()) {
             return vec![format!(
                 "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
             )];
@@ -81,11 +93,12 @@ impl Kind for MetricFailing {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        match self.why(about) {
-            FailureCause::Fallback(_, owner) => Remedy::LookAtScaledObject
+        let is_external = about.spec(self.metric).api_group() == EXTERNAL;
+        match (&self.cause, &self.served_by, about.owner()) {
+            (FailureCause::Fallback(_), _, Some(owner)) => Remedy::LookAtScaledObject
                 .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
-            FailureCause::Refused(RefusedRight { user, .. }) => {
+            (FailureCause::Refused(RefusedRight { user, .. }), ..) => {
                 // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
                 // metrics.
                 let ask = about.ask(self.metric).line;
@@ -93,57 +106,42 @@ impl Kind for MetricFailing {
                     .says("Grant it the right with a role and a binding.")
                     .with(format!("{ask} --as={}", shell_word(user)))
             }
-            FailureCause::Unmapped(unmapped) => unmapped.advice(about, self.metric),
-            FailureCause::NotKeda(served_by) => point_at_keda(served_by),
-            FailureCause::Trigger(owner) => Remedy::LookAtScaledObject
+            (FailureCause::Unmapped(unmapped), ..) => unmapped.advice(about, self.metric),
+            (_, Some(served_by), _) => point_at_keda(served_by),
+            (_, None, Some(owner)) if is_external => Remedy::LookAtScaledObject
                 .says(format!(
                     "Look at its trigger in {owner}{}.",
                     about.or_fallback(owner, &[self.metric], "spec.fallback there")
                 ))
                 .with(about.describe_scaled_object(owner)),
-            FailureCause::Backend => look_at_backend(about, self.metric),
+            _ => look_at_backend(about, self.metric),
         }
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
-        match self.why(about) {
-            FailureCause::Fallback(_, owner) => vec![format!("scaledobject/{}", owner.name)],
-            _ => about.own(),
+        match about.owner().filter(|_| self.is_fallback()) {
+            Some(owner) => vec![format!("scaledobject/{}", owner.name)],
+            None => about.own(),
         }
     }
 }
 
-/// The reason why a metric fails.
-enum FailureCause<'a> {
-    /// Its trigger fails, and KEDA asks for this many replicas instead.
-    Fallback(i32, OwnScaledObject<'a>),
-    /// The controller lacks a right.
-    Refused(&'a RefusedRight),
-    /// No API has the kind of the described object.
-    Unmapped(&'a Unmapped),
-    /// Something other than KEDA serves the API.
-    NotKeda(&'a ServedBy),
-    /// Its trigger fails.
-    Trigger(OwnScaledObject<'a>),
-    /// The backend that the API reads it from fails.
-    Backend,
-}
-
 impl MetricFailing {
-    fn why<'a>(&'a self, about: &About<'a>) -> FailureCause<'a> {
-        let owner = about.owner();
-        if let (Some(replicas), Some(owner)) = (self.fallback, owner) {
-            return FailureCause::Fallback(replicas, owner);
+    fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
+        let spec = case.spec(step);
+        let refused = RefusedRight::read(text).map(FailureCause::Refused);
+        let unmapped = || Unmapped::read(text, spec, case.target()).map(FailureCause::Unmapped);
+        Self {
+            metric: step.index,
+            message: text.to_owned(),
+            cause: refused.or_else(unmapped).unwrap_or(FailureCause::Backend),
+            served_by: not_of_keda(case, spec.api_group()),
         }
-        match (&self.refused, &self.unmapped, &self.served_by, owner) {
-            (Some(refused), ..) => FailureCause::Refused(refused),
-            (None, Some(unmapped), ..) => FailureCause::Unmapped(unmapped),
-            (None, None, Some(served_by), _) => FailureCause::NotKeda(served_by),
-            (None, None, None, Some(owner)) if about.spec(self.metric).api_group() == EXTERNAL => {
-                FailureCause::Trigger(owner)
-            }
-            _ => FailureCause::Backend,
-        }
+    }
+
+    /// Whether its value is a number of replicas that KEDA asks for, which was not measured.
+    pub(crate) fn is_fallback(&self) -> bool {
+        matches!(self.cause, FailureCause::Fallback(_))
     }
 }
 
@@ -241,55 +239,31 @@ const KINDS: [(&str, &[&str]); 4] = [
 /// Returns a finding about a value that KEDA substitutes for one that it cannot read: the target per replica
 /// times the replicas of its fallback (`doFallback` of KEDA).
 fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
-    let object = case
-        .scaled_object()
-        .filter(|it| it.condition("Fallback") == Some(true))?;
+    let object = case.scaled_object()?;
     let stated = object.spec.fallback.as_ref()?;
-    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    if object.condition("Fallback") != Some(true) || case.spec(step).api_group() != EXTERNAL {
+        return None;
+    }
     let target = step.target.average_value.as_ref()?.milli_value();
     let total = step.proposal()?.total.as_ref()?.milli_value();
-    let asks_for = |replicas: i32| target.checked_mul(replicas.into()) == Some(total);
-    let current = case.scale().map(|scale| scale.status_replicas);
-    let asked = [
-        Some(stated.replicas),
-        current.filter(|_| !stated.is_static()),
-    ];
-    let fallback = asked
+    let asks_for = |replicas: &i32| target.checked_mul((*replicas).into()) == Some(total);
+    let current = case.scale().filter(|_| !stated.is_static());
+    let mut asked = [stated.replicas]
         .into_iter()
-        .flatten()
-        .find(|replicas| asks_for(*replicas))?;
+        .chain(current.map(|scale| scale.status_replicas));
     let facts = MetricFailing {
         metric: step.index,
         message: String::new(),
-        refused: None,
-        unmapped: None,
-        fallback: Some(fallback),
+        cause: FailureCause::Fallback(asked.find(asks_for)?),
         served_by: None,
     };
     let decides = case.decides(step) && case.decision().block().is_none();
-    (spec.api_group() == EXTERNAL).then(|| Finding::new(Severity::Warning, decides, facts))
+    Some(Finding::new(Severity::Warning, decides, facts))
 }
-
-/// The text that Datadog adds to the error about a metric that it does not have.
-pub(crate) const ID: &str = ", datadogmetricid: ";
 
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
 fn datadog_metric(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("datadogmetric@")?.split_once(':')
-}
-
-impl MetricFailing {
-    fn of(case: &Case<'_>, step: &MetricStep, text: &str) -> Self {
-        let spec = case.spec(step);
-        Self {
-            metric: step.index,
-            message: text.to_owned(),
-            refused: RefusedRight::read(text),
-            unmapped: Unmapped::read(text, spec, case.target()),
-            fallback: None,
-            served_by: not_of_keda(case, spec.api_group()),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -316,9 +290,10 @@ mod tests {
             let Facts::MetricFailing(facts) = finding.facts else {
                 panic!()
             };
-            facts
-                .unmapped
-                .map(|it| it.meant.map(|it| (it.api_version, it.kind)))
+            match facts.cause {
+                FailureCause::Unmapped(it) => Some(it.meant.map(|it| (it.api_version, it.kind))),
+                _ => None,
+            }
         };
         let unmapped = |kind: &str, group: &str| {
             format!(

@@ -2,8 +2,8 @@
 
 use super::miss::{Miss, Unavailable};
 use super::{
-    EXTERNAL, ServedBy, api, failed, not_of_keda, point_at_keda, points_at, service, short,
-    unavailable,
+    CUSTOM, EXTERNAL, RESOURCE, ServedBy, api, failed, not_of_keda, point_at_keda, points_at,
+    service, short, unavailable,
 };
 use crate::apimachinery::metadata::Condition;
 use crate::findings::about::told;
@@ -114,10 +114,7 @@ impl Kind for MetricsApiUnavailable {
                         about.labels(&self.metrics)
                     ),
                     None if self.group == RESOURCE => {
-                        format!(
-                            "Install {}, or register its APIService.",
-                            self.serves(about)
-                        )
+                        "Install metrics-server, or register its APIService.".to_owned()
                     }
                     None => format!("Install {}.", self.serves(about)),
                 })
@@ -139,21 +136,16 @@ impl Kind for MetricsApiUnavailable {
 
     fn objects(&self, _: &About<'_>) -> Vec<String> {
         let name = self.name().filter(|_| self.why != Unavailable::Unserved);
-        name.map(|name| format!("apiservice/{name}"))
-            .into_iter()
-            .collect()
+        Vec::from_iter(name.map(|name| format!("apiservice/{name}")))
     }
 }
-
-/// The group of the metrics that metrics-server serves.
-const RESOURCE: &str = "metrics.k8s.io";
 
 impl MetricsApiUnavailable {
     /// Returns the name of its APIService, if that is known or the usual one.
     fn name(&self) -> Option<String> {
         match &self.service {
             Some(service) => Some(service.name.clone()),
-            None if self.group == "custom.metrics.k8s.io" => None,
+            None if self.group == CUSTOM => None,
             None => Some(format!("v1beta1.{}", self.group)),
         }
     }
@@ -212,17 +204,19 @@ impl UnavailableService {
 
 /// Returns an adapter that serves a metrics API other than `group`, if `group` is one of custom or external
 /// metrics, as neither metrics-server nor KEDA could serve this one.
-pub(crate) fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
-    const ALL: [&str; 3] = [RESOURCE, "custom.metrics.k8s.io", EXTERNAL];
-    let others = ALL
+fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
+    if group == RESOURCE {
+        return None;
+    }
+    [RESOURCE, CUSTOM, EXTERNAL]
         .into_iter()
-        .filter(|other| *other != group && group != ALL[0]);
-    let mut serving = others.filter_map(|other| ServedBy::of(service(case, other)?));
-    serving.find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
+        .filter(|other| *other != group)
+        .filter_map(|other| ServedBy::of(service(case, other)?))
+        .find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
 }
 
 /// Returns a pod that should serve a metrics API and does not run, if the input has it.
-pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
+fn server(case: &Case<'_>, group: &str) -> Option<Server> {
     let stated = service(case, group).and_then(|it| it.spec.service.as_ref());
     let behind = stated.map(|it| (&*it.namespace, &*it.name));
     let usual = ("kube-system", "metrics-server");
@@ -231,10 +225,10 @@ pub(crate) fn server(case: &Case<'_>, group: &str) -> Option<Server> {
         pod.namespace.as_deref() == Some(namespace) && pod.is_named_after(name) && is_alive(pod)
     });
     // One running pod is enough; of several that do not, one that states why is named.
-    let down = servers.clone().filter(|pod| !is_ready(pod));
-    let pod = down
-        .min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))
-        .filter(|_| !servers.clone().any(|pod| is_ready(pod)))?;
+    if servers.clone().any(|pod| is_ready(pod)) {
+        return None;
+    }
+    let pod = servers.min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))?;
     let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
     Some(Server {
         namespace: namespace.into(),
@@ -299,7 +293,6 @@ impl MetricsApiUnavailable {
             Unavailable::NotFound => service.is_none(),
             Unavailable::Stale | Unavailable::Failing => false,
         };
-        let adapter = is_absent.then(|| adapter(case, group));
         Self {
             group,
             metrics: vec![step.index],
@@ -307,7 +300,7 @@ impl MetricsApiUnavailable {
             message: text.to_owned(),
             service,
             served_by: not_of_keda(case, group),
-            adapter: adapter.flatten(),
+            adapter: adapter(case, group).filter(|_| is_absent),
             server: server(case, group),
         }
     }

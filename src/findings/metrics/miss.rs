@@ -1,6 +1,6 @@
 //! The reason why an API returns no value for a metric.
 
-use super::{is_served, service, unavailable};
+use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
 use crate::engine::decision::{Group, MetricStep};
 use crate::findings::Case;
@@ -92,44 +92,43 @@ impl<'t> Miss<'t> {
             },
             MetricAnswer::Unread(_) => None,
         }?;
-        // An unavailable API has answered nothing, whatever the input lacks.
-        let is_down =
-            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
         Some(match miss {
-            Self::Empty(None) if is_down() => Self::Unavailable(Unavailable::Failing, ""),
+            // An unavailable API has answered nothing, whatever the input lacks.
+            Self::Empty(None) if is_unavailable(case, spec.api_group()) => {
+                Self::Unavailable(Unavailable::Failing, "")
+            }
             miss => miss,
         })
     }
 
     /// Interprets the text of an error.
     fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
-        let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
         // The controller's messages quote the API's after the name of the API.
         let said = text
             .rsplit_once("metrics API: ")
             .map_or(text, |(_, said)| said);
         let name = spec.name();
-        let is_unknown = says(&[UNKNOWN])
+        let is_unknown = text.contains(UNKNOWN)
             || text.contains(&format!("{name} not found"))
             || text.contains(&format!("{} not found", go::quote(name)));
-        let is_nothing = says(&[NOTHING]);
-        if says(&[STALE]) {
+        let is_nothing = text.contains(NOTHING);
+        if text.contains(STALE) {
             Self::Unavailable(Unavailable::Stale, text)
         } else if is_nothing && !spec.is_resource() && is_served(case, spec.api_group()) {
             Self::Unknown(text)
-        } else if says(&[UNREGISTERED]) || (is_nothing && spec.is_resource()) {
+        } else if text.contains(UNREGISTERED) || (is_nothing && spec.is_resource()) {
             Self::Unavailable(Unavailable::Unserved, text)
         } else if is_nothing {
             Self::Unavailable(Unavailable::NotFound, text)
-        } else if says(&[NO_RESULT]) || names_object(text, spec) {
+        } else if text.contains(NO_RESULT) || names_object(text, spec) {
             Self::Empty(Some(text))
         } else if is_unknown {
             Self::Unknown(text)
         } else if RefusedRight::read(text).is_some() {
             Self::Failing(text)
-        } else if says(&FAILING)
+        } else if FAILING.iter().any(|words| text.contains(words))
             || is_unreached(said, case, spec)
-            || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
+            || is_unavailable(case, spec.api_group())
         {
             Self::Unavailable(Unavailable::Failing, text)
         } else {

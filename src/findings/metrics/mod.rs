@@ -12,7 +12,6 @@ pub mod miss;
 pub(crate) mod testing;
 pub mod unknown_container;
 
-use self::metric_failing::ID;
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
@@ -32,29 +31,32 @@ pub struct ServedBy {
 /// Returns the APIService of a group, if it was read.
 fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
     let is_of = |it: &&ApiService| {
-        it.metadata
-            .name
-            .split_once('.')
-            .is_some_and(|(_, of)| of == group)
+        let name = it.metadata.name.split_once('.');
+        name.is_some_and(|(_, of)| of == group)
     };
     case.surroundings().api_services.iter().find(is_of)
 }
 
-/// Returns its condition `Available`, unless that is true or unknown.
-fn unavailable(service: &ApiService) -> Option<&Condition> {
+/// Returns the condition `Available` of an APIService, if that is stated.
+fn available(service: &ApiService) -> Option<&Condition> {
     let mut conditions = service.status.conditions.iter();
-    conditions.find(|it| it.type_ == "Available" && it.status != "True")
+    conditions.find(|it| it.type_ == "Available")
+}
+
+/// Returns the same, unless it is true.
+fn unavailable(service: &ApiService) -> Option<&Condition> {
+    available(service).filter(|it| it.status != "True")
+}
+
+/// Whether the APIService of a group was read and is not available.
+fn is_unavailable(case: &Case<'_>, group: &str) -> bool {
+    service(case, group).is_some_and(|it| unavailable(it).is_some())
 }
 
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
-    let available = |it: &ApiService| {
-        it.status
-            .conditions
-            .iter()
-            .any(|it| it.type_ == "Available" && it.status == "True")
-    };
-    service(case, group).is_some_and(available)
+    let available = service(case, group).and_then(available);
+    available.is_some_and(|it| it.status == "True")
         || case.surroundings().serves(group)
         || answered(case, group).next().is_some()
 }
@@ -91,7 +93,9 @@ impl ServedBy {
     }
 }
 
-/// The group of external metrics.
+/// The groups of the metrics APIs.
+const RESOURCE: &str = "metrics.k8s.io";
+const CUSTOM: &str = "custom.metrics.k8s.io";
 const EXTERNAL: &str = "external.metrics.k8s.io";
 
 /// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.
@@ -136,7 +140,8 @@ fn short(text: &str) -> String {
     if letters.len() < START + MIDDLE + END {
         return line.to_owned();
     }
-    if let (cause, Some(_)) = cause(line) {
+    let cause = without_query(line);
+    if cause != line {
         return format!("{}, query: …", short(cause));
     }
     let start: String = letters[..START].iter().collect();
@@ -144,25 +149,28 @@ fn short(text: &str) -> String {
     format!("{start} … {end}")
 }
 
-/// Returns an error without the query that Datadog quotes after it, and that query.
-fn cause(line: &str) -> (&str, Option<&str>) {
+/// Returns an error without the query that Datadog quotes after it.
+fn without_query(line: &str) -> &str {
     line.split_once(", query: ")
-        .map_or((line, None), |(cause, query)| (cause, Some(query)))
+        .map_or(line, |(cause, _)| cause)
 }
 
 /// The prefix of the API server's errors about a backend.
 const INTERNAL: &str = "Internal error occurred: ";
 
+/// The text that Datadog adds to the error about a metric that it does not have.
+const ID: &str = ", datadogmetricid: ";
+
 /// Returns the cause of a backend's error, which is at its end, shortened to fit into a summary.
 pub(crate) fn end(text: &str) -> String {
     const END: usize = 70;
-    let (line, _) = cause(text.lines().next().unwrap_or_default());
-    let line = line.split_once(ID).map_or(line, |(cause, _)| cause);
-    let line = line.strip_prefix(INTERNAL).unwrap_or(line);
-    let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
-    match words.into_iter().find(|rest| rest.chars().count() <= END) {
-        Some(rest) if line.chars().count() > END => format!("… {rest}"),
-        _ => line.to_owned(),
+    let line = without_query(text.lines().next().unwrap_or_default());
+    let named = line.split_once(ID).map_or(line, |(cause, _)| cause);
+    let cause = named.strip_prefix(INTERNAL).unwrap_or(named);
+    let mut ends = cause.match_indices(' ').map(|(at, _)| &cause[at + 1..]);
+    match ends.find(|end| end.chars().count() <= END) {
+        Some(end) if cause.chars().count() > END => format!("… {end}"),
+        _ => cause.to_owned(),
     }
 }
 

@@ -22,15 +22,15 @@ impl Kind for AboveMax {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, Direction::Up.words())
+        self.0.summary(about)
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, Direction::Up.words())
+        self.0.evidence(about)
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, Direction::Up.words())
+        self.0.advice(about)
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

@@ -4,11 +4,11 @@ use super::bound::{Bound, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::about::exact;
-use crate::findings::last_pass::ReportedRescale;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::{Adjustment, adjustments};
 use crate::numbers::format_of;
+use crate::snapshot::evidence::EVENTS_KEPT;
 use crate::words::amount_of;
 
 /// The metrics propose more than `maxReplicas`.
@@ -24,10 +24,8 @@ pub struct AtMax {
     /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
     pub beside: Option<(usize, i32)>,
     /// The changes with which those metrics propose fewer than `maxReplicas`, or else no more than it, by index
-    /// in the spec. Empty if nothing is found.
-    pub adjustments: Vec<(usize, Adjustment)>,
-    /// The proposal of the pass with all of these changes.
-    pub proposal: Option<i32>,
+    /// in the spec, and the proposal of the pass with all of them; `None` if nothing is found.
+    pub adjusted: Option<(Vec<(usize, Adjustment)>, i32)>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
     /// Whether `minReplicas` is the same.
@@ -54,11 +52,10 @@ impl Kind for AtMax {
         let combination = case.decision().combination();
         let is_open = combination.is_some_and(|it| it.unread > 0);
         // Below the maximum there is room for a load that rises.
-        let found = [bound.bound.saturating_sub(1), bound.bound]
+        let adjusted = [bound.bound.saturating_sub(1), bound.bound]
             .into_iter()
             .filter(|_| !is_fixed && !is_open)
             .find_map(|most| adjustments(case, &above, most));
-        let (adjustments, proposal) = found.unzip();
         let facts = AtMax {
             bound,
             counted: above.iter().filter_map(|step| counted_by(step)).collect(),
@@ -66,8 +63,7 @@ impl Kind for AtMax {
                 .into_iter()
                 .map(|(step, it)| (step.index, it))
                 .max_by_key(|it| it.1),
-            adjustments: adjustments.unwrap_or_default(),
-            proposal,
+            adjusted,
             dropped: dropped(case),
             is_fixed,
         };
@@ -153,9 +149,10 @@ pub struct CountedMetric {
     pub total: i64,
     /// The target for a pod, the mean if requests differ.
     pub per_pod: i64,
-    /// The number of pods that use it, with the request that the target is a percentage of, and whether all have
-    /// the same; `None` for anything but pods.
-    pub of_pods: Option<(usize, Option<(i64, bool)>)>,
+    /// The number of pods that use it; `None` for anything but pods.
+    pub pods: Option<usize>,
+    /// The mean of the requests that the target is a percentage of, and whether all are the same.
+    pub request: Option<(i64, bool)>,
 }
 
 /// Replicas that were removed in one pass.
@@ -171,61 +168,57 @@ pub struct Dropped {
 
 /// Returns the amounts of a metric, if they can be divided by its target.
 fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
-    let proposal = step.proposal()?;
     let target = &step.target;
     let average = target.average_value.as_ref().map(Quantity::milli_value);
-    if let (Some(total), Some(per_pod)) = (&proposal.total, average) {
+    if let (Some(total), Some(per_pod)) = (&step.proposal()?.total, average) {
         return Some(CountedMetric {
             metric: step.index,
             total: total.milli_value(),
             per_pod,
-            of_pods: None,
+            pods: None,
+            request: None,
         });
     }
-    let sum = total(step.ready_rows().map(|row| row.value))?;
-    let pods = i64::try_from(step.ready_rows().count())
-        .ok()
-        .filter(|pods| *pods > 0)?;
-    let (per_pod, request) = match (average, target.average_utilization) {
-        (Some(average), _) => (average, None),
-        (None, Some(percent)) => {
-            let mean = total(step.ready_rows().map(|row| row.request))? / pods;
+    let pods = step.ready_rows().count();
+    if pods == 0 {
+        return None;
+    }
+    let (per_pod, request) = match average {
+        Some(average) => (average, None),
+        None => {
+            let requested = total(step.ready_rows().map(|row| row.request))?;
+            let mean = requested / i64::try_from(pods).ok()?;
             let is_same = step.ready_rows().all(|row| row.request == Some(mean));
-            (
-                mean.checked_mul(percent.into())? / 100,
-                Some((mean, is_same)),
-            )
+            let percent = target.average_utilization?;
+            let per_pod = mean.checked_mul(percent.into())? / 100;
+            (per_pod, Some((mean, is_same)))
         }
-        (None, None) => return None,
     };
-    let of_pods = Some((step.ready_rows().count(), request));
     Some(CountedMetric {
         metric: step.index,
-        total: sum,
+        total: total(step.ready_rows().map(|row| row.value))?,
         per_pod,
-        of_pods,
+        pods: Some(pods),
+        request,
     })
 }
 
 /// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
 fn dropped(case: &Case<'_>) -> Option<Dropped> {
-    /// As long as an API server keeps events by default.
-    const RECENT: SignedDuration = SignedDuration::from_hours(1);
     /// Fewer are not worth mentioning.
     const SEVERAL: i32 = 4;
     let (rescales, _) = case.pass.input.rescales();
-    let last = rescales.windows(2).rfind(|pair| {
-        let (from, to) = (pair[0].size, pair[1].size);
-        pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
-    })?;
-    let (
-        from,
-        ReportedRescale {
-            size: to, time: at, ..
-        },
-    ) = (last[0].size, last[1]);
-    let has_returned = rescales.last()?.time > at;
-    (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })
+    let last = rescales
+        .windows(2)
+        .filter(|pair| pair[1].is_up == Some(false))
+        .map(|pair| Dropped {
+            from: pair[0].size,
+            to: pair[1].size,
+            at: pair[1].time,
+        })
+        .rfind(|it| it.to <= it.from / 2 && it.from.saturating_sub(it.to) >= SEVERAL)?;
+    let has_returned = rescales.last()?.time > last.at;
+    (has_returned && case.since(last.at)? <= EVENTS_KEPT).then_some(last)
 }
 
 impl CountedMetric {
@@ -244,7 +237,7 @@ impl CountedMetric {
     fn sentence(&self, about: &About<'_>) -> String {
         let spec = about.spec(self.metric);
         let [total, per_pod] = self.amounts(about);
-        let Some((pods, request)) = self.of_pods else {
+        let Some(pods) = self.pods else {
             return format!(
                 "{} is {total} in all, at {per_pod} per pod.",
                 about.label(self.metric)
@@ -256,7 +249,7 @@ impl CountedMetric {
         } else {
             String::new()
         };
-        let per_pod = match request {
+        let per_pod = match self.request {
             Some((request, is_same)) => {
                 let request = amount(request, format_of(spec.name()));
                 let mean = if is_same { "" } else { " on average" };
@@ -296,9 +289,9 @@ impl AtMax {
     }
 
     fn lever(&self, about: &About<'_>) -> Option<Lever> {
-        let proposal = self.proposal?;
+        let (adjustments, proposal) = self.adjusted.as_ref()?;
         let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
-        for (metric, adjustment) in &self.adjustments {
+        for (metric, adjustment) in adjustments {
             match adjustment {
                 Adjustment::Request { request, .. } => {
                     let resource = about.spec(*metric).name();

@@ -21,15 +21,15 @@ impl Kind for BelowMin {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        self.0.summary(about, Direction::Down.words())
+        self.0.summary(about)
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        self.0.evidence(about, Direction::Down.words())
+        self.0.evidence(about)
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        self.0.advice(about, Direction::Down.words())
+        self.0.advice(about)
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {

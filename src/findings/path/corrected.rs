@@ -10,7 +10,7 @@ use crate::engine::decision::Path;
 use crate::findings::Alternative;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
-use crate::snapshot::evidence::Event;
+use crate::snapshot::evidence::{EVENTS_KEPT, Event};
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
 
 /// Replicas that are corrected to a bound without using metrics.
@@ -25,6 +25,8 @@ pub enum Correction {
 /// Replicas that an earlier pass has corrected to a bound that still holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CorrectedBefore {
+    /// The side of the bound on which they were.
+    pub side: Direction,
     /// The bound, and the replicas since then.
     pub bound: i32,
     /// The replicas before that pass, if the status or an event of the target shows them.
@@ -61,6 +63,8 @@ pub enum Changed {
 /// Replicas that this pass corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrected {
+    /// The side of the bound on which they are.
+    pub side: Direction,
     /// The replicas before the pass.
     pub current: i32,
     /// The bound.
@@ -112,16 +116,14 @@ pub(super) fn corrected(
 ) -> Option<Finding> {
     let decision = case.decision();
     let current = decision.replicas_before()?;
-    let spec = &case.snapshot().hpa.spec;
-    let (min, max) = (spec.min(), spec.max_replicas);
-    let bound = match (decision.path()?, beyond) {
-        (Path::AboveMax, Direction::Up) => max,
-        (Path::BelowMin, Direction::Down) => min,
-        (Path::Metrics, _) if current == max || current == min => {
+    let bound = case.snapshot().hpa.spec.bound(beyond);
+    match (decision.path()?, beyond) {
+        (Path::AboveMax, Direction::Up) | (Path::BelowMin, Direction::Down) => {}
+        (Path::Metrics, _) if current == bound => {
             return corrected_before(case, current, beyond, facts);
         }
         _ => return None,
-    };
+    }
     let cause = cause(case, current, beyond);
     let severity = if cause.is_expected() {
         Severity::Info
@@ -129,6 +131,7 @@ pub(super) fn corrected(
         Severity::Warning
     };
     let due = Correction::Due(Corrected {
+        side: beyond,
         current,
         bound,
         cause,
@@ -150,15 +153,11 @@ fn corrected_before(
     facts: fn(Correction) -> Facts,
 ) -> Option<Finding> {
     let (_, from, at) = last_correction(case, current).filter(|(side, ..)| *side == beyond)?;
-    let max = case.snapshot().hpa.spec.max_replicas;
-    let is_at_bound = match beyond {
-        Direction::Up => current == max,
-        Direction::Down => current < max,
-    };
-    if !is_at_bound {
+    if beyond == Direction::Down && current == case.snapshot().hpa.spec.max_replicas {
         return None;
     }
     let done = CorrectedBefore {
+        side: beyond,
         bound: current,
         from,
         at,
@@ -195,8 +194,6 @@ fn changed(case: &Case<'_>, field: SpecField, at: Timestamp) -> Changed {
 /// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
 /// them, if nothing has been scaled since then: by its newest event, or by the status of the last pass.
 fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
-    /// As long as an API server keeps events by default.
-    const RECENT: SignedDuration = SignedDuration::from_hours(1);
     let hpa = &case.snapshot().hpa;
     let evidence = &case.pass.input.evidence;
     let rescales = case.pass.input.rescale_events();
@@ -231,7 +228,7 @@ fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i
         Direction::Up => *from > current,
         Direction::Down => (1..current).contains(from),
     });
-    (case.since(at)? <= RECENT).then_some((beyond, from_beyond, at))
+    (case.since(at)? <= EVENTS_KEPT).then_some((beyond, from_beyond, at))
 }
 
 /// Removes the bound that replicas are beyond, so that a pass reads its metrics.
@@ -247,10 +244,9 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     let Hpa { status, .. } = &case.snapshot().hpa;
     if let Some(observed) = &case.pass.input.observed {
         let bound = observed.hpa.spec.bound(beyond);
-        let allows = if beyond == Direction::Up {
-            current <= bound
-        } else {
-            current >= bound
+        let allows = match beyond {
+            Direction::Up => current <= bound,
+            Direction::Down => current >= bound,
         };
         if allows {
             return BeyondBoundCause::Assumed(bound);
@@ -320,7 +316,8 @@ impl CorrectedBefore {
         self.changed == Changed::Created && about.finding.severity == Severity::Info
     }
 
-    fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
+    fn summary(&self, about: &About<'_>) -> String {
+        let words = self.side.words();
         let SideWords {
             bound: field,
             beyond,
@@ -329,9 +326,12 @@ impl CorrectedBefore {
         } = words;
         let Self { bound, at, .. } = self;
         let were = match self.from {
-            Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
-            Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
-            None => format!("there were {other} replicas than {field} ({bound})"),
+            Some(from) => format!(
+                "{} {} {beyond}",
+                count(from, "replica"),
+                one_or_many(from, "was", "were")
+            ),
+            None => format!("there were {other} replicas than"),
         };
         let writer = words
             .writer(about)
@@ -342,10 +342,13 @@ impl CorrectedBefore {
             None => String::new(),
         };
         let ago = distance(*at, about.now());
-        format!("{were}{when}, so the controller set {bound} {ago} ago and ignored the metrics")
+        format!(
+            "{were} {field} ({bound}){when}, so the controller set {bound} {ago} ago and ignored the metrics"
+        )
     }
 
-    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let words = self.side.words();
         let mut evidence = vec![format!(
             "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
             time(about.now(), self.at)
@@ -368,10 +371,11 @@ impl CorrectedBefore {
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    fn advice(&self, about: &About<'_>) -> Advice {
         if self.is_of_new_hpa(about) {
             return Remedy::Nothing.says(NOTHING_TO_DO);
         }
+        let words = self.side.words();
         let SideWords { change, flag, .. } = words;
         let bound = self.bound;
         let field = about.field(words.bound);
@@ -397,23 +401,22 @@ impl CorrectedBefore {
 }
 
 impl Corrected {
-    fn summary(&self, words: &SideWords) -> String {
+    fn summary(&self) -> String {
         let Self { current, bound, .. } = self;
         let SideWords {
             bound: field,
             beyond,
             ..
-        } = words;
-        let are = match current {
-            1 => "1 replica is".to_owned(),
-            _ => format!("{current} replicas are"),
-        };
+        } = self.side.words();
         format!(
-            "{are} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics"
+            "{} {} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
+            count(*current, "replica"),
+            one_or_many(*current, "is", "are")
         )
     }
 
-    fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let words = self.side.words();
         let (current, field) = (self.current, words.bound);
         let mut evidence = Vec::new();
         match self.cause {
@@ -440,8 +443,9 @@ impl Corrected {
         evidence
     }
 
-    fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    fn advice(&self, about: &About<'_>) -> Advice {
         let current = self.current;
+        let words = self.side.words();
         let SideWords {
             bound: field, flag, ..
         } = words;
@@ -472,26 +476,26 @@ impl Corrected {
 
 impl Correction {
     /// Returns the sentence that replicas are or were beyond the bound.
-    pub(super) fn summary(&self, about: &About<'_>, words: &SideWords) -> String {
+    pub(super) fn summary(&self, about: &About<'_>) -> String {
         match self {
-            Self::Due(due) => due.summary(words),
-            Self::Done(done) => done.summary(about, words),
+            Self::Due(due) => due.summary(),
+            Self::Done(done) => done.summary(about),
         }
     }
 
     /// Returns the evidence.
-    pub(super) fn evidence(&self, about: &About<'_>, words: &SideWords) -> Vec<String> {
+    pub(super) fn evidence(&self, about: &About<'_>) -> Vec<String> {
         match self {
-            Self::Due(due) => due.evidence(about, words),
-            Self::Done(done) => done.evidence(about, words),
+            Self::Due(due) => due.evidence(about),
+            Self::Done(done) => done.evidence(about),
         }
     }
 
     /// Returns the advice.
-    pub(super) fn advice(&self, about: &About<'_>, words: &SideWords) -> Advice {
+    pub(super) fn advice(&self, about: &About<'_>) -> Advice {
         match self {
-            Self::Due(due) => due.advice(about, words),
-            Self::Done(done) => done.advice(about, words),
+            Self::Due(due) => due.advice(about),
+            Self::Done(done) => done.advice(about),
         }
     }
 

@@ -45,73 +45,36 @@ pub struct HeldByWindow {
 
 impl Kind for HeldByWindow {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let pass = case.pass;
-        let &StabilizeStep {
-            desired,
-            result,
-            up_window,
-            down_window,
-            held_by: Some(held_by),
-            ..
-        } = held(case)?
-        else {
-            return None;
-        };
-        let against = if held_by.replicas > desired {
-            Direction::Down
+        let step = held(case)?;
+        let held_by = latest(case, step.held_by?);
+        let (against, window) = if held_by.replicas > step.desired {
+            (Direction::Down, step.down_window)
         } else {
-            Direction::Up
+            (Direction::Up, step.up_window.unwrap_or_default())
         };
-        let window = match against {
-            Direction::Up => up_window.unwrap_or_default(),
-            Direction::Down => down_window,
-        };
-        // The latest of equal recommendations holds longest.
-        let remembered = pass.remembered.likely.recommendations.iter();
-        let equal = remembered.filter(|other| other.replicas == held_by.replicas);
-        let held_by = equal
-            .copied()
-            .max_by_key(|other| other.time)
-            .unwrap_or(held_by);
-        let now = case.snapshot().now;
-        let leads_since = pass
-            .remembered
-            .grounds
-            .iter()
-            .find_map(|ground| match ground {
-                Ground::Controller(Running::Leads(since))
-                    if now.duration_since(*since) < window =>
-                {
-                    Some(*since)
-                }
-                _ => None,
-            });
+        let without = case.without_history();
+        let changes_replicas = without.replicas != case.answer().replicas;
+        let is_held_anyway = |it: LimitStep| it.is_bound() || it.is_disabled();
+        if !changes_replicas && limit(case).is_some_and(is_held_anyway) {
+            return None;
+        }
         let facts = HeldByWindow {
             against,
-            desired,
-            result,
+            desired: step.desired,
+            result: step.result,
             held_by,
-            origin: pass.origin(&held_by),
+            origin: case.pass.origin(&held_by),
             window,
             shorter: shorter(case, against, window),
             busy: against == Direction::Down && has_own_work(case),
-            leads_since,
+            leads_since: leads_since(case, window),
             next: case.next(),
             adds: against == Direction::Down
                 && case.decision().replicas_after() > case.decision().replicas_before(),
-            then: then(case, desired, against, window),
+            then: then(case, step.desired, against, window),
         };
-        let without = case.without_history();
-        let is_held_anyway = |it: LimitStep| it.is_bound() || it.is_disabled();
-        if without.replicas == case.answer().replicas && limit(case).is_some_and(is_held_anyway) {
-            return None;
-        }
         // If a limit would hold them as well, the end of the window changes nothing.
-        let finding = if without.replicas == case.answer().replicas {
-            Finding::aside(Severity::Info, facts)
-        } else {
-            Finding::explaining(Severity::Info, facts)
-        };
+        let finding = Finding::new(Severity::Info, changes_replicas, facts);
         Some(finding.without(without))
     }
 
@@ -237,6 +200,23 @@ pub struct Then {
     pub policies: Vec<ScalingPolicy>,
     /// The time of the pass that reaches it.
     pub reached: Timestamp,
+}
+
+/// Returns the latest of the recommendations that are equal to one, which holds longest.
+fn latest(case: &Case<'_>, one: Recommendation) -> Recommendation {
+    let remembered = &case.pass.remembered.likely.recommendations;
+    let equal = remembered.iter().filter(|it| it.replicas == one.replicas);
+    equal.copied().max_by_key(|it| it.time).unwrap_or(one)
+}
+
+/// Returns the time since which the controller has led, if that is within a window.
+fn leads_since(case: &Case<'_>, window: SignedDuration) -> Option<Timestamp> {
+    let mut grounds = case.pass.remembered.grounds.iter();
+    let since = grounds.find_map(|ground| match ground {
+        Ground::Controller(Running::Leads(since)) => Some(*since),
+        _ => None,
+    })?;
+    (case.snapshot().now.duration_since(since) < window).then_some(since)
 }
 
 /// Returns the controller's default in seconds, if a window is longer.

@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::{Because, Decision, LimitStep, Proposal, RateLimit, StabilizeStep};
+use crate::engine::decision::{Because, Decision, LimitStep, Proposal, StabilizeStep};
 use crate::findings::prelude::*;
 use crate::findings::targets::Headroom;
 use crate::snapshot::Snapshot;
@@ -106,19 +106,15 @@ fn limit(case: &Case<'_>) -> Option<LimitStep> {
         return of(case.decision());
     };
     // A limit that only an earlier recommendation exceeds would not limit the metrics' current proposal.
-    let limits_metrics = |limit: &LimitStep| {
-        if limit.desired > limit.result {
-            held.desired > limit.result
-        } else {
-            held.desired < limit.result
-        }
-    };
-    let own = of(case.decision()).filter(limits_metrics);
-    let own = own.map(|limit| LimitStep {
+    let own = of(case.decision()).filter(|limit| {
+        let side = limit.desired.cmp(&limit.result);
+        held.desired.cmp(&limit.result) == side
+    });
+    let of_metrics = own.map(|limit| LimitStep {
         desired: held.desired,
         ..limit
     });
-    own.or_else(|| {
+    of_metrics.or_else(|| {
         let after = case.decision().replicas_after();
         of(case.forgotten()).filter(|limit| Some(limit.result) == after)
     })
@@ -166,11 +162,10 @@ fn threshold(scale: &UnitScale, at: i64, side: Direction) -> String {
     while at as f64 >= unit * base {
         unit *= base;
     }
-    let shown = at as f64 / unit * parts;
-    let shown = if side == Direction::Down {
-        shown.floor()
-    } else {
-        shown.ceil()
+    let exact = at as f64 / unit * parts;
+    let shown = match side {
+        Direction::Down => exact.floor(),
+        Direction::Up => exact.ceil(),
     };
     value(scale, (shown / parts * unit).round() as i64)
 }
@@ -238,19 +233,6 @@ pub(crate) fn set(about: &About<'_>, path: &str, value: i64) -> Vec<Command> {
     let nested = |value: Value, name: &str| json!({ name: value });
     let patch = path.rsplit('.').fold(value.into(), nested);
     tried(about, &format!("--set {path}={value}"), &patch)
-}
-
-/// Describes what a rate limit allows, policy by policy.
-fn policies(limit: &RateLimit) -> Vec<String> {
-    let allows = |it: &crate::engine::decision::PolicyLimit| {
-        format!(
-            "{}, counted from {} at the start of the period, allows {}",
-            policy(&it.policy),
-            it.period_start,
-            it.replicas
-        )
-    };
-    limit.policies.iter().map(allows).collect()
 }
 
 /// Describes what a Rollout does with the replicas of the workload that has its template.

@@ -1,8 +1,8 @@
 //! The finding `rate-limited`.
 
 use super::bound::{look_at_negative, taken_as_largest};
-use super::{is_limited, limit, policies, proposed, winner};
-use crate::engine::decision::RateLimit;
+use super::{is_limited, limit, policy, proposed, winner};
+use crate::engine::decision::{PolicyLimit, RateLimit};
 use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
@@ -93,10 +93,7 @@ impl Kind for RateLimited {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let limit = &self.limit;
-        let mut evidence: Vec<String> = policies(limit)
-            .iter()
-            .map(|policy| sentence(&format!("{policy}.")))
-            .collect();
+        let mut evidence: Vec<String> = limit.policies.iter().map(allows).collect();
         if limit.select_policy.is_none() {
             evidence.push(format!(
                 "The built-in limit of a pass is the larger of 4 and twice the {} replicas.",
@@ -138,6 +135,16 @@ impl Kind for RateLimited {
             .with_all(about.predict_for("5m", ""))
             .with_all(allows_more.then(|| about.predict(&max)))
     }
+}
+
+/// Describes what a policy allows.
+fn allows(limit: &PolicyLimit) -> String {
+    sentence(&format!(
+        "{}, counted from {} at the start of the period, allows {}.",
+        policy(&limit.policy),
+        limit.period_start,
+        limit.replicas
+    ))
 }
 
 #[cfg(test)]

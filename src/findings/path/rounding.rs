@@ -18,8 +18,6 @@ pub struct Rounding {
     pub replicas: i32,
     /// The value that was rounded up.
     pub exact: f64,
-    /// The number of replicas that share the same load in `one_fewer`.
-    pub fewer: i32,
     /// The metric's value with one replica fewer, in the unit of the borders.
     pub one_fewer: Option<i64>,
     /// The values at which it would propose other replicas, if known.
@@ -58,17 +56,6 @@ impl Kind for Rounding {
             return None;
         }
         let borders = Borders::find(case.pass, winner.index);
-        // The pods share their usage, but not a value of something else, nor memory that each needs. The usage of
-        // pods that do not count is unknown.
-        let is_shared =
-            proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
-        let counted = proposal.counted.as_ref().filter(|_| is_shared);
-        let shared = borders.and_then(|borders| borders.now).zip(counted);
-        let fewer = current - 1;
-        let one_fewer = shared.and_then(|(now, counted)| {
-            let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
-            i64::try_from(total.checked_div(fewer.into())?).ok()
-        });
         let window = case.decision().stabilization().map(|it| it.down_window);
         let also = |it: &&MetricStep| {
             it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
@@ -77,8 +64,7 @@ impl Kind for Rounding {
             metric: winner.index,
             replicas: current,
             exact,
-            fewer,
-            one_fewer,
+            one_fewer: one_fewer(case, winner, borders, current - 1),
             borders,
             beside: case.metrics().filter(also).map(|it| it.index).collect(),
             window,
@@ -113,14 +99,13 @@ impl Kind for Rounding {
         }
         let beside = self.beside.iter().map(|metric| about.label(*metric));
         let labels: Vec<String> = beside.collect();
-        let propose = match labels.len() {
-            0 => return Remedy::Nothing.says(NOTHING_TO_DO),
-            1 => "proposes",
-            _ => "propose",
-        };
+        if labels.is_empty() {
+            return Remedy::Nothing.says(NOTHING_TO_DO);
+        }
         Remedy::Nothing.says(format!(
-            "Nothing to do: {} {propose} {} as well.",
+            "Nothing to do: {} {} {} as well.",
             list(&labels),
+            one_or_many(labels.len(), "proposes", "propose"),
             self.replicas
         ))
     }
@@ -142,7 +127,7 @@ impl Rounding {
         let with = self.one_fewer.filter(|_| self.memory.is_none())?;
         Some(format!(
             "The same load on {} would be {}, target {}.",
-            count(self.fewer, "replica"),
+            count(self.replicas - 1, "replica"),
             value(&borders.scale, with),
             target(about.target_of(self.metric))
         ))
@@ -162,6 +147,23 @@ impl Rounding {
             "At {at} or less, {label} proposes fewer replicas{later}."
         ))
     }
+}
+
+/// Returns the value of a metric if this many replicas share the load. The pods share their usage, but not a value of
+/// something else, nor memory that each needs. The usage of pods that do not count is unknown.
+fn one_fewer<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    borders: Option<Borders>,
+    replicas: i32,
+) -> Option<i64> {
+    let proposal = step.proposal()?;
+    if proposal.filled.is_some() || step.is_total() || is_baseline(case, step) {
+        return None;
+    }
+    let pods = i128::try_from(proposal.counted?.ready).ok()?;
+    let total = i128::from(borders?.now?) * pods;
+    i64::try_from(total.checked_div(replicas.into())?).ok()
 }
 
 /// Half of the last digit of a number of replicas that is shown.

@@ -6,7 +6,7 @@ use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::surroundings::{ScaleDown, Workload};
+use crate::snapshot::surroundings::ScaleDown;
 
 /// The target has 0 replicas, and the controller ignores it until something else scales it up.
 ///
@@ -33,37 +33,24 @@ impl Kind for SwitchedOff {
             .last_replicas_write()
             .filter(|it| observed.is_none() && it.time.is_some());
         let hpa = &case.snapshot().hpa;
-        let keeper = match (rollout(case), writer) {
-            (Some(own), _) if observed.is_none() => Some(Keeper::Rollout {
-                rollout: own.to_reference(),
-                scale_down: own.scale_down,
-                hpa: case.hpa_of(own),
-            }),
-            _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
-                Some(Keeper::Keda)
-            }
-            (_, Some(writer)) => Some(keeper(case, writer)),
-            // The workload's name as Flagger builds it is enough if the writer of the replicas is not known.
-            (_, None) if observed.is_none() => primary(case).map(|own| Keeper::Flagger {
-                primary: Some(own.reference()),
-            }),
-            (_, None) => None,
-        };
-        let facts = SwitchedOff {
-            observed,
-            keeper: keeper.clone(),
-            writer: writer.and_then(|it| Some((it.manager.clone(), it.time?))),
-            may_be_zero: hpa.spec.min_replicas == Some(0),
+        let keeper = match observed {
+            Some(_) => None,
+            None => keeper(case, writer),
         };
         // KEDA scales from zero, and the pause has its own finding.
-        let severity = match (hpa.scaled_object(), keeper) {
-            (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts)) => Severity::Warning,
-            (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_)))
-                if observed.is_none() =>
-            {
+        let severity = match (hpa.scaled_object(), &keeper) {
+            _ if observed.is_some() => Severity::Info,
+            (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts))
+            | (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_))) => {
                 Severity::Warning
             }
             _ => Severity::Info,
+        };
+        let facts = SwitchedOff {
+            observed,
+            writer: writer.and_then(|it| Some((it.manager.clone(), it.time?))),
+            keeper,
+            may_be_zero: hpa.spec.min_replicas == Some(0),
         };
         Some(Finding::explaining(severity, facts))
     }
@@ -135,7 +122,7 @@ impl SwitchedOff {
     fn scaled_object<'a>(&self, about: &About<'a>) -> Option<OwnScaledObject<'a>> {
         let owner = about.owner()?;
         match self.keeper {
-            Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger { .. }) => None,
+            Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger) => None,
             _ => Some(owner).filter(|_| self.observed.is_none()),
         }
     }
@@ -185,24 +172,22 @@ impl Keeper {
                     about.reference()
                 ))
                 .with(about.kubectl_quoted("get", &about.target(), "-o yaml")),
-            Self::Flagger { primary } => {
-                let usual = || format!("{}-primary", about.reference());
-                let advice = Remedy::LeaveToFlagger.says(format!(
-                    "Leave it: between releases, Flagger keeps it at 0 and runs {}.",
-                    primary.clone().unwrap_or_else(usual)
-                ));
-                advice.with(about.kubectl_quoted("get", "canaries.flagger.app", ""))
+            Self::Flagger => Remedy::LeaveToFlagger
+                .says(format!(
+                    "Leave it: between releases, Flagger keeps it at 0 and runs {}-primary.",
+                    about.reference()
+                ))
+                .with(about.kubectl_quoted("get", "canaries.flagger.app", "")),
+            Self::Manifest | Self::Other => {
+                let act = if *self == Self::Manifest {
+                    "take replicas out of its manifest, and scale it to 1."
+                } else {
+                    "scale the target to 1; the HPA takes over from there."
+                };
+                Remedy::ScaleToOne
+                    .says(format!("If it is meant to run, {act}"))
+                    .with(about.kubectl_quoted("scale", &about.target(), "--replicas=1"))
             }
-            Self::Manifest | Self::Other => Remedy::ScaleToOne
-                .says(match self {
-                    Self::Manifest => {
-                        "If it is meant to run, take replicas out of its manifest, and scale it to 1."
-                    }
-                    _ => {
-                        "If it is meant to run, scale the target to 1; the HPA takes over from there."
-                    }
-                })
-                .with(about.kubectl_quoted("scale", &about.target(), "--replicas=1")),
         }
     }
 }
@@ -219,11 +204,8 @@ fn point_at(about: &About<'_>, rollout: &CrossVersionObjectReference) -> Advice 
 /// Something that keeps a target at 0 on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keeper {
-    /// Flagger runs this workload instead of the target.
-    Flagger {
-        /// The workload, if it was read.
-        primary: Option<String>,
-    },
+    /// Flagger runs another workload instead of the target, named after it.
+    Flagger,
     /// This Rollout runs the pods of the target, whose template it refers to.
     Rollout {
         /// The Rollout.
@@ -254,13 +236,30 @@ fn is_scaled_by_keda(case: &Case<'_>) -> bool {
         .any(|it| it.is_of(case.target()))
 }
 
+/// Returns what keeps the target at 0, given the last writer of its replicas, if it is known.
+fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper> {
+    if let Some(own) = rollout(case) {
+        return Some(Keeper::Rollout {
+            rollout: own.to_reference(),
+            scale_down: own.scale_down,
+            hpa: case.hpa_of(own),
+        });
+    }
+    if case.snapshot().hpa.scaled_object().is_none() && is_scaled_by_keda(case) {
+        return Some(Keeper::Keda);
+    }
+    match writer {
+        Some(writer) => Some(kept_by(case, writer)),
+        // The workload's name as Flagger builds it is enough.
+        None => primary(case).map(|_| Keeper::Flagger),
+    }
+}
+
 /// Returns the purpose for which the last writer set the replicas to 0.
-fn keeper(case: &Case<'_>, writer: &ManagedFieldsEntry) -> Keeper {
+fn kept_by(case: &Case<'_>, writer: &ManagedFieldsEntry) -> Keeper {
     let manager = writer.manager.to_lowercase();
     if manager.contains("flagger") {
-        return Keeper::Flagger {
-            primary: primary(case).map(Workload::reference),
-        };
+        return Keeper::Flagger;
     }
     let owner = case
         .workload()

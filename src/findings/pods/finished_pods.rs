@@ -59,7 +59,7 @@ impl Kind for FinishedPods {
 
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods().len();
-        let verb = if pods == 1 { "matches" } else { "match" };
+        let verb = one_or_many(pods, "matches", "match");
         let effect = match (self.fails, &*self.missing_in) {
             (Some(metric), _) => format!(
                 ", and {} fails because of {}",
@@ -69,11 +69,7 @@ impl Kind for FinishedPods {
             (None, []) => String::new(),
             (None, metrics) => {
                 let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
-                let counts = if self.succeeded.len() == 1 {
-                    "counts"
-                } else {
-                    "count"
-                };
+                let counts = one_or_many(self.succeeded.len(), "counts", "count");
                 format!(", and {counts} as missing for {}", list(&labels))
             }
         };

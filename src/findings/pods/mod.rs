@@ -15,11 +15,18 @@ use crate::engine::decision::{Block, Fill, Proposal};
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
+
+/// Returns the condition of being one of these pods, by name.
+fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
+    let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
+    move |pod| names.contains(&pod.name)
+}
 
 pub(crate) fn is_finished(pod: &Pod) -> bool {
     matches!(pod.phase, Phase::Succeeded | Phase::Failed)
@@ -46,11 +53,7 @@ pub(crate) fn delete_finished(about: &About<'_>, pods: &[&str]) -> Advice {
         "Delete {}, or relabel {} so that {} not match.",
         first_of(pods),
         them(pods.len()),
-        if pods.len() == 1 {
-            "it does"
-        } else {
-            "they do"
-        }
+        one_or_many(pods.len(), "it does", "they do")
     ));
     advice.with(about.delete_pods(pods))
 }
@@ -200,10 +203,12 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
     let Proposal {
         ratio,
         filled,
-        counted,
+        counted: Some(counted),
         ..
-    } = about.proposal(metric)?;
-    let counted = counted.as_ref()?;
+    } = about.proposal(metric)?
+    else {
+        return None;
+    };
     let Some(filled) = filled else {
         return about.step(metric)?.is_total().then(|| {
             format!(

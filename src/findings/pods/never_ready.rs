@@ -1,9 +1,8 @@
 //! The finding `never-ready`.
 
-use super::{failure, has_restarted, is_stuck, weigh};
+use super::{among, failure, has_restarted, is_stuck, weigh};
 use crate::findings::prelude::*;
 use crate::findings::requests::Revisions;
-use crate::snapshot::by_name::Names;
 
 /// Pods have never been ready for longer than is usual: for longer than CPU samples may be skipped if a container waits
 /// or restarts, otherwise for more than 30 minutes.
@@ -32,14 +31,13 @@ impl Kind for NeverReady {
             revision: revision.map(Into::into),
             is_current: revision.is_some() && revision == Revisions::of(case).current,
         };
-        let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
-        let ready = case.if_ready(|pod| names.contains(&pod.name));
+        let ready = case.if_ready(among(&stuck));
         Some(weigh(case, facts, ready, Severity::Warning))
     }
 
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods();
-        let verb = if pods.len() == 1 { "has" } else { "have" };
+        let verb = one_or_many(pods.len(), "has", "have");
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest.map_or_else(String::new, |since| {
             format!(" in {}", distance(since, about.now()))
@@ -69,10 +67,8 @@ impl Kind for NeverReady {
         let advice = if self.revision.is_some() {
             Remedy::RollBack.says("Fix the revision that does not become ready, or roll it back.")
         } else {
-            Remedy::FindUnready.says(match self.pods.len() {
-                1 => "Find out why it does not become ready.",
-                _ => "Find out why they do not become ready.",
-            })
+            let they = one_or_many(self.pods.len(), "it does", "they do");
+            Remedy::FindUnready.says(format!("Find out why {they} not become ready."))
         };
         let mut pods = self.pods.iter();
         let Some(pod) = pods.find(|pod| pod.restarts > 0).or(self.pods.first()) else {

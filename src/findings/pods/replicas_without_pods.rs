@@ -66,9 +66,8 @@ impl Kind for ReplicasWithoutPods {
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
         let changed = revised.chain(changes(case, ends)).max().flatten();
         let since = changed.filter(|_| !was_otherwise(case, replicas, ends));
-        let is_late = since
-            .and_then(|it| case.since(it))
-            .is_some_and(|age| age >= CREATION);
+        let age = since.and_then(|it| case.since(it));
+        let is_late = age.is_some_and(|age| age >= CREATION);
         // A workload that replaces all of its pods at once waits until the old ones are gone.
         let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
         let is_held_up = failure.is_some() || (is_late && !is_replacing);
@@ -76,19 +75,7 @@ impl Kind for ReplicasWithoutPods {
             return None;
         }
         let counts = |step: &&MetricStep| step.proposal().is_some_and(|it| it.counted.is_some());
-        let metric = case
-            .decision()
-            .winner()
-            .filter(counts)
-            .map(|step| step.index);
-        let is_stateful_set = case.is_kind("StatefulSet");
-        let waits_for = case
-            .pods()
-            .filter(|pod| is_stateful_set && is_alive(pod))
-            .filter(|pod| !case.observed_pod(pod).is_some_and(is_ready))
-            // A pod without a node has no condition Ready.
-            .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
-            .map(|pod| pod.name.clone());
+        let metric = case.decision().winner().filter(counts);
         let owned = made
             .iter()
             .find(|it| it.is_scalable() && it.wanted() < replicas)
@@ -100,8 +87,8 @@ impl Kind for ReplicasWithoutPods {
             is_held_up,
             failure,
             since,
-            metric,
-            waits_for,
+            metric: metric.map(|step| step.index),
+            waits_for: waits_for(case),
             owned,
         };
         Some(if ends {
@@ -140,7 +127,6 @@ impl Kind for ReplicasWithoutPods {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let Self { replicas, .. } = self;
         let mut evidence = Vec::new();
         if let Some(Condition {
             reason, message, ..
@@ -156,15 +142,16 @@ impl Kind for ReplicasWithoutPods {
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
             evidence.push(format!(
-                "{} counts the {}, not {replicas} replicas.",
+                "{} counts the {}, not {} replicas.",
                 about.label(metric),
                 count(
                     counted.ready + counted.unready + counted.missing,
                     "existing pod"
-                )
+                ),
+                self.replicas
             ));
         }
-        let all = count(*replicas, "pod");
+        let all = count(self.replicas, "pod");
         evidence.extend(about.otherwise(&format!("With {all} of the same usage")));
         if let Some(pod) = &self.waits_for {
             evidence.push(format!(
@@ -231,6 +218,18 @@ impl ReplicasWithoutPods {
                 && !self.since.is_some_and(lacked_before)
         })
     }
+}
+
+/// Returns the pod that a StatefulSet waits for before it creates the next one.
+fn waits_for(case: &Case<'_>) -> Option<Box<str>> {
+    if !case.is_kind("StatefulSet") {
+        return None;
+    }
+    case.pods()
+        .filter(|pod| is_alive(pod) && !case.observed_pod(pod).is_some_and(is_ready))
+        // A pod without a node has no condition Ready.
+        .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
+        .map(|pod| pod.name.clone())
 }
 
 /// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;

@@ -1,11 +1,9 @@
 //! The finding `starting-pods`.
 
-use super::{filled, is_starting, is_young, pod_names};
+use super::{among, filled, is_starting, is_young, pod_names};
 use crate::engine::decision::{Group, PodRow};
 use crate::findings::path::WINDOWS;
 use crate::findings::prelude::*;
-use crate::snapshot::by_name::Names;
-use crate::snapshot::hpa::Hpa;
 use crate::words::metric_format;
 
 /// Pods that have only just started, or are not ready yet, count and change the answer: they use much more than the
@@ -26,19 +24,18 @@ pub struct StartingPods {
 
 impl Kind for StartingPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let (step, pods, how) = case
-            .metrics()
-            .find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
-        let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
-        let without = case.without_pods(|pod| names.contains(&pod.name));
+        let (step, (pods, how)) = case.metrics().find_map(|step| {
+            let found = not_ready_yet(case, step).or_else(|| hot(case, step))?;
+            Some((step, found))
+        })?;
+        let without = case.without_pods(among(&pods));
         let answer = case.answer();
-        if without == answer || without.proposal.is_none() {
-            return None;
-        }
-        // Pods with high usage can only raise the proposal.
+        let is_hot = matches!(how, Starting::Hot { .. });
         let asks_for_fewer = answer.proposal < case.decision().replicas_before();
-        if matches!(how, Starting::Hot { .. })
-            && (asks_for_fewer || answer.proposal < without.proposal)
+        if without == answer
+            || without.proposal.is_none()
+            // Pods with high usage can only raise the proposal.
+            || is_hot && (asks_for_fewer || answer.proposal < without.proposal)
         {
             return None;
         }
@@ -53,8 +50,7 @@ impl Kind for StartingPods {
             how,
         };
         let mut finding = case.weigh(facts, without, Severity::Info);
-        let is_slow = |pod: &&Pod| !is_young(case, pod);
-        if matches!(how, Starting::NotReady { .. }) && !pods.iter().any(is_slow) {
+        if !is_hot && pods.iter().all(|pod| is_young(case, pod)) {
             finding.severity = Severity::Info;
         }
         Some(finding)
@@ -66,7 +62,7 @@ impl Kind for StartingPods {
         let effect = about.cost();
         match self.how {
             Starting::NotReady { .. } => {
-                let counts = if pods == 1 { "counts" } else { "count" };
+                let counts = one_or_many(pods, "counts", "count");
                 let first = first_of(&self.pods);
                 format!("{starting} ({first}) {counts} for {label} although never ready{effect}")
             }
@@ -74,7 +70,7 @@ impl Kind for StartingPods {
                 let step = about.step(self.metric);
                 let format = step.map(metric_format).unwrap_or_default();
                 let (usage, others) = (amount(usage, format), amount(others, format));
-                let uses = if pods == 1 { "uses" } else { "use" };
+                let uses = one_or_many(pods, "uses", "use");
                 format!(
                     "{starting} {uses} {usage} of {label} on average, and the others {others}{effect}"
                 )
@@ -89,7 +85,7 @@ impl Kind for StartingPods {
             _ => format!("The first started {since}: {}.", names(&self.pods)),
         }];
         evidence.extend(about.short_window());
-        if matches!(self.how, Starting::NotReady { assumed: 1.. }) {
+        if self.are_assumed() {
             evidence.extend(filled(about, self.metric));
         }
         evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
@@ -97,8 +93,7 @@ impl Kind for StartingPods {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let are_assumed = matches!(self.how, Starting::NotReady { assumed: 1.. });
-        if are_assumed || !raise_proposal(about) {
+        if self.are_assumed() || !raise_proposal(about) {
             return Remedy::WaitForPods
                 .waits("until the pods are ready")
                 .or("have them start faster")
@@ -143,25 +138,30 @@ impl StartingPods {
         matches!(self.how, Starting::Hot { .. })
     }
 
+    /// Whether some of them have no metric, so that they count with an assumed value.
+    fn are_assumed(&self) -> bool {
+        matches!(self.how, Starting::NotReady { are_assumed: true })
+    }
+
     /// Returns a command that lengthens the scale-up window. At the maximum, nothing is left to hold back.
     fn lengthen_window(&self, about: &About<'_>) -> Option<Command> {
-        let Hpa { spec, .. } = about.hpa();
+        let spec = &about.hpa().spec;
         if about.pass.decision.replicas_before() >= Some(spec.max_replicas) {
             return None;
         }
         let rules = spec.rules(Direction::Up);
         let present = rules.and_then(|it| it.stabilization_window_seconds);
         let seconds = self.longer_window(present.unwrap_or(0), about.now())?;
-        let rules = json!({ "stabilizationWindowSeconds": seconds });
-        about.patch_spec(&json!({ "behavior": { "scaleUp": rules } }))
+        let window = json!({ "stabilizationWindowSeconds": seconds });
+        about.patch_spec(&json!({ "behavior": { "scaleUp": window } }))
     }
 
     /// Returns a scale-up window in seconds that is longer than the current one and than the pods have
     /// been starting, if the API server accepts it.
     fn longer_window(&self, present: i32, now: Timestamp) -> Option<i32> {
         let started = now.duration_since(self.since).as_secs();
-        let covers = |seconds: &i32| *seconds > present && i64::from(*seconds) > started;
-        WINDOWS.into_iter().find(covers)
+        let least = started.max(present.into());
+        WINDOWS.into_iter().find(|it| i64::from(*it) > least)
     }
 }
 
@@ -170,8 +170,8 @@ impl StartingPods {
 pub enum Starting {
     /// They are not ready, but count anyway.
     NotReady {
-        /// The number of those without a metric, which count with an assumed value.
-        assumed: usize,
+        /// Whether some of them have no metric, so that they count with an assumed value.
+        are_assumed: bool,
     },
     /// They are ready, and use more than the others, on average and in thousandths.
     Hot {
@@ -184,10 +184,7 @@ pub enum Starting {
 
 /// Returns the pods that a metric counts although they are not ready yet: with their usage, as all
 /// metrics except CPU do, or, after a while, with an assumed value.
-fn not_ready_yet<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+fn not_ready_yet<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<(Vec<&'p Pod>, Starting)> {
     let counted = step.pods.iter().filter(|row| {
         let pod = case.pod_of(row);
         row.counted.is_some()
@@ -199,12 +196,9 @@ fn not_ready_yet<'p>(
             }
     });
     let rows = Vec::from_iter(counted);
-    let assumed = rows
-        .iter()
-        .filter(|row| row.group == Group::Missing)
-        .count();
+    let are_assumed = rows.iter().any(|row| row.group == Group::Missing);
     let pods: Vec<&Pod> = rows.into_iter().map(|row| case.pod_of(row)).collect();
-    (!pods.is_empty()).then_some((step, pods, Starting::NotReady { assumed }))
+    (!pods.is_empty()).then_some((pods, Starting::NotReady { are_assumed }))
 }
 
 /// Whether a pod started, and became ready, only recently.
@@ -241,10 +235,7 @@ fn mean(rows: &[&PodRow]) -> i64 {
 }
 
 /// Returns the ready pods that started only recently, if they use much more than the others.
-fn hot<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
+fn hot<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<(Vec<&'p Pod>, Starting)> {
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) = step
         .ready_rows()
         .filter(|row| row.value.is_some())
@@ -256,11 +247,7 @@ fn hot<'p>(
         usage: mean(&new),
         others: mean(&others),
     };
-    Some((
-        step,
-        new.into_iter().map(|row| case.pod_of(row)).collect(),
-        how,
-    ))
+    Some((new.into_iter().map(|row| case.pod_of(row)).collect(), how))
 }
 
 #[cfg(test)]
@@ -365,7 +352,7 @@ mod tests {
                 pods: vec!["web-2".into()],
                 since: since.parse().unwrap(),
                 metric: 0,
-                how: Starting::NotReady { assumed: 0 },
+                how: Starting::NotReady { are_assumed: false },
             };
             let now = build::NOW.parse().unwrap();
             assert_eq!(pods.longer_window(present, now), want, "{since} {present}");

@@ -35,29 +35,27 @@ impl Kind for TerminatingPods {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let counts = if self.pods.len() == 1 {
-            "counts"
-        } else {
-            "count"
-        };
+        let pods = self.pods.len();
         format!(
-            "{} still {counts} as ready for {}{}",
-            count(self.pods.len(), "terminating pod"),
+            "{} still {} as ready for {}{}",
+            count(pods, "terminating pod"),
+            one_or_many(pods, "counts", "count"),
             about.label(self.metric),
             about.cost()
         )
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let verb = if self.pods.len() == 1 { "is" } else { "are" };
+        let pods = self.pods.len();
         let mut evidence = Vec::from_iter(filled(about, self.metric));
         evidence.push(format!(
-            "{} {verb} among them, due to be gone by {}: {}.",
-            count(self.pods.len(), "terminating pod"),
+            "{} {} among them, due to be gone by {}: {}.",
+            count(pods, "terminating pod"),
+            one_or_many(pods, "is", "are"),
             future(about.now(), self.last),
             names(&self.pods)
         ));
-        evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
+        evidence.extend(about.otherwise(&format!("Without {}", them(pods))));
         evidence
     }
 

@@ -4,12 +4,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck, is_young,
-    leave_no_value, shows_no_readiness, waiting, weigh,
+    add_nodes, among, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck,
+    is_young, leave_no_value, shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
-use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Phase, ZERO_TIME};
 
 /// Pods that are unready, pending or without metrics do not count with their usage, and the answer would be different
@@ -49,9 +48,9 @@ impl Kind for UncountedPods {
 
     fn summary(&self, about: &About<'_>) -> String {
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
-        let verb = if n == 1 { "does" } else { "do" };
+        let verb = one_or_many(n, "does", "do");
         if let Some(code) = about.finding.follows {
-            let them = if n == 1 { "the one" } else { "those" };
+            let them = one_or_many(n, "the one", "those");
             return format!(
                 "{n} of {of} {verb} not count: {them} that {} is about",
                 code.as_str()
@@ -82,7 +81,7 @@ impl Kind for UncountedPods {
             let uncounted = format!("Not counted: {}.", names(&pods));
             return std::iter::once(uncounted).chain(filled).collect();
         }
-        let they = if pods.len() == 1 { "it" } else { "they" };
+        let they = one_or_many(pods.len(), "it", "they");
         let mut evidence = self.causes(about);
         evidence.extend(filled);
         if self.count {
@@ -349,20 +348,16 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     if pods.is_empty() {
         return None;
     }
-    let names: Names<&str> = pods
-        .iter()
-        .map(|it| case.pod_of(&it.row))
-        .filter(|pod| is_alive(pod))
-        .map(|pod| &*pod.name)
-        .collect();
-    let counted = case.if_ready(|pod| names.contains(&pod.name));
+    let all = pods.iter().map(|it| case.pod_of(&it.row));
+    let is_left_out = among(&Vec::from_iter(all.filter(|pod| is_alive(pod))));
+    let counted = case.if_ready(&is_left_out);
     let mut open = case.metrics().filter(is_open);
     let keeps_from_answer = open.any(|step| keeps_from_answer(case, step));
     let is_measured = |it: &UncountedPod| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     let idle = changes_nothing && pods.iter().all(is_measured);
     let other = if idle {
-        case.without_pods(|pod| names.contains(&pod.name))
+        case.without_pods(&is_left_out)
     } else {
         counted
     };
@@ -395,12 +390,9 @@ fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
         return Cow::Borrowed(&step.pods);
     }
     let pods = (0..).zip(&case.snapshot().pods);
-    let own: Names<&str> = case
-        .pods()
-        .filter(|pod| is_alive(pod))
-        .map(|pod| &*pod.name)
-        .collect();
-    pods.filter(|(_, pod)| own.contains(&pod.name))
+    let alive = case.pods().filter(|pod| is_alive(pod));
+    let is_own = among(&Vec::from_iter(alive));
+    pods.filter(|(_, pod)| is_own(pod))
         .map(|(index, pod)| match pod.phase {
             Phase::Pending => PodRow::new(index, Group::Unready, Clause::Pending),
             _ => PodRow::new(index, Group::Missing, Clause::NoMetric),
@@ -457,8 +449,8 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
             (step.index, Vec::from_iter(unready))
         })
         .find(|(_, rows)| !rows.is_empty())?;
-    let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
-    let unready = case.if_never_ready(|pod| names.contains(&pod.name));
+    let all = rows.iter().map(|row| case.pod_of(row));
+    let unready = case.if_never_ready(among(&Vec::from_iter(all)));
     if unready == case.answer() {
         return None;
     }
@@ -480,13 +472,9 @@ fn assumed(they: &str) -> String {
 
 /// Names the kubelets of nodes.
 fn kubelets(nodes: &[Box<str>]) -> String {
-    let (kubelet, node) = if nodes.len() == 1 {
-        ("kubelet", "node")
-    } else {
-        ("kubelets", "nodes")
-    };
     format!(
-        "the {kubelet} of the {node} {}: metrics-server gets nothing from there",
+        "the {} {}: metrics-server gets nothing from there",
+        one_or_many(nodes.len(), "kubelet of the node", "kubelets of the nodes"),
         names(nodes)
     )
 }

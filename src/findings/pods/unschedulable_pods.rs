@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, is_alive, pod_names, weigh};
+use super::{add_nodes, among, is_alive, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -24,17 +24,14 @@ pub struct UnschedulablePods {
 
 impl Kind for UnschedulablePods {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let waits = |pod: &&Pod| is_alive(pod) && pod.unschedulable.is_some();
-        let pods: Vec<&Pod> = case.pods().filter(waits).collect();
-        let message = pods.first()?.unschedulable.clone()?;
-        let ready = case.if_ready(|pod| waits(&pod));
-        let since = pods.iter().filter_map(|pod| pod.created).min();
-        let placed = case
+        let (pods, placed): (Vec<&Pod>, Vec<&Pod>) = case
             .pods()
-            .filter(|pod| is_alive(pod) && pod.unschedulable.is_none())
-            .count();
+            .filter(|pod| is_alive(pod))
+            .partition(|pod| pod.unschedulable.is_some());
+        let message = pods.first()?.unschedulable.clone()?;
+        let since = pods.iter().filter_map(|pod| pod.created).min();
         let are_needed = case.decision().proposal.is_none_or(|proposal| {
-            usize::try_from(proposal).is_ok_and(|proposal| proposal > placed)
+            usize::try_from(proposal).is_ok_and(|proposal| proposal > placed.len())
         });
         let events = case.pass.input.evidence.pods.iter();
         let named: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
@@ -45,40 +42,31 @@ impl Kind for UnschedulablePods {
             at: it.last,
         });
         let is_coming = autoscaler.as_ref().is_some_and(|it| {
-            it.adds
-                && it
-                    .at
-                    .and_then(|at| case.since(at))
-                    .is_some_and(|ago| ago < NEW_NODE)
+            let ago = it.at.filter(|_| it.adds).and_then(|at| case.since(at));
+            ago.is_some_and(|ago| ago < NEW_NODE)
         });
-        let pods_of = pod_names(pods.iter().copied());
+        let is_old = |pod: &&Pod| case.age(pod).is_some_and(|age| age >= NEW_NODE);
+        let is_due = are_needed && !is_coming && pods.iter().any(is_old);
         let facts = UnschedulablePods {
-            pods: pods_of,
+            pods: pod_names(pods.iter().copied()),
             message,
             since,
             are_needed,
             autoscaler,
         };
+        let ready = case.if_ready(among(&pods));
         let mut finding = weigh(case, facts, ready, Severity::Warning);
-        let is_late = !is_coming
-            && pods
-                .iter()
-                .any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
-        if !is_late || !are_needed {
+        if !is_due {
             finding.severity = Severity::Info;
         }
         Some(finding)
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let verb = if self.pods.len() == 1 {
-            "has found"
-        } else {
-            "have found"
-        };
         format!(
-            "{} {verb} no node{}{}",
+            "{} {} found no node{}{}",
             first_of(&self.pods),
+            one_or_many(self.pods.len(), "has", "have"),
             self.pending(about),
             about.cost_of(&self.pods)
         )

@@ -22,21 +22,10 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
 
-/// Infers the memory for the next pass over a target; the evidence is about all HPAs of its name.
+/// Infers the memory for the next pass over a target, with the HPA's own spec or another, to which it is updated now.
+/// The controller keeps its lists by the HPA's key, so the pass finds the lists that passes over the observed spec
+/// have left, and evaluates them with its own windows and periods. The evidence is about all HPAs of the name.
 pub fn infer(
-    hpa: &Hpa,
-    scale: &Scale,
-    controller: &Controller,
-    now: Timestamp,
-    evidence: &Evidence,
-) -> Remembered {
-    inherit(hpa, &hpa.spec, scale, controller, now, evidence)
-}
-
-/// Infers the memory for a pass over another spec, to which the HPA is updated now. The controller keeps
-/// its lists by the HPA's key, so the next pass finds the lists that passes over the observed spec have
-/// left, and evaluates them with its own windows and periods.
-pub fn inherit(
     hpa: &Hpa,
     next: &HpaSpec,
     scale: &Scale,
@@ -57,54 +46,27 @@ pub fn inherit(
         };
     }
     let mut grounds = Vec::new();
-    let sighting = match known.status_since {
-        Some(since) => {
-            let counted = evidence.counted.as_slice();
-            states::sighted(
-                hpa,
-                controller,
-                counted,
-                since..=now,
-                Some(scale.status_replicas),
-            )
-        }
-        None => {
-            grounds.push(Ground::StatusSilent(why_silent(&known)));
-            None
-        }
-    };
+    if known.status_since.is_none() {
+        grounds.push(Ground::StatusSilent(why_silent(&known)));
+    }
+    let sighting = known.status_since.and_then(|since| {
+        let (counted, there) = (evidence.counted.as_slice(), Some(scale.status_replicas));
+        states::sighted(hpa, controller, counted, since..=now, there)
+    });
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
-    let (changes, of_restarted) = counts.map(|counts| (counts.next, counts.later)).unzip();
-    let later = of_restarted
-        .into_iter()
-        .flatten()
-        .flat_map(|(list, age)| {
-            [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
-        })
-        .collect();
-    let likely_changes = changes.as_ref().and_then(|lists| lists.first());
-    let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
-    let likely = Memory {
-        recommendations: held
-            .iter()
-            // A longer window does not bring back what has been overwritten.
-            .filter(|held| held.likely.time >= known.last_pass().minus(known.retention()))
-            .map(|held| within(&known, held, highest, lowest))
-            .collect(),
-        scale_up_events,
-        scale_down_events,
-    };
+    let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
     let possible = Possible {
         highest,
         lowest,
         changes,
-        later,
+        later: restarted(&known, &later.unwrap_or_default()),
         down,
         up,
     };
+    let likely = likely(&known, &held, &possible);
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {
@@ -138,18 +100,27 @@ fn why_silent(known: &Known<'_>) -> StatusSilent {
     }
 }
 
-/// Returns the memory of a controller that found the count some time before the next pass.
-fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> Memory {
-    let found = Recommendation {
-        replicas: known.current,
-        time: known.now.minus(age),
+/// Returns the memories of a controller that has restarted, from the changes left to it, each with the greatest age of
+/// the count that it found: it found that as early as possible, or at the next pass.
+fn restarted(known: &Known<'_>, later: &[(Vec<ScaleEvent>, SignedDuration)]) -> Vec<Memory> {
+    let of_age = |changes: &[ScaleEvent], age| {
+        let (replicas, time) = (known.current, known.now.minus(age));
+        Memory::new(vec![Recommendation { replicas, time }], changes)
     };
-    let (scale_up_events, scale_down_events) = scale_events::split(Some(&changes.to_vec()));
-    Memory {
-        recommendations: vec![found],
-        scale_up_events,
-        scale_down_events,
-    }
+    later
+        .iter()
+        .flat_map(|(changes, age)| [*age, SignedDuration::ZERO].map(|age| of_age(changes, age)))
+        .collect()
+}
+
+/// Returns the most likely memory.
+fn likely(known: &Known<'_>, held: &[HeldRecommendation], possible: &Possible) -> Memory {
+    // A longer window does not bring back what has been overwritten.
+    let oldest = known.last_pass().minus(known.retention());
+    let kept = held.iter().filter(|held| held.likely.time >= oldest);
+    let recommendations = kept.map(|held| within(known, held, possible.highest, possible.lowest));
+    let changes = possible.changes.iter().flatten().next();
+    Memory::new(recommendations.collect(), changes.map_or(&[], |it| it))
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is

@@ -47,7 +47,7 @@ fn remembered(hpa: &Hpa, evidence: &Evidence, now: Timestamp) -> Remembered {
         status_replicas: replicas,
         selector: String::new().into(),
     };
-    infer(hpa, &scale, &of("v1.36"), now, evidence)
+    infer(hpa, &hpa.spec, &scale, &of("v1.36"), now, evidence)
 }
 
 #[test]

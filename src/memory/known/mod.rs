@@ -2,17 +2,16 @@
 //! events and earlier states. This file calculates when passes may have run, how old their effects are by
 //! the next pass, and whether the controller may have forgotten them.
 
-use std::ops::RangeInclusive;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
-use super::spans::{SECOND, SLACK, windows};
+use super::spans::{SECOND, SLACK, intervals, windows};
 use super::{Extreme, sighting, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
+use crate::snapshot::evidence::{EVENTS_KEPT, Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
+use crate::snapshot::past::Bounds;
 use crate::snapshot::written::Written;
 
 /// The minimum time from the last sign of a leader until another takes over: a lease of 15 s is renewed
@@ -26,8 +25,6 @@ pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
 /// accepts one more.
 const BURST: i64 = 25;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// The time for which an API server keeps events by default.
-const TTL: SignedDuration = SignedDuration::from_hours(1);
 /// The maximum number of rescales that are read from events, more than the recorder accepts in a day.
 const MOST_RESCALES: usize = 1000;
 /// The minimum downtime of a controller without leader election, such as k3s on SQLite.
@@ -137,7 +134,9 @@ impl<'k> Known<'k> {
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
-            rescale_spans: rescale_spans(&own),
+            rescale_spans: of_reason(&own, RESCALED)
+                .filter_map(|event| event.first.or(event.last).zip(event.last))
+                .collect(),
             scaled: &evidence.scaled,
             counts_rescale: false,
             recorder: Recorder::default(),
@@ -242,12 +241,8 @@ impl Known<'_> {
         let usual = self.rhythm.period.plus(USUAL_DELAY);
         let (earliest, latest) = (self.earliest_pass(), self.latest_pass());
         let expected = self.status_written().map_or(earliest, |written| {
-            let past = self.now.duration_since(written).as_millis().max(0);
-            let gap = usual.as_millis().max(1);
-            let gaps = i32::try_from((past + gap - 1) / gap)
-                .unwrap_or(i32::MAX)
-                .max(1);
-            written.plus(usual.saturating_mul(gaps))
+            let gaps = intervals(self.now.duration_since(written), usual);
+            written.plus(usual.saturating_mul(gaps.max(1)))
         });
         expected.max(earliest).min(latest)
     }
@@ -349,15 +344,20 @@ impl Known<'_> {
         since
             .filter(|since| self.is_regular_since(since.minus(SECOND)))
             .map_or(running, |since| {
-                let span = running
-                    .duration_since(since)
-                    .minus(SECOND)
-                    .as_millis()
-                    .max(0);
-                let passes = (span + longest.as_millis() - 1) / longest.as_millis().max(1);
-                let passes = i32::try_from(passes).unwrap_or(i32::MAX);
+                let passes = intervals(running.duration_since(since).minus(SECOND), longest);
                 running.max(since.minus(SECOND).plus(period.saturating_mul(passes)))
             })
+    }
+
+    /// Whether a status was lost at some time or later.
+    pub(super) fn has_lost_status_since(&self, time: Timestamp) -> bool {
+        self.status_lost
+            .is_some_and(|lost| lost.plus(SECOND) >= time)
+    }
+
+    /// Returns the fewest and the most replicas that the last pass and the next one find.
+    pub(super) fn found_now(&self) -> Bounds {
+        Bounds::exactly(self.current).with(self.hpa.status.current_replicas)
     }
 
     /// Whether the controller may have restarted since. If its first pass comes a sync period
@@ -395,9 +395,10 @@ impl Known<'_> {
 
     /// Whether the status of a later pass could not be written.
     pub(super) fn status_may_lag(&self) -> bool {
-        let written = self.hpa.written.status;
-        self.status_lost
-            .is_some_and(|lost| written.is_none_or(|written| lost.plus(SECOND) >= written))
+        match self.hpa.written.status {
+            Some(written) => self.has_lost_status_since(written),
+            None => self.status_lost.is_some(),
+        }
     }
 
     /// Returns the time since which, according to statuses, the controller that wrote the last one was running.
@@ -537,9 +538,7 @@ impl Known<'_> {
             .windows(2)
             .all(|pair| pair[0].until >= pair[1].time)
             && written.is_some_and(|written| last.until >= written)
-            && self
-                .status_lost
-                .is_none_or(|lost| lost.plus(SECOND) < first.time)
+            && !self.has_lost_status_since(first.time)
     }
 
     /// Whether no pass that still counts ran before the observed passes that left a status.
@@ -570,17 +569,14 @@ impl Known<'_> {
             Some(first) => (first.replicas.filter(|_| !first.spec_changed)?, first.time),
             None => (sighting::found(self.hpa)?, self.status_written()?),
         };
-        let is_lost = self
-            .status_lost
-            .is_some_and(|lost| lost.plus(SECOND) >= time);
-        (self.is_first_pass(time) && !is_lost).then_some((replicas, time))
+        let is_first = self.is_first_pass(time) && !self.has_lost_status_since(time);
+        is_first.then_some((replicas, time))
     }
 
     /// Returns the fewest and the most replicas that the passes since a time, and the next pass, find: a
     /// controller that has started since has recommended one of these first. `None` if some are unknown.
-    pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
-        let last = self.hpa.status.current_replicas;
-        let there = self.current.min(last)..=self.current.max(last);
+    pub(super) fn found_since(&self, time: Timestamp) -> Option<Bounds> {
+        let there = self.found_now();
         let seen = &self.seen[self
             .seen
             .partition_point(|seen| seen.until.plus(SECOND) <= time)..];
@@ -593,21 +589,20 @@ impl Known<'_> {
         if first.time.minus(SECOND) > time || !self.are_all_seen() {
             return None;
         }
-        seen.iter().try_fold(there, |found, seen| {
-            let replicas = seen.replicas?;
-            Some(replicas.min(*found.start())..=replicas.max(*found.end()))
-        })
+        seen.iter()
+            .try_fold(there, |found, seen| Some(found.with(seen.replicas?)))
     }
 
     /// Returns the bounds of the recommendations that the passes of a status have put into the list: their own,
     /// and the replicas that they found if one of them may be the first pass of a controller.
-    pub(super) fn listed(&self, seen: &SeenPass) -> (i32, i32) {
-        match seen
-            .replicas
-            .filter(|_| self.may_be_first(seen.time, seen.until))
-        {
-            Some(found) => (seen.at_least.min(found), seen.at_most.max(found)),
-            None => (seen.at_least, seen.at_most),
+    pub(super) fn listed(&self, seen: &SeenPass) -> Bounds {
+        let &SeenPass {
+            at_least, at_most, ..
+        } = seen;
+        let own = Bounds { at_least, at_most };
+        match seen.replicas {
+            Some(found) if self.may_be_first(seen.time, seen.until) => own.with(found),
+            _ => own,
         }
     }
 
@@ -689,18 +684,14 @@ impl Known<'_> {
             return passed;
         }
         let latest = self.rhythm.period.plus(SLACK);
-        let (mut periods, mut before) = (0, time);
+        let (mut periods, mut before) = (0i32, time);
         for until in self
             .writes()
             .filter(|write| *write > time)
             .chain([self.now])
         {
             let span = until.duration_since(before).minus(SECOND);
-            let many = (span.as_millis() + latest.as_millis() - 1) / latest.as_millis().max(1);
-            periods = i32::try_from(many)
-                .unwrap_or(i32::MAX)
-                .max(1)
-                .saturating_add(periods);
+            periods = periods.saturating_add(intervals(span, latest).max(1));
             before = until;
         }
         passed.max(self.rhythm.period.saturating_mul(periods))
@@ -725,7 +716,7 @@ struct Recorder {
 
 impl Recorder {
     fn new(events: &[&Event], now: Timestamp, nothing_before: Option<Timestamp>) -> Self {
-        let kept_since = now.minus(TTL);
+        let kept_since = now.minus(EVENTS_KEPT);
         let (start, full) = match nothing_before {
             Some(start) if start > kept_since => (start, BURST),
             _ => (kept_since, 0),
@@ -743,31 +734,27 @@ impl Recorder {
 
 /// Returns the time of the last event with a reason.
 fn last_of(events: &[&Event], reason: &str) -> Option<Timestamp> {
-    events
-        .iter()
-        .filter(|event| event.reason == reason)
+    of_reason(events, reason)
         .filter_map(|event| event.last)
         .max()
 }
 
-/// Returns the first and the last time of each event about rescales.
-fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
-    let rescales = events
+/// The reason of events about rescales.
+const RESCALED: &str = "SuccessfulRescale";
+
+/// Returns the events with a reason.
+fn of_reason<'e>(events: &[&'e Event], reason: &str) -> impl Iterator<Item = &'e Event> {
+    events
         .iter()
-        .filter(|event| event.reason == "SuccessfulRescale");
-    rescales
-        .filter_map(|event| event.first.or(event.last).zip(event.last))
-        .collect()
+        .copied()
+        .filter(move |event| event.reason == reason)
 }
 
 /// Returns the rescales that events report, the oldest first. A repeated event reports only its first and
 /// its last time.
 fn rescales(events: &[&Event]) -> Vec<Rescale> {
     let mut rescales = Vec::new();
-    for event in events
-        .iter()
-        .filter(|event| event.reason == "SuccessfulRescale")
-    {
+    for event in of_reason(events, RESCALED) {
         // The recorder merges frequent events, and keeps only the last message.
         let separate = event
             .message

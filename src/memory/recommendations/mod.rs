@@ -13,7 +13,7 @@ use super::spans::{SECOND, periods};
 use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
-use crate::snapshot::hpa::{Hpa, ScalingRules};
+use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::past::Bounds;
 
@@ -110,7 +110,7 @@ fn holding(
             let fitting: Vec<&SeenPass> = told
                 .iter()
                 .filter(|seen| {
-                    let (at_least, at_most) = known.listed(seen);
+                    let Bounds { at_least, at_most } = known.listed(seen);
                     at_most >= *replicas.start() && at_least <= *replicas.end()
                 })
                 .collect();
@@ -157,7 +157,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation>
         // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
         let mut earliest = seen.time.minus(SECOND);
-        if known.status_lost.is_none_or(|lost| lost < earliest) {
+        if !known.has_lost_status_since(seen.time) {
             let unbroken = !known.may_have_restarted_unseen_since(earliest) && !seen.spec_changed;
             let since = Some(seen.time).filter(|_| unbroken);
             earliest = earliest.max(known.last_before(seen.until, since));
@@ -208,10 +208,10 @@ fn survived(
     let found = if known.may_have_restarted_unseen_since(since) {
         known.found_since(since)?
     } else {
-        let last = known.hpa.status.current_replicas;
-        known.current.min(last)..=known.current.max(last)
+        known.found_now()
     };
-    Some(*replicas.start().min(found.start())..=*replicas.end().max(found.end()))
+    let (low, high) = replicas.into_inner();
+    Some(low.min(found.at_least)..=high.max(found.at_most))
 }
 
 /// Returns the recommendations that rescales reveal.
@@ -247,23 +247,15 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
         // If the controller has restarted since, it has used the count as a recommendation,
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
-        let seed = later
-            .chain([known.current, known.hpa.status.current_replicas])
-            .min();
-        let low = if known.may_have_restarted_since(earliest) {
-            seed.map_or(low, |seed| low.min(seed))
+        let seed = later.fold(known.found_now().at_least, Ord::min);
+        let at_least = if known.may_have_restarted_since(earliest) {
+            low.min(seed)
         } else {
             low
         };
-        grounds.push(Ground::Rescale {
-            at_least: low,
-            time: rescale.time,
-        });
-        list.push(HeldRecommendation::new(
-            low..=i32::MAX,
-            earliest,
-            rescale.time,
-        ));
+        let time = rescale.time;
+        grounds.push(Ground::Rescale { at_least, time });
+        list.push(HeldRecommendation::new(at_least..=i32::MAX, earliest, time));
     }
     list
 }
@@ -336,37 +328,14 @@ fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> 
 /// the pass at that time, or the one before it, from following its own proposal. Without `behavior`, only
 /// that pass's proposal can have been new.
 fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
-    let Hpa { spec, status, .. } = known.hpa;
     let (is_limited, changed) = match known.condition_since("ScalingLimited", "True") {
         Some(since) => (true, since),
         None => (false, known.condition_since("ScalingLimited", "False")?),
     };
-    let longest = known.rhythm.longest;
-    let before = changed.minus(longest).minus(SECOND);
-    // It had the other status before, left by a pass that evaluated its metrics like all since.
-    let evaluated = ["AbleToScale", "ScalingActive"]
-        .iter()
-        .all(|type_| known.has_been(type_, "True", before.minus(longest)));
-    let is_steady = status
-        .last_scale_time
-        .is_none_or(|last| last.plus(SECOND) < before)
-        && status.current_replicas == status.desired_replicas;
-    // A status that `apply` wrote, or that a pass could not write, is not the result of the pass before.
-    let is_own = known
-        .seen
-        .iter()
-        .all(|seen| seen.until < before || seen.replicas.is_some())
-        && known
-            .status_lost
-            .is_none_or(|lost| lost.plus(SECOND) < before.minus(longest));
-    if !evaluated
-        || !is_steady
-        || !is_own
-        || known.spec_may_have_changed_since(before.minus(longest))
-    {
+    let before = changed.minus(known.rhythm.longest).minus(SECOND);
+    if !is_steady_around(known, before) {
         return None;
     }
-    let (count, min) = (status.current_replicas, spec.min());
     let (earliest, likely) = if is_limited {
         (changed.minus(SECOND), changed)
     } else {
@@ -375,50 +344,83 @@ fn limited(known: &Known<'_>) -> Option<HeldRecommendation> {
             changed.minus(known.rhythm.period).minus(USUAL_DELAY),
         )
     };
+    let spec = &known.hpa.spec;
+    let count = known.hpa.status.current_replicas;
     let (up, down) = match &spec.behavior {
-        None => (
-            is_limited && count == spec.max_replicas && count > min,
-            false,
-        ),
-        Some(behavior) => {
-            let longest = periods(behavior).pop_last().unwrap_or_default();
-            // Without a rescale to count, each policy leaves room for a change.
-            let is_counted = status
-                .last_scale_time
-                .is_some_and(|last| last.plus(longest) >= earliest);
-            let up = count == spec.max_replicas || is_counted || is_disabled(&behavior.scale_up);
-            let down = count == min || is_counted || is_disabled(&behavior.scale_down);
-            // The last rescale was to the count, and its recommendation still held the count up, or down.
-            let (up_window, down_window) = known.windows_before;
-            let last = known.rescales.last().filter(|last| {
-                let is_last = status
-                    .last_scale_time
-                    .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
-                is_last && last.size == count
-            });
-            let by_last = |reason, window| {
-                let age = |last: &Rescale| likely.duration_since(last.time).plus(SECOND * 3);
-                last.is_some_and(|last| last.reason == reason && age(last) < window)
-            };
-            (
-                up && !by_last(RescaleReason::BelowTarget, up_window),
-                down && !by_last(RescaleReason::AboveTarget, down_window),
-            )
+        None => {
+            let is_at_max = count == spec.max_replicas && count > spec.min();
+            (is_limited && is_at_max, false)
         }
+        Some(behavior) => limited_sides(known, behavior, earliest, likely),
     };
     // A controller that has started since found the count.
     let found = known.may_have_restarted_since(earliest);
-    let (low, high) = (count.min(known.current), count.max(known.current));
     let replicas = match (up, down) {
-        (true, false) if found => low..=i32::MAX,
+        (true, false) if found => known.found_now().at_least..=i32::MAX,
         (true, false) => count.saturating_add(1)..=i32::MAX,
-        (false, true) if found => 0..=high,
+        (false, true) if found => 0..=known.found_now().at_most,
         (false, true) if count > 0 => 0..=count - 1,
         _ => return None,
     };
     // The proposal was most likely far beyond the limit, and so held back nothing on the other side.
-    let most = if up { spec.max_replicas } else { min };
+    let most = if up { spec.max_replicas } else { spec.min() };
     Some(HeldRecommendation::new(replicas, earliest, likely).likely(Some(most)))
+}
+
+/// Whether the passes around a time evaluated their metrics like all since, none of them has scaled, and each wrote its
+/// status.
+fn is_steady_around(known: &Known<'_>, time: Timestamp) -> bool {
+    let status = &known.hpa.status;
+    let start = time.minus(known.rhythm.longest);
+    let evaluated = ["AbleToScale", "ScalingActive"]
+        .iter()
+        .all(|type_| known.has_been(type_, "True", start));
+    let has_scaled = status
+        .last_scale_time
+        .is_some_and(|last| last.plus(SECOND) >= time);
+    // A status that `apply` wrote, or that a pass could not write, is not the result of a pass.
+    let is_own = |seen: &SeenPass| seen.until < time || seen.replicas.is_some();
+    evaluated
+        && !has_scaled
+        && status.current_replicas == status.desired_replicas
+        && known.seen.iter().all(is_own)
+        && !known.has_lost_status_since(start)
+        && !known.spec_may_have_changed_since(start)
+}
+
+/// Returns whether a limit may have stopped a proposal for more, and one for fewer replicas, that was made at these
+/// times.
+fn limited_sides(
+    known: &Known<'_>,
+    behavior: &Behavior,
+    earliest: Timestamp,
+    likely: Timestamp,
+) -> (bool, bool) {
+    let Hpa { spec, status, .. } = known.hpa;
+    let count = status.current_replicas;
+    let longest = periods(behavior).pop_last().unwrap_or_default();
+    // Without a rescale to count, each policy leaves room for a change.
+    let is_counted = status
+        .last_scale_time
+        .is_some_and(|last| last.plus(longest) >= earliest);
+    let up = count == spec.max_replicas || is_counted || is_disabled(&behavior.scale_up);
+    let down = count == spec.min() || is_counted || is_disabled(&behavior.scale_down);
+    // The last rescale was to the count, and its recommendation still held the count up, or down.
+    let (up_window, down_window) = known.windows_before;
+    let last = known.rescales.last().filter(|last| {
+        let is_last = status
+            .last_scale_time
+            .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
+        is_last && last.size == count
+    });
+    let by_last = |reason, window| {
+        let age = |last: &Rescale| likely.duration_since(last.time).plus(SECOND * 3);
+        last.is_some_and(|last| last.reason == reason && age(last) < window)
+    };
+    (
+        up && !by_last(RescaleReason::BelowTarget, up_window),
+        down && !by_last(RescaleReason::AboveTarget, down_window),
+    )
 }
 
 /// The direction that recommendations hold back: down, where the highest counts, or up, where the
@@ -476,6 +478,11 @@ impl Side {
             Self::Down => one.min(other),
             Self::Up => one.max(other),
         }
+    }
+
+    /// Returns the bound that holds back more.
+    fn end_of(self, bounds: Bounds) -> i32 {
+        self.more(bounds.at_least, bounds.at_most)
     }
 
     /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
@@ -551,8 +558,7 @@ fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recom
         Some(told) => told
             .iter()
             .map(|seen| {
-                let (at_least, at_most) = known.listed(seen);
-                let replicas = side.less(side.more(at_least, at_most), furthest);
+                let replicas = side.less(side.end_of(known.listed(seen)), furthest);
                 (replicas, known.least_age_before(seen.until))
             })
             .collect(),
@@ -662,8 +668,7 @@ fn bounds(
         _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
         told => told.map(|told| {
             told.iter()
-                .map(|seen| known.listed(seen))
-                .map(|(at_least, at_most)| side.more(at_least, at_most))
+                .map(|seen| side.end_of(known.listed(seen)))
                 .fold(added(known, sighting, side), |one, other| {
                     side.more(one, other)
                 })

@@ -61,7 +61,7 @@ fn sighting() -> Sighting {
         at_least: Some(2),
         held_down_by: None,
         held_up_by: None,
-        reason: "ReadyForNewScale",
+        reason: "ReadyForNewScale".to_owned(),
     }
 }
 

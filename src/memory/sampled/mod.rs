@@ -4,8 +4,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{CountedRescales, Ground, UnknownRescales};
+use super::rhythm::Rhythm;
 use super::spans::{SECOND, periods, windows};
-use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
+use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
@@ -20,12 +21,10 @@ pub(crate) const LITTLE: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Returns the earliest possible time of the first pass over an HPA.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
-    let delay = if controller.version.minor() >= 37 {
-        SignedDuration::ZERO
-    } else {
-        controller.sync_period.minus(SECOND)
-    };
-    created.checked_add(delay).unwrap_or(created)
+    let delay = Rhythm::of(controller).first_delay().minus(SECOND);
+    created
+        .checked_add(delay.max(SignedDuration::ZERO))
+        .unwrap_or(created)
 }
 
 /// Returns the memory for a pass over a spec.
@@ -36,8 +35,8 @@ pub fn remember(
     now: Timestamp,
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
-    let surely_in = |window| certain(past, now, window);
-    let maybe_in = |window| possible(past, now, window);
+    let surely_in = |window| certain(&past.passes, now, window);
+    let maybe_in = |window| possible(&past.passes, now, window);
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
     let least = |pass: &PastPass| pass.recommended.at_least;
     let most = |pass: &PastPass| pass.recommended.at_most;
@@ -58,8 +57,16 @@ pub fn remember(
         last: maybe_in(up_window).map(entry(least)).collect(),
     };
     let (changes, likely_changes) = changes(past, spec, now);
-    let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
     let is_counted = spec.behavior.is_none() || !past.lacks.contains(&PastPart::Replicas);
+    let retention = up_window.max(down_window);
+    // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
+    let recommendations = maybe_in(retention).filter_map(|it| {
+        Some(Recommendation {
+            replicas: it.likely?,
+            time: it.time.minus(LITTLE),
+        })
+    });
+    let likely = Memory::new(recommendations.collect(), &likely_changes);
     let mut grounds = Vec::new();
     if let (Some(first), Some(last)) = (past.passes.first(), past.passes.last()) {
         let (count, first, last) = (past.passes.len(), first.time, last.time);
@@ -72,20 +79,8 @@ pub fn remember(
             CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)
         }));
     }
-    let retention = up_window.max(down_window);
-    // Passes are a little more than a sync period apart, so an entry as old as a window has left it.
-    let likely = maybe_in(retention).filter_map(|it| {
-        Some(Recommendation {
-            replicas: it.likely?,
-            time: it.time.minus(LITTLE),
-        })
-    });
     Remembered {
-        likely: Memory {
-            recommendations: likely.collect(),
-            scale_up_events,
-            scale_down_events,
-        },
+        likely,
         knowledge: Knowledge::Inferred,
         possible: Some(Possible {
             highest,
@@ -99,21 +94,25 @@ pub fn remember(
     }
 }
 
-/// Returns the passes that are certainly in a window.
-fn certain(past: &Past, now: Timestamp, window: SignedDuration) -> impl Iterator<Item = &PastPass> {
-    let oldest = now.minus(window.minus(DRIFT));
-    past.passes.iter().filter(move |pass| pass.time > oldest)
-}
-
-/// The passes that may be in a window.
-fn possible(
-    past: &Past,
-    now: Timestamp,
+/// Returns the passes that are certainly in a window that ends at a time.
+pub(super) fn certain(
+    passes: &[PastPass],
+    end: Timestamp,
     window: SignedDuration,
 ) -> impl Iterator<Item = &PastPass> {
-    let oldest = now.minus(window.plus(DRIFT));
+    let oldest = end.minus(window).plus(DRIFT);
+    passes.iter().filter(move |pass| pass.time > oldest)
+}
+
+/// Returns the passes that may be in a window that ends at a time.
+pub(super) fn possible(
+    passes: &[PastPass],
+    end: Timestamp,
+    window: SignedDuration,
+) -> impl Iterator<Item = &PastPass> {
+    let oldest = end.minus(window).minus(DRIFT);
     let is_empty = window.is_zero();
-    past.passes
+    passes
         .iter()
         .filter(move |pass| !is_empty && pass.time >= oldest)
 }

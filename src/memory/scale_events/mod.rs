@@ -32,72 +32,23 @@ pub(super) struct Counts {
 /// Returns the lists of changes; `None` if any changes are possible. The times are shifted by the time from
 /// now to the pass.
 pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Counts> {
-    let mut rests_on = |counted| grounds.push(Ground::RateLimits(counted));
-    let nothing = Some(Counts {
+    let nothing = Counts {
         next: vec![Vec::new()],
         later: Vec::new(),
-    });
+    };
     let Some(behavior) = &known.next.behavior else {
-        return nothing;
+        return Some(nothing);
     };
     let periods = periods(behavior);
-    let Some(longest) = periods.last().copied() else {
-        return nothing;
+    let Some(&longest) = periods.last() else {
+        return Some(nothing);
     };
-    let oldest = known.earliest_pass().minus(longest);
-    if !known.may_have_stored(oldest) {
-        rests_on(CountedRescales::NoBehavior);
-        return nothing;
+    let (counted, alternatives) = alternatives(known, longest);
+    grounds.push(Ground::RateLimits(counted));
+    let alternatives = alternatives?;
+    if alternatives.is_empty() {
+        return Some(nothing);
     }
-    let unseen = [
-        known
-            .status_lost
-            .map(|lost| (lost, UnknownRescales::StatusLost)),
-        known
-            .hpa
-            .written
-            .created
-            .filter(|_| known.replaces_another)
-            .map(|created| (created, UnknownRescales::EarlierHpa)),
-    ];
-    for (time, why) in unseen.into_iter().flatten() {
-        if time.plus(SECOND) > oldest && known.nothing_before().is_none_or(|start| start < time) {
-            rests_on(CountedRescales::Any(why));
-            return None;
-        }
-    }
-    let Some(last) = known.hpa.status.last_scale_time else {
-        rests_on(CountedRescales::NoRescale);
-        return nothing;
-    };
-    if known.least_age(last.plus(SECOND)) >= longest {
-        rests_on(CountedRescales::Expired(known.now.duration_since(last)));
-        return nothing;
-    }
-    let (mut alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
-        if seen.len() > MOST_CHANGES {
-            rests_on(CountedRescales::Any(UnknownRescales::TooMany));
-            return None;
-        }
-        (vec![seen], CountedRescales::Seen)
-    } else {
-        match told_by_events(known, last, longest) {
-            Ok(told) => (told, CountedRescales::ByEvents),
-            Err(why) => {
-                rests_on(CountedRescales::Any(why));
-                return None;
-            }
-        }
-    };
-    for events in &mut alternatives {
-        events.retain(|event: &ScaleEvent| {
-            let is_forgotten = known
-                .nothing_before()
-                .is_some_and(|start| event.time.plus(SECOND) < start);
-            known.may_have_stored(event.time) && !is_forgotten
-        });
-    }
-    rests_on(by(alternatives.first().cloned().unwrap_or_default()));
     let mut counts = Counts {
         next: Vec::new(),
         later: Vec::new(),
@@ -115,6 +66,59 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
         }
     }
     Some(counts)
+}
+
+/// Returns the changes that a period of at most this length may contain, as alternative lists of which one is right, with
+/// the words for them: no list if nothing counts, and `None` if any changes are possible.
+fn alternatives(
+    known: &Known<'_>,
+    longest: SignedDuration,
+) -> (CountedRescales, Option<Vec<Vec<ScaleEvent>>>) {
+    let nothing = Some(Vec::new());
+    let any = |why| (CountedRescales::Any(why), None);
+    let oldest = known.earliest_pass().minus(longest);
+    if !known.may_have_stored(oldest) {
+        return (CountedRescales::NoBehavior, nothing);
+    }
+    if let Some(why) = hidden_since(known, oldest) {
+        return any(why);
+    }
+    let Some(last) = known.hpa.status.last_scale_time else {
+        return (CountedRescales::NoRescale, nothing);
+    };
+    if known.least_age(last.plus(SECOND)) >= longest {
+        let ago = known.now.duration_since(last);
+        return (CountedRescales::Expired(ago), nothing);
+    }
+    let (mut lists, by): (_, fn(_) -> _) = match seen_since(known, oldest) {
+        Some(seen) if seen.len() > MOST_CHANGES => return any(UnknownRescales::TooMany),
+        Some(seen) => (vec![seen], CountedRescales::Seen),
+        None => match told_by_events(known, last, longest) {
+            Ok(told) => (told, CountedRescales::ByEvents),
+            Err(why) => return any(why),
+        },
+    };
+    let start = known.nothing_before();
+    for events in &mut lists {
+        events.retain(|event: &ScaleEvent| {
+            let is_forgotten = start.is_some_and(|start| event.time.plus(SECOND) < start);
+            known.may_have_stored(event.time) && !is_forgotten
+        });
+    }
+    (by(lists.first().cloned().unwrap_or_default()), Some(lists))
+}
+
+/// Returns why a rescale since some time may have left no trace.
+fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<UnknownRescales> {
+    let counts = |time: &Timestamp| {
+        let is_forgotten = known.nothing_before().is_some_and(|start| start >= *time);
+        time.plus(SECOND) > oldest && !is_forgotten
+    };
+    let lost = known.status_lost.filter(counts);
+    let created = known.hpa.written.created.filter(counts);
+    let is_after_another = created.is_some() && known.replaces_another;
+    lost.map(|_| UnknownRescales::StatusLost)
+        .or_else(|| is_after_another.then_some(UnknownRescales::EarlierHpa))
 }
 
 /// Returns the lists that these changes may have become by the next pass, the most likely first.
@@ -514,18 +518,6 @@ fn passes(
         .flat_map(|event| periods.iter().map(|it| event.time.plus(*it)));
     let inside = leaving.filter(|time| (earliest..=latest).contains(time));
     [earliest, latest].into_iter().chain(inside).collect()
-}
-
-/// Returns added and removed replicas in the two forms in which the controller remembers them.
-pub fn split(changes: Option<&Vec<ScaleEvent>>) -> (Vec<ScaleEvent>, Vec<ScaleEvent>) {
-    let (mut up, mut down): (Vec<ScaleEvent>, Vec<ScaleEvent>) = changes
-        .into_iter()
-        .flatten()
-        .partition(|event| event.replicas > 0);
-    for event in up.iter_mut().chain(&mut down) {
-        event.replicas = event.replicas.wrapping_abs();
-    }
-    (up, down)
 }
 
 #[cfg(test)]

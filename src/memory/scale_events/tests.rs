@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Counts, Event, ScaleEvent, changes, is_by_another, split};
+use super::{Counts, Event, ScaleEvent, changes, is_by_another};
 use crate::memory::ground::{CountedRescales, Ground, UnknownRescales};
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
 use crate::snapshot::evidence::{Evidence, Lease, Rescales};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec};
+use crate::snapshot::memory::Memory;
 
 const NOW: i64 = 101;
 
@@ -743,17 +744,14 @@ fn too_many_events_may_hide_some() {
 #[test]
 fn changes_are_split_by_direction() {
     // The controller counts whatever is no addition as a removal.
-    let list = [(2, 10), (-3, 20), (i32::MIN, 30), (0, 40)]
-        .iter()
-        .map(change)
-        .collect();
-    let (up, down) = split(Some(&list));
-    assert_eq!(up, [change(&(2, 10))]);
+    let list = [(2, 10), (-3, 20), (i32::MIN, 30), (0, 40)].map(|it| change(&it));
+    let memory = Memory::new(Vec::new(), &list);
+    assert_eq!(memory.scale_up_events, [change(&(2, 10))]);
     assert_eq!(
-        down,
+        memory.scale_down_events,
         [(3, 20), (i32::MIN, 30), (0, 40)].map(|it| change(&it))
     );
-    assert_eq!(split(None), (vec![], vec![]));
+    assert_eq!(Memory::new(Vec::new(), &[]), Memory::default());
 }
 
 #[test]

@@ -277,15 +277,8 @@ impl Lookahead<'_> {
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
             for changes in changes {
-                let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
-                memories.push(Memory {
-                    recommendations: [Recommendation::FORGOTTEN]
-                        .into_iter()
-                        .chain(recommendations.clone())
-                        .collect(),
-                    scale_up_events,
-                    scale_down_events,
-                });
+                let remembered = [&[Recommendation::FORGOTTEN][..], recommendations].concat();
+                memories.push(Memory::new(remembered, changes));
             }
         }
         memories.extend(possible.later.iter().cloned());

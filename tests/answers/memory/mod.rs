@@ -128,7 +128,14 @@ fn run(
         }
         let current = scale.spec_replicas;
         let controller = &world.controller;
-        let remembered = infer::infer(&snapshot.hpa, scale, controller, seen_at, &evidence);
+        let remembered = infer::infer(
+            &snapshot.hpa,
+            &snapshot.hpa.spec,
+            scale,
+            controller,
+            seen_at,
+            &evidence,
+        );
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(
             decision.proposal, truth.proposal,
@@ -205,7 +212,7 @@ fn inherits(
         now,
         ..
     } = &snapshot;
-    let remembered = infer::inherit(&observed.hpa, next, scale, controller, *now, evidence);
+    let remembered = infer::infer(&observed.hpa, next, scale, controller, *now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let range = Outlook::new(&snapshot, &remembered, &decision)
         .range(&decision)
@@ -248,7 +255,7 @@ fn follows(
     let scale = snapshot.scale.as_ref().unwrap();
     let from = scale.spec_replicas;
     let next = &snapshot.hpa.spec;
-    let remembered = infer::inherit(observed, next, scale, controller, now, evidence);
+    let remembered = infer::infer(observed, next, scale, controller, now, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let outlook = Outlook::new(&snapshot, &remembered, &decision);
     let range = outlook.range(&decision).unwrap();

@@ -601,13 +601,6 @@ pub struct ApiError {
     pub assumed: bool,
 }
 
-impl ApiError {
-    /// Whether the request is known to have failed.
-    pub(super) fn is_stated(&self) -> bool {
-        !self.assumed
-    }
-}
-
 /// The answer to one request for the metrics of an HPA. It is used exactly as the server returned it: pods
 /// that no longer exist and labels that an adapter omits do not matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

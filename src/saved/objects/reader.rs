@@ -26,9 +26,9 @@ use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::load::Load;
-use crate::snapshot::metric::{MetricValue, PodMetrics};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
-use crate::snapshot::shared::Share;
+use crate::snapshot::shared::push_sharing;
 use crate::snapshot::surroundings::{
     ApiResourceList, ApiService, CUSTOM, ScaleDown, ScaledObject, UpdateStrategy,
     VerticalPodAutoscaler, Workload, WorkloadStatus,
@@ -247,9 +247,9 @@ impl Objects {
     ) -> Result<(), D::Error> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
-            ("autoscaling", "HorizontalPodAutoscaler") => {
-                self.hpas
-                    .push(UndecodedHpa::read(fields, source, api_version)?);
+            ("autoscaling", HPA) => {
+                let hpa = UndecodedHpa::read(fields, source, api_version)?;
+                self.hpas.push(hpa);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -282,59 +282,25 @@ impl Objects {
             ("apiregistration.k8s.io", "APIService") => {
                 self.api_services.push(ApiService::deserialize(fields)?);
             }
-            ("", "APIResourceList") => {
-                if let Some(([group, version], names)) =
-                    ApiResourceList::deserialize(fields)?.metrics()
-                {
-                    if group == CUSTOM {
-                        self.custom_version.get_or_insert(version);
-                    }
-                    self.served_metrics.entry(group).or_default().extend(names);
-                }
-            }
+            ("", "APIResourceList") => self.take_served(ApiResourceList::deserialize(fields)?),
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;
                 self.control_plane.pods.extend(ManagerPod::of(&mut pod));
-                if let Some(before) = self.pods.last() {
-                    pod.share(before);
-                }
-                self.pods.push(pod.into());
+                push_sharing(&mut self.pods, pod);
             }
+            // Events about other objects deserve no note: a namespace has thousands.
             ("" | "events.k8s.io", "Event") => {
-                // Events about other objects deserve no note: a namespace has thousands.
                 EventObject::deserialize(fields)?.keep(&mut self.evidence);
             }
-            ("coordination.k8s.io", "Lease") => {
-                let lease = LeaseObject::deserialize(fields)?;
-                if let Some(holder) = lease.holder() {
-                    self.control_plane.holder = Some(holder.to_owned());
-                }
-                let renewed = lease.of_controller_manager();
-                self.evidence.lease = renewed.or(self.evidence.lease.take());
-            }
+            ("coordination.k8s.io", "Lease") => self.take_lease(&LeaseObject::deserialize(fields)?),
             ("metrics.k8s.io", "PodMetrics") => {
-                let mut usage = PodMetrics::deserialize(fields)?;
-                if let Some(before) = self.pod_metrics.last() {
-                    usage.share(before);
-                }
-                self.pod_metrics.push(usage.into());
+                push_sharing(&mut self.pod_metrics, PodMetrics::deserialize(fields)?);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
-                let list: PlainItems<MetricValue> = PlainItems::deserialize(fields)?;
-                self.note_empty(Documents::MetricValueList, &list);
-                let earlier = &mut self.earlier_metric_values;
-                add_answer(&mut self.metric_values, earlier, list, |value, state| {
-                    let object = &value.described_object;
-                    (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
-                });
+                self.take_custom(PlainItems::deserialize(fields)?);
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                let list = PlainItems::deserialize(fields)?;
-                self.note_empty(Documents::ExternalMetricValueList, &list);
-                let earlier = &mut self.earlier_external_values;
-                add_answer(&mut self.external_values, earlier, list, |value, state| {
-                    (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
-                });
+                self.take_external(PlainItems::deserialize(fields)?);
             }
             ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
                 self.read_own(api_version, kind, fields, source)?;
@@ -348,6 +314,39 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    fn take_served(&mut self, list: ApiResourceList) {
+        if let Some(([group, version], names)) = list.metrics() {
+            if group == CUSTOM {
+                self.custom_version.get_or_insert(version);
+            }
+            self.served_metrics.entry(group).or_default().extend(names);
+        }
+    }
+
+    fn take_lease(&mut self, lease: &LeaseObject) {
+        if let Some(holder) = lease.holder() {
+            self.control_plane.holder = Some(holder.to_owned());
+        }
+        self.evidence.lease = lease.of_controller_manager().or(self.evidence.lease);
+    }
+
+    fn take_custom(&mut self, list: PlainItems<MetricValue>) {
+        self.note_empty(Documents::MetricValueList, &list);
+        let earlier = &mut self.earlier_metric_values;
+        add_answer(&mut self.metric_values, earlier, list, |value, state| {
+            let object = &value.described_object;
+            (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
+        });
+    }
+
+    fn take_external(&mut self, list: PlainItems<ExternalMetricValue>) {
+        self.note_empty(Documents::ExternalMetricValueList, &list);
+        let earlier = &mut self.earlier_external_values;
+        add_answer(&mut self.external_values, earlier, list, |value, state| {
+            (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
+        });
     }
 
     /// Reads a document of this program. An unsupported one is an error, because skipping it would lose its content.
@@ -479,7 +478,7 @@ impl UndecodedHpa {
     ) -> Result<Self, D::Error> {
         let fields = RawFields::deserialize(fields)?.0;
         let metadata: Meta<'_> = part(&fields, "metadata", source)?;
-        let json = whole(&fields, api_version, "HorizontalPodAutoscaler")?;
+        let json = whole(&fields, api_version, HPA)?;
         Ok(Self {
             origin: source.origin.to_owned(),
             line: source.line,

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
 use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -361,30 +362,41 @@ impl Requests {
 
 impl<'de> Deserialize<'de> for Requests {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RequestsVisitor;
-        impl<'de> Visitor<'de> for RequestsVisitor {
-            type Value = Requests;
-
-            expecting!("a map of resource names to quantities");
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
-                let mut list = Requests(Vec::with_capacity(2));
-                let mut seen = BTreeSet::new();
-                while let Some(ResourceKey(name)) = map.next_key()? {
-                    if !seen.insert(name.clone()) {
-                        return Err(duplicate(&name));
-                    }
-                    list.0.push((name, map.next_value()?));
-                }
-                Ok(list)
-            }
-        }
-        deserializer.deserialize_map(RequestsVisitor)
+        let mut list = Vec::with_capacity(2);
+        read_by_resource(deserializer, |name, amount| list.push((name, amount)))?;
+        Ok(Self(list))
     }
 }
 
+/// Reads a map of quantities by resource, in its order.
+pub(super) fn read_by_resource<'de, D: Deserializer<'de>, Q: Deserialize<'de>>(
+    deserializer: D,
+    add: impl FnMut(ResourceName, Q),
+) -> Result<(), D::Error> {
+    struct ByResource<F, Q>(F, PhantomData<Q>);
+
+    impl<'de, F: FnMut(ResourceName, Q), Q: Deserialize<'de>> Visitor<'de> for ByResource<F, Q> {
+        type Value = ();
+
+        expecting!("a map of resource names to quantities");
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+            let mut seen = BTreeSet::new();
+            while let Some(ResourceKey(name)) = map.next_key()? {
+                if !seen.insert(name.clone()) {
+                    return Err(duplicate(&name));
+                }
+                (self.0)(name, map.next_value()?);
+            }
+            Ok(())
+        }
+    }
+
+    deserializer.deserialize_map(ByResource(add, PhantomData))
+}
+
 /// A map key, read as a resource name without an intermediate string.
-pub(crate) struct ResourceKey(pub(super) ResourceName);
+struct ResourceKey(ResourceName);
 
 impl<'de> Deserialize<'de> for ResourceKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -2,6 +2,8 @@
 //! belong together; `reader` reads them.
 
 pub(super) mod reader;
+pub(super) mod source;
+mod workload;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

@@ -16,7 +16,7 @@ use crate::args::Validate;
 use crate::error::Error;
 use crate::keda::{self, KedaHpa, Refused};
 use crate::snapshot::note::{Note, Subject};
-use crate::snapshot::surroundings::Workload;
+use crate::snapshot::surroundings::{ManifestReplicas, Workload};
 use crate::version::Version;
 
 const REJECTED: &str = "the API server would reject this manifest";
@@ -98,11 +98,7 @@ impl WorkloadManifest {
     ) -> Result<Vec<Note>, Error> {
         let unknown = unknown_in_workload(whole, &object.group, &object.kind);
         let mut notes = ignored(&unknown, place, validate)?;
-        let served = match &*object.group {
-            "argoproj.io" => "argoproj.io/v1alpha1",
-            "apps" => "apps/v1",
-            _ => "v1",
-        };
+        let served = &object.api_version();
         let stated = whole["apiVersion"].as_str().unwrap_or_default();
         if stated != served && !is_admitted(whole) {
             let hint = format!("write it in {served}");
@@ -121,6 +117,15 @@ impl WorkloadManifest {
         } else {
             Err(Error::usage(format!("{place}: {}", messages(&causes))).hint(REJECTED))
         }
+    }
+
+    /// Returns the replicas that it states, unless it has a status: then it is an object of a cluster.
+    pub(crate) fn replicas(&self) -> Option<ManifestReplicas> {
+        let replicas = self.object.replicas.filter(|_| self.object.is_manifest())?;
+        Some(ManifestReplicas {
+            origin: self.origin.clone(),
+            replicas,
+        })
     }
 
     /// Returns the notes about the manifest.

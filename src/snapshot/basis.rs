@@ -249,6 +249,30 @@ impl SupposedTemplate {
     }
 }
 
+/// The parts that a history may lack, each with its item in the basis and the value that is used instead.
+const REPLACED: [(PastPart, &str, &str); 8] = [
+    (PastPart::Replicas, "replicas", "the number of active pods"),
+    (PastPart::Phases, "phases", "Running"),
+    (
+        PastPart::Readiness,
+        "readiness",
+        "ready since they were started",
+    ),
+    (
+        PastPart::StartTimes,
+        "start times",
+        "when pods were created",
+    ),
+    (
+        PastPart::ReadyTimes,
+        "ready since",
+        "the start, or the scrape that saw it",
+    ),
+    (PastPart::Requests, "requests", "those of the template"),
+    (PastPart::Cpu, "usage of cpu", "unknown"),
+    (PastPart::Memory, "usage of memory", "unknown"),
+];
+
 impl Past {
     /// Words what a past pass is based on besides the history.
     pub(crate) fn basis(&self) -> Vec<BasisView> {
@@ -308,49 +332,12 @@ impl Past {
             "rates between two scrapes, of the last 45s",
             &format!("{scraped}; the metrics API's own samples are not recorded"),
         );
-        for (part, item, value, source) in [
-            (
-                PastPart::Replicas,
-                "replicas",
-                "the number of active pods",
-                "not recorded",
-            ),
-            (PastPart::Phases, "phases", "Running", "not recorded"),
-            (
-                PastPart::Readiness,
-                "readiness",
-                "ready since they were started",
-                "not recorded",
-            ),
-            (
-                PastPart::StartTimes,
-                "start times",
-                "when pods were created",
-                "not recorded",
-            ),
-            (
-                PastPart::ReadyTimes,
-                "ready since",
-                "the start, or the scrape that saw it",
-                "not recorded",
-            ),
-            (
-                PastPart::Requests,
-                "requests",
-                "those of the template",
-                &read,
-            ),
-            (PastPart::Cpu, "usage of cpu", "unknown", "not recorded"),
-            (
-                PastPart::Memory,
-                "usage of memory",
-                "unknown",
-                "not recorded",
-            ),
-        ] {
-            if lacks(part) {
-                add(item, value, source);
-            }
+        for (part, item, value) in REPLACED.into_iter().filter(|(part, ..)| lacks(*part)) {
+            let source = match part {
+                PastPart::Requests => &read,
+                _ => "not recorded",
+            };
+            add(item, value, source);
         }
         views
     }

@@ -4,15 +4,14 @@
 use std::borrow::Cow;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::SmallVec;
 
-use super::pod::{Meta, ResourceKey, ResourceName, ZERO_TIME};
+use super::pod::{Meta, ResourceName, ZERO_TIME, read_by_resource};
 use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{duplicate, expecting, optional_time};
+use crate::apimachinery::json::optional_time;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::snapshot::by_name::Cursor;
@@ -153,12 +152,7 @@ impl<'de> Deserialize<'de> for PodMetrics {
 
 /// Reads and writes the usage of a container as a map.
 mod usage_map {
-    use std::collections::BTreeSet;
-
-    use super::{
-        Deserializer, MapAccess, Milli, ResourceKey, ResourceName, Serializer, Usage, Visitor,
-        duplicate, expecting,
-    };
+    use super::{Deserializer, Milli, ResourceName, Serializer, Usage, read_by_resource};
 
     pub(super) fn serialize<S: Serializer>(
         usage: &[(ResourceName, i64)],
@@ -170,26 +164,9 @@ mod usage_map {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Usage, D::Error> {
-        struct UsageVisitor;
-        impl<'de> Visitor<'de> for UsageVisitor {
-            type Value = Usage;
-
-            expecting!("a map of resource names to quantities");
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut usage = Usage::new();
-                let mut seen = BTreeSet::new();
-                while let Some(ResourceKey(name)) = map.next_key()? {
-                    if !seen.insert(name.clone()) {
-                        return Err(duplicate(&name));
-                    }
-                    let Milli(milli) = map.next_value()?;
-                    usage.push((name, milli));
-                }
-                Ok(usage)
-            }
-        }
-        deserializer.deserialize_map(UsageVisitor)
+        let mut usage = Usage::new();
+        read_by_resource(deserializer, |name, Milli(milli)| usage.push((name, milli)))?;
+        Ok(usage)
     }
 }
 

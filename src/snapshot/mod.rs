@@ -71,12 +71,7 @@ impl Snapshot {
     ///
     /// The selector is unknown.
     pub fn selector(&self) -> Result<&ScaleSelector, &ScaleError> {
-        match &self.scale {
-            Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
-                Ok(selector)
-            }
-            Err(e) => Err(e),
-        }
+        ScaleSelector::of(&self.scale)
     }
 
     /// Sets the replicas in the spec of the target, if its pods are known. One that states none has no status either,
@@ -192,6 +187,16 @@ impl From<String> for ScaleSelector {
 }
 
 impl ScaleSelector {
+    /// Returns the selector in a scale, which is also known of a target whose replicas are not.
+    pub(crate) fn of(scale: &Result<Scale, ScaleError>) -> Result<&Self, &ScaleError> {
+        match scale {
+            Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
+                Ok(selector)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
     /// Returns the text; empty if the scale has no selector.
     pub fn as_str(&self) -> &str {
         &self.text

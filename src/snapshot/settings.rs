@@ -15,7 +15,7 @@ use crate::snapshot::manager::ManagerFlag;
 use crate::version::{GATES, Stage, Version};
 
 /// The controller's settings.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Settings {
     /// All settings.
     pub(crate) controller: Controller,

@@ -45,6 +45,14 @@ pub(crate) trait Share {
     fn share(&mut self, before: &Self);
 }
 
+/// Adds an item to a list, in which it shares equal parts with the previous one.
+pub(crate) fn push_sharing<T: Share>(items: &mut Vec<Shared<T>>, mut item: T) {
+    if let Some(before) = items.last() {
+        item.share(before);
+    }
+    items.push(item.into());
+}
+
 /// A list in which each item shares equal parts with the previous one as soon as it is read. The memory
 /// that this frees serves the next item; if it is freed only after the whole list, it is fragmented, and
 /// 20,000 pods took half as much time again.
@@ -53,11 +61,8 @@ pub(crate) struct Sharing<T>(pub(crate) Vec<Shared<T>>);
 impl<'de, T: Deserialize<'de> + Share> Deserialize<'de> for Sharing<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut items: Vec<Shared<T>> = Vec::new();
-        read_each(deserializer, "a list", |mut item: T| {
-            if let Some(before) = items.last() {
-                item.share(before);
-            }
-            items.push(item.into());
+        read_each(deserializer, "a list", |item: T| {
+            push_sharing(&mut items, item);
             Ok(())
         })?;
         Ok(Self(items))

@@ -10,7 +10,7 @@ use super::shortened;
 pub(crate) struct FieldPath(pub(crate) Vec<PlaceStep>);
 
 /// One step into an object or a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum PlaceStep {
     /// The field of this name.
     Field(String),

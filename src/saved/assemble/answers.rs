@@ -2,10 +2,11 @@
 //! that was saved for its request, or the values that the request would select.
 
 use super::Place;
+use super::index::Index;
 use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Selector};
-use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState, Objects};
+use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
@@ -17,7 +18,6 @@ use crate::snapshot::{
 
 /// Answers the requests for metrics from the objects.
 pub(super) struct Answers<'o> {
-    pub(super) objects: &'o Objects,
     pub(super) hpa: &'o Hpa,
     pub(super) place: &'o Place<'o, 'o>,
     /// The target's scale, if it could be read.
@@ -27,16 +27,19 @@ pub(super) struct Answers<'o> {
 }
 
 impl Answers<'_> {
-    /// Returns an answer for each metric. Several saved answers to one request are used once each, in
-    /// the order of the spec.
-    pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
-        let requests = &self.place.index.requests;
+    /// Returns an answer for each metric of the HPA, then for each that is requested besides. Several saved answers to
+    /// one request are used once each, in the order of the spec.
+    pub(super) fn all(&self) -> Vec<MetricAnswer> {
+        let Index {
+            options, requests, ..
+        } = self.place.index;
         let mut saved: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = requests
             .answers(self.hpa)
             .iter()
             .filter_map(|answer| Some((MetricRequest::answered(answer)?, *answer)))
             .collect();
         let mut given: Vec<(MetricRequest<'_>, &ApiAnswer<'_>)> = Vec::new();
+        let specs = self.hpa.spec.metrics.iter().chain(&options.also);
         specs
             .map(|spec| {
                 let (api, name) = asked(spec);
@@ -72,9 +75,10 @@ impl Answers<'_> {
     /// were not requested. A saved one has the answers to what was requested, which is nothing if the scale was refused.
     /// An input without a ControllerState has whatever kubectl was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
-        let Objects { state, .. } = self.objects;
-        let is_listed = |documents| self.objects.has_list(documents, &self.hpa.namespace);
-        let requests = &self.place.index.requests;
+        let Index {
+            objects, requests, ..
+        } = self.place.index;
+        let is_listed = |documents| objects.has_list(documents, &self.hpa.namespace);
         let is_asked_for = self.is_asked_for(spec);
         let is_by_hand =
             |state: &ControllerState<'_>| state.hpas.is_empty() && state.answers.is_empty();
@@ -82,7 +86,7 @@ impl Answers<'_> {
             let error = requests.error(self.hpa, api, None);
             error.is_some_and(|e| e.missing.is_none())
         };
-        let is_complete = state.as_ref().is_some_and(is_by_hand)
+        let is_complete = objects.state.as_ref().is_some_and(is_by_hand)
             || [Api::Mapping, Api::Scale].into_iter().any(is_refused);
         let has_usage = requests.pod_metrics(self.hpa).is_some();
         if is_asked_for && is_complete || has_usage && spec.is_resource() {
@@ -109,7 +113,7 @@ impl Answers<'_> {
                 (Documents::MetricValueList, is_there)
             }
             Api::External => {
-                let mut values = self.objects.external_values.iter();
+                let mut values = objects.external_values.iter();
                 (
                     Documents::ExternalMetricValueList,
                     values.any(|value| value.metric_name == name),
@@ -212,7 +216,9 @@ impl Answers<'_> {
             None => Selector::default(),
         };
         MetricAnswer::External(
-            self.objects
+            self.place
+                .index
+                .objects
                 .external_values
                 .iter()
                 .filter(|value| {
@@ -354,14 +360,13 @@ fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAns
 
 /// Returns the API that serves a metric, and the metric's name there.
 pub(crate) fn asked(spec: &MetricSpec) -> (Api, Option<&str>) {
-    match spec.source() {
-        MetricSource::Resource(source) => (Api::Resource, Some(&source.name)),
-        MetricSource::ContainerResource(source) => (Api::Resource, Some(&source.name)),
-        MetricSource::Pods(source) => (Api::Custom, Some(&source.metric.name)),
-        MetricSource::Object(source) => (Api::Custom, Some(&source.metric.name)),
-        MetricSource::External(source) => (Api::External, Some(&source.metric.name)),
-        MetricSource::Unknown => (Api::External, None),
-    }
+    let api = match spec.source() {
+        MetricSource::Resource(_) | MetricSource::ContainerResource(_) => Api::Resource,
+        MetricSource::Pods(_) | MetricSource::Object(_) => Api::Custom,
+        MetricSource::External(_) => Api::External,
+        MetricSource::Unknown => return (Api::External, None),
+    };
+    (api, Some(spec.name()))
 }
 
 /// Returns the name of the object in the request for its metric. A metric of a namespace is requested for

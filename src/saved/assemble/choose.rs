@@ -226,7 +226,11 @@ impl UndecodedHpa {
 
     /// Returns `namespace/name`, as in a state.
     fn key_in(&self, default_namespace: &str) -> String {
-        let namespace = self.namespace.as_deref().unwrap_or(default_namespace);
-        format!("{namespace}/{}", self.name)
+        format!("{}/{}", self.namespace_in(default_namespace), self.name)
+    }
+
+    /// Returns the namespace; this one if none is stated.
+    pub(super) fn namespace_in<'o>(&'o self, default_namespace: &'o str) -> &'o str {
+        self.namespace.as_deref().unwrap_or(default_namespace)
     }
 }

@@ -3,18 +3,34 @@
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
+
 use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
+use super::time_of_pass;
 use crate::apimachinery::metadata::Metadata;
-use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
+use crate::error::Error;
+use crate::saved::objects::{ControllerState, Objects, Undecoded, UndecodedHpa};
+use crate::snapshot::basis::Basis;
+use crate::snapshot::input::Options;
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::settings::{Settings, controller_settings};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, VerticalPodAutoscaler, Workload};
 
-/// The objects of an input.
+/// The objects of an input, with what all passes over them have in common.
 pub(super) struct Index<'o> {
     pub(super) objects: &'o Objects,
+    pub(super) options: &'o Options,
+    /// The time of the pass.
+    pub(super) now: Timestamp,
+    pub(super) settings: Settings,
+    /// The sources of the time and the settings.
+    pub(super) basis: Vec<Basis>,
+    /// The notes about the input and the settings.
+    pub(super) notes: Vec<Note>,
     pub(super) hpas: Groups<'o, &'o UndecodedHpa>,
     pub(super) pods: Groups<'o, &'o Shared<Pod>>,
     pub(super) pod_metrics: Groups<'o, &'o Shared<PodMetrics>>,
@@ -26,26 +42,55 @@ pub(super) struct Index<'o> {
 }
 
 impl<'o> Index<'o> {
-    pub(super) fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
+    /// Groups the objects of an input. `clock` is the time if neither the input nor the options state one.
+    ///
+    /// # Errors
+    ///
+    /// The input or the options state a setting that does not exist.
+    pub(super) fn new(
+        objects: &'o Objects,
+        options: &'o Options,
+        clock: Timestamp,
+    ) -> Result<Self, Error> {
+        let default_namespace = options.default_namespace();
         let stated = |namespace: Option<&'o str>| namespace.unwrap_or(default_namespace);
         let workloads = objects.workloads.iter().zip(&objects.undecoded_workloads);
-        Self {
+        let state = objects.state.as_ref();
+        let mut basis = Vec::new();
+        let mut notes = objects.notes.clone();
+        Ok(Self {
             objects,
-            hpas: grouped(&objects.hpas, |it| stated(it.namespace.as_deref())),
+            options,
+            now: time_of_pass(state, options, clock, &mut basis),
+            settings: controller_settings(
+                state.map(ControllerState::settings),
+                options,
+                &objects.control_plane,
+                &mut basis,
+                &mut notes,
+            )?,
+            basis,
+            notes,
+            hpas: grouped(&objects.hpas, |it| it.namespace_in(default_namespace)),
             pods: grouped(&objects.pods, |it| stated(it.namespace.as_deref())),
             pod_metrics: grouped(&objects.pod_metrics, |it| stated(it.namespace.as_deref())),
             manifests: grouped(workloads, |(it, _)| {
                 stated(it.metadata.namespace.as_deref())
             }),
             target: ScaleLookup::of(objects, default_namespace),
-            requests: objects
-                .state
-                .as_ref()
-                .map(ApiRequests::of)
-                .unwrap_or_default(),
+            requests: state.map(ApiRequests::of).unwrap_or_default(),
             around: Around::new(objects, default_namespace),
-        }
+        })
     }
+}
+
+/// Returns the objects around the passes of a namespace.
+pub(crate) fn surroundings(
+    objects: &Objects,
+    namespace: &str,
+    default_namespace: &str,
+) -> Surroundings {
+    Around::new(objects, default_namespace).of(namespace)
 }
 
 /// The objects around the passes of each namespace.
@@ -58,7 +103,7 @@ pub(super) struct Around<'o> {
 }
 
 impl<'o> Around<'o> {
-    pub(super) fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
+    fn new(objects: &'o Objects, default_namespace: &'o str) -> Self {
         let of = |it: &'o Metadata| it.namespace.as_deref().unwrap_or(default_namespace);
         Self {
             workloads: grouped(&objects.workloads, |it| of(&it.metadata)),

@@ -8,18 +8,16 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::choose::{empty, not_own, own_and_neighbours};
-use super::{Index, Place, complete, settings, without_pods};
+use super::{Index, Place, Portion};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::Selectors;
 use crate::args::Named;
 use crate::error::{Error, listed};
 use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::metric::{MetricValue, PodMetrics};
-use crate::snapshot::pod::{Meta, Pod};
+use crate::snapshot::pod::Meta;
 use crate::snapshot::selection::Selection;
-use crate::snapshot::shared::Shared;
-use crate::snapshot::{Listed, Scale, ScaleError, named};
+use crate::snapshot::{Listed, ScaleSelector, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
 /// namespace and name, followed by an error for each name that matches none of them, until it accepts no
@@ -40,14 +38,10 @@ pub fn assemble_all(
     if objects.hpas.is_empty() {
         return Err(empty(objects, options));
     }
-    let state = objects.state.as_ref();
-    let controller = settings(objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
+    let index = Index::new(objects, options, clock)?;
     let default_namespace = options.default_namespace();
-    let in_namespace = |stated: Option<&str>| {
-        namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
-    };
     let is_wanted = |object: &&UndecodedHpa| {
-        in_namespace(object.namespace.as_deref())
+        namespace.is_none_or(|wanted| object.namespace_in(default_namespace) == wanted)
             && selection.wants(labels(&object.json).as_ref(), |named| object.is(named))
     };
     let [own, neighbours] = own_and_neighbours(objects, default_namespace);
@@ -55,15 +49,11 @@ pub fn assemble_all(
     let mut found: Vec<(&str, &UndecodedHpa)> = own
         .into_iter()
         .filter(is_wanted)
-        .map(|object| {
-            (
-                object.namespace.as_deref().unwrap_or(default_namespace),
-                object,
-            )
-        })
+        .map(|object| (object.namespace_in(default_namespace), object))
         .collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     each_once(&found)?;
+    let state = objects.state.as_ref();
     if found.len() > 1 && state.is_some_and(ControllerState::has_history) {
         return Err(Error::usage(format!(
             "the ControllerState has the history of one HPA, but the input has {} HPAs",
@@ -71,11 +61,10 @@ pub fn assemble_all(
         ))
         .hint("name the HPA that it belongs to"));
     }
-    let index = Index::new(objects, default_namespace);
     for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
-        let place = Place::new(&index, namespace, options, &controller);
-        let selected = NamespaceSelection::of(&place);
+        let place = Place::new(&index, namespace);
+        let portions = portions(&place);
         let places: HashMap<_, usize> = place
             .hpas
             .iter()
@@ -84,7 +73,7 @@ pub fn assemble_all(
             .collect();
         for (_, object) in found {
             let own = places[&std::ptr::from_ref(*object)];
-            let result = input(&place, own, &selected, options, clock);
+            let result = place.input(own, &portions[own]);
             let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
             let taken = take(Listed {
                 namespace: namespace.to_owned(),
@@ -119,8 +108,7 @@ fn missing<'s>(
     let names = selection.missing(move |named| found.iter().any(|(_, object)| object.is(named)));
     names.map(move |named| {
         let neighbour = objects.hpas.iter().find(|object| {
-            let stated = object.namespace.as_deref();
-            let own = stated.unwrap_or(options.default_namespace());
+            let own = object.namespace_in(options.default_namespace());
             namespace.is_none_or(|wanted| own == wanted) && object.is(named)
         });
         let why = match (neighbour, named) {
@@ -170,90 +158,48 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
         .map(|object| object.metadata.labels.into_owned())
 }
 
-/// The pods and their metrics that match the selectors of a namespace's HPAs, in the order of the HPAs.
-struct NamespaceSelection<'o> {
-    pods: Vec<Vec<&'o Shared<Pod>>>,
-    pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
-    pod_values: Vec<Vec<&'o MetricValue>>,
-    /// The HPAs that match the pods of each HPA or scale its target.
-    sharing: Vec<BTreeSet<usize>>,
-}
-
-impl<'o> NamespaceSelection<'o> {
-    fn of(place: &Place<'_, 'o>) -> Self {
-        let count = place.hpas.len();
-        let mut selected = Self {
-            pods: vec![Vec::new(); count],
-            pod_metrics: vec![Vec::new(); count],
-            pod_values: vec![Vec::new(); count],
-            sharing: Vec::new(),
-        };
-        let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
-        for (own, hpa) in place.hpas.iter().enumerate() {
-            let target = hpa.target().into_iter();
-            let of_target = target.flat_map(|target| place.scaling(target));
-            selected.sharing.push(of_target.collect());
-            if let Ok(Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. })) =
-                &hpa.scale
-                && let Ok(selector) = selector.parsed()
-            {
-                hpas.push(own);
-                selectors.push(selector.clone());
-            }
+/// Returns the part of a namespace for each of its HPAs: what their selectors match.
+fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
+    let mut all = Vec::new();
+    let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
+    for (own, hpa) in place.hpas.iter().enumerate() {
+        let target = hpa.target().into_iter();
+        all.push(Portion {
+            sharing: target.flat_map(|target| place.scaling(target)).collect(),
+            ..Portion::default()
+        });
+        if let Some(Ok(selector)) = hpa.selector().map(ScaleSelector::parsed) {
+            hpas.push(own);
+            selectors.push(selector.clone());
         }
-        let selectors = Selectors::new(selectors);
-        let matching =
-            |labels| BTreeSet::from_iter(selectors.matching(labels).map(|place| hpas[place]));
-        // Most pods are matched together with others, and by possibly many HPAs.
-        let mut known = HashSet::new();
-        for pod in place.pods {
-            let matching = matching(&pod.labels);
-            for own in &matching {
-                selected.pods[*own].push(pod);
-            }
-            if !known.contains(&matching) {
-                for own in &matching {
-                    selected.sharing[*own].extend(&matching);
-                }
-                known.insert(matching);
-            }
-        }
-        for item in place.pod_metrics {
-            for own in place.labels(item).map(matching).into_iter().flatten() {
-                selected.pod_metrics[own].push(item);
-            }
-        }
-        for value in &place.metric_values {
-            let labels = place.labels_of_pod(value);
-            for own in labels.map(matching).into_iter().flatten() {
-                selected.pod_values[own].push(value);
-            }
-        }
-        selected
     }
-}
-
-/// Returns everything for one HPA, with only those pods that its target selects.
-fn input(
-    place: &Place<'_, '_>,
-    own: usize,
-    selected: &NamespaceSelection<'_>,
-    options: &Options,
-    clock: Timestamp,
-) -> Result<Input, Error> {
-    let may_share = selected.sharing[own].iter().copied();
-    let input = without_pods(
-        place,
-        own,
-        options,
-        clock,
-        may_share,
-        &selected.pod_values[own],
-    )?;
-    let usage = match place.index.requests.pod_metrics(&input.snapshot.hpa) {
-        Some(saved) => saved.to_vec(),
-        None => selected.pod_metrics[own].iter().copied().cloned().collect(),
-    };
-    let pods = selected.pods[own].iter().copied().cloned().collect();
-    Ok(complete(input, usage, pods))
+    let selectors = Selectors::new(selectors);
+    let matching =
+        |labels| BTreeSet::from_iter(selectors.matching(labels).map(|place| hpas[place]));
+    // Most pods are matched together with others, and by possibly many HPAs.
+    let mut known = HashSet::new();
+    for pod in place.pods {
+        let matching = matching(&pod.labels);
+        for own in &matching {
+            all[*own].pods.push(pod);
+        }
+        if !known.contains(&matching) {
+            for own in &matching {
+                all[*own].sharing.extend(&matching);
+            }
+            known.insert(matching);
+        }
+    }
+    for item in place.pod_metrics {
+        for own in place.labels(item).map(matching).into_iter().flatten() {
+            all[own].usage.push(item);
+        }
+    }
+    for value in &place.metric_values {
+        let labels = place.labels_of_pod(value);
+        for own in labels.map(matching).into_iter().flatten() {
+            all[own].values.push(value);
+        }
+    }
+    all
 }

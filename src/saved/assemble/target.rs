@@ -4,11 +4,12 @@
 use jiff::Timestamp;
 
 use super::once;
-use super::requests::{ApiRequests, Groups, grouped};
+use super::requests::{ApiRequests, Groups, group, grouped};
 use crate::apimachinery::go;
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
+use crate::saved::file;
 use crate::saved::objects::{Api, Objects};
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
@@ -47,7 +48,7 @@ impl<'o> ScaleLookup<'o> {
     }
 
     /// Returns a lookup among these workloads of the HPA's namespace, which are complete.
-    pub(super) fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
+    fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
         Self {
             scales: Groups::new(),
             workloads: grouped(workloads, |it| &it.metadata.name),
@@ -67,13 +68,12 @@ impl ScaleLookup<'_> {
         requests: &ApiRequests<'_>,
     ) -> Result<Result<Scale, ScaleError>, Error> {
         let target = &hpa.spec.scale_target_ref;
-        let group = target.group();
-        let kind = target.kind.as_str();
+        let (api_group, kind) = (target.group(), &*target.kind);
         if let Some(e) = requests.error(hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
-        if has_kind(group, kind) == Some(false) {
-            return Ok(Err(ScaleError::Mapping(names::no_kind(group, kind))));
+        if has_kind(api_group, kind) == Some(false) {
+            return Ok(Err(ScaleError::Mapping(names::no_kind(api_group, kind))));
         }
         let missing = || ScaleError::Missing(format!("{} {}", target.kind, target.name));
         if let Some(e) = requests.error(hpa, Api::Scale, None) {
@@ -95,14 +95,14 @@ impl ScaleLookup<'_> {
             return Ok(Ok(scale.scale()));
         }
         let Some(workload) = self.workload(hpa)? else {
-            if is_unscalable(group, kind) {
+            if is_unscalable(api_group, kind) {
                 let text = "the server could not find the requested resource";
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
             if !self.is_complete && (self.elsewhere(hpa).is_some() || !self.lists_kind_for(hpa)) {
                 return Ok(Err(missing()));
             }
-            let resource = resource_of(group, kind);
+            let resource = resource_of(api_group, kind);
             let text = format!("{resource} {} not found", go::quote(&target.name));
             return Ok(Err(ScaleError::Get(text)));
         };
@@ -161,30 +161,22 @@ impl ScaleLookup<'_> {
         })
     }
 
-    /// Returns the target's replica count until now, if the input says since when.
+    /// Returns the target's replica count until now, if one of its Scales says since when.
     pub(super) fn counted(&self, hpa: &Hpa, scale: &Scale, now: Timestamp) -> Option<Counted> {
-        let scales = self
-            .scales(hpa)
-            .map(|scale| (&scale.metadata, Some(scale.status.replicas)));
-        let workload = self
-            .workload(hpa)
-            .ok()?
-            .map(|workload| (&workload.metadata, workload.scale_replicas()));
+        let replicas = scale.status_replicas;
         // If the two differ, one of them was read before a change.
-        let mut same = scales
-            .chain(workload)
-            .filter(|it| it.1 == Some(scale.status_replicas));
-        same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
+        let mut same = self.scales(hpa).filter(|it| it.status.replicas == replicas);
+        same.find_map(|it| Counted::new(replicas, &it.metadata.managed_fields, now))
     }
 
     /// Whether the target itself is in the input.
-    pub(super) fn has_workload(&self, hpa: &Hpa) -> bool {
+    fn has_workload(&self, hpa: &Hpa) -> bool {
         matches!(self.workload(hpa), Ok(Some(_)))
     }
 
     fn workload<'t>(&'t self, hpa: &'t Hpa) -> Result<Option<&'t Workload>, Error> {
         let named = self.alike(hpa);
-        let mut workloads = named.filter(|workload| self.is_target(&workload.metadata, hpa));
+        let mut workloads = named.filter(|workload| self.is_beside(&workload.metadata, hpa));
         let kind = &hpa.spec.scale_target_ref.kind;
         once(
             kind,
@@ -195,51 +187,83 @@ impl ScaleLookup<'_> {
 
     /// Whether a workload is the target.
     pub(super) fn is_of(&self, workload: &Workload, hpa: &Hpa) -> bool {
-        self.is_target(&workload.metadata, hpa) && is_alike(workload, hpa)
+        workload.metadata.name == hpa.spec.scale_target_ref.name
+            && self.is_beside(&workload.metadata, hpa)
+            && is_alike(workload, hpa)
     }
 
     /// Returns a workload of the target's kind and name in another namespace.
     pub(super) fn elsewhere<'t>(&'t self, hpa: &'t Hpa) -> Option<&'t Workload> {
         self.alike(hpa)
-            .find(|workload| !self.is_target(&workload.metadata, hpa))
+            .find(|workload| !self.is_beside(&workload.metadata, hpa))
     }
 
     /// Returns the workloads of the target's kind and name in all namespaces.
     fn alike<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t Workload> + Clone {
-        let target = &hpa.spec.scale_target_ref;
-        let named = self
-            .workloads
-            .get(&*target.name)
-            .into_iter()
-            .flatten()
-            .copied();
-        named.filter(move |workload| is_alike(workload, hpa))
+        let named = group(&self.workloads, &hpa.spec.scale_target_ref.name).iter();
+        named
+            .copied()
+            .filter(move |workload| is_alike(workload, hpa))
     }
 
     /// Returns the Scales that may belong to the target. `--save` writes one for each form of its kind that an HPA has,
     /// so those of the same form come before others.
     fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
         let target = &hpa.spec.scale_target_ref;
-        let named = self
-            .scales
-            .get(&*target.name)
-            .into_iter()
-            .flatten()
-            .copied();
+        let named = group(&self.scales, &target.name).iter().copied();
         let own = named
-            .filter(|scale| self.is_target(&scale.metadata, hpa) && scale.may_belong_to(target));
+            .filter(|scale| self.is_beside(&scale.metadata, hpa) && scale.may_belong_to(target));
         let (same, other): (Vec<_>, Vec<_>) = own.partition(|scale| scale.names_kind(&target.kind));
         if same.is_empty() { other } else { same }.into_iter()
-    }
-
-    fn is_target(&self, meta: &Metadata, hpa: &Hpa) -> bool {
-        *meta.name == *hpa.spec.scale_target_ref.name && self.is_beside(meta, hpa)
     }
 
     /// Whether an object is in the HPA's namespace.
     fn is_beside(&self, meta: &Metadata, hpa: &Hpa) -> bool {
         meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }
+}
+
+/// Returns the controller's result for the scale of a built-in target, derived from the target itself.
+///
+/// # Errors
+///
+/// The text is not the target.
+pub(crate) fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
+    let mut objects = Objects::default();
+    file::read_answer(target, "the answer", &mut objects)?;
+    let kind = &hpa.spec.scale_target_ref.kind;
+    let workload = objects.workloads.first().filter(|it| scales(it, hpa));
+    let not_it = || Error::failed(format!("the answer is not the {kind}"));
+    scale_in(hpa, Some(workload.ok_or_else(not_it)?))
+}
+
+/// Whether an HPA scales a workload of its namespace.
+fn scales(workload: &Workload, hpa: &Hpa) -> bool {
+    lookup(hpa, std::slice::from_ref(workload)).has_workload(hpa)
+}
+
+/// Returns the same result for a target that was read from a cluster; `None` if the cluster has no such
+/// target.
+///
+/// # Errors
+///
+/// The target's selector is not valid.
+pub(crate) fn scale_in(
+    hpa: &Hpa,
+    target: Option<&Workload>,
+) -> Result<Result<Scale, ScaleError>, Error> {
+    let workloads = target.map_or(&[][..], std::slice::from_ref);
+    let mut scale = lookup(hpa, workloads).scale(hpa, &ApiRequests::default())?;
+    // A server omits the status of a target that its controller has not seen yet.
+    if let (Ok(scale), Some(Workload { status: None, .. })) = (&mut scale, target) {
+        scale.status_replicas = 0;
+    }
+    Ok(scale)
+}
+
+/// Looks for the target of an HPA among the workloads of a cluster.
+fn lookup<'o>(hpa: &'o Hpa, workloads: &'o [Workload]) -> ScaleLookup<'o> {
+    ScaleLookup::among(workloads, &hpa.namespace)
 }
 
 /// Whether a workload is of the target's kind.

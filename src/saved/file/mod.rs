@@ -17,7 +17,8 @@ use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
 
 use super::objects::Objects;
-use super::objects::reader::{NO_KIND, ObjectReader, ReadFault, SourceText};
+use super::objects::reader::{NO_KIND, ObjectReader};
+use super::objects::source::{ReadFault, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};

@@ -85,10 +85,9 @@ pub(super) fn has_no_object(text: &str) -> bool {
         DuplicateKeyPolicy::LastWins,
     )
     .is_ok_and(|all| {
-        !all.iter().any(|document| match &document.value {
-            Tree::Map(fields) => fields.iter().any(|(key, _)| key.name() == Ok("kind")),
-            _ => false,
-        })
+        let kind = PlaceStep::Field("kind".to_owned());
+        let mut steps = all.iter().flat_map(|document| document.value.inner());
+        !steps.any(|(step, _)| step.as_ref() == Ok(&kind))
     })
 }
 
@@ -192,18 +191,11 @@ fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)>
     let trees = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
     let mut node = trees.get(document)?;
     for step in &path.0 {
-        let inner = match (step, &node.value) {
-            (PlaceStep::Field(name), Tree::Map(fields)) => fields
-                .iter()
-                .rev()
-                .find_map(|(key, value)| (key.name() == Ok(name)).then_some(value)),
-            (PlaceStep::Element(place), Tree::List(elements)) => elements.get(*place),
-            _ => None,
-        };
-        let Some(inner) = inner else {
+        let mut inner = node.value.inner().into_iter().rev();
+        let Some((_, next)) = inner.find(|(own, _)| own.as_ref() == Ok(step)) else {
             break;
         };
-        node = inner;
+        node = next;
     }
     Some(place_of(node.referenced))
 }
@@ -234,72 +226,59 @@ enum Tree {
 }
 
 impl Tree {
-    /// Returns the name of a field, if this is a valid key; otherwise, what is in its place.
-    fn name(&self) -> Result<&str, &'static str> {
+    /// Returns the step to the field of this key; if it is no name of a field, its kind.
+    fn step(&self) -> Result<PlaceStep, &'static str> {
         match self {
             Self::Null => Err("null"),
-            Self::Scalar(text) => Ok(text),
+            Self::Scalar(name) => Ok(PlaceStep::Field(name.clone())),
             Self::List(_) => Err("a list"),
             Self::Map(_) => Err("an object"),
         }
     }
 
-    /// Returns the kind of the first key that is not a field name, and leaves its place in `path`.
-    fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
+    /// Returns the inner nodes, each with the step to it. `Err` has the kind of a key that is not a field name.
+    fn inner(&self) -> Vec<(Result<PlaceStep, &'static str>, &Spanned<Self>)> {
         match self {
-            Self::Null | Self::Scalar(_) => None,
-            Self::List(elements) => elements.iter().enumerate().find_map(|(place, element)| {
-                let step = PlaceStep::Element(place);
-                element.value.key_of_no_field_within(step, path)
-            }),
-            Self::Map(fields) => fields.iter().find_map(|(key, value)| match key.name() {
-                Ok(name) => {
-                    let step = PlaceStep::Field(name.to_owned());
-                    value.value.key_of_no_field_within(step, path)
-                }
-                Err(kind) => Some(kind),
-            }),
+            Self::Null | Self::Scalar(_) => Vec::new(),
+            Self::List(elements) => {
+                let places = (0..).map(|place| Ok(PlaceStep::Element(place)));
+                places.zip(elements).collect()
+            }
+            Self::Map(fields) => fields
+                .iter()
+                .map(|(key, value)| (key.step(), value))
+                .collect(),
         }
     }
 
-    fn key_of_no_field_within(
-        &self,
-        step: PlaceStep,
-        path: &mut FieldPath,
-    ) -> Option<&'static str> {
-        path.0.push(step);
-        let found = self.key_of_no_field(path);
-        if found.is_none() {
-            path.0.pop();
-        }
-        found
+    /// Returns the kind of the first key that is not a field name, and leaves its place in `path`.
+    fn key_of_no_field(&self, path: &mut FieldPath) -> Option<&'static str> {
+        self.inner().into_iter().find_map(|(step, node)| {
+            path.0.push(match step {
+                Ok(step) => step,
+                Err(kind) => return Some(kind),
+            });
+            let found = node.value.key_of_no_field(path);
+            if found.is_none() {
+                path.0.pop();
+            }
+            found
+        })
     }
 
     /// Adds the repeated fields, with the lines of their values.
     fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
-        match self {
-            Self::Null | Self::Scalar(_) => {}
-            Self::List(elements) => {
-                for (place, element) in elements.iter().enumerate() {
-                    path.0.push(PlaceStep::Element(place));
-                    element.value.repeated(path, found);
-                    path.0.pop();
-                }
+        let mut seen = HashSet::new();
+        for (step, node) in self.inner() {
+            let Ok(step) = step else {
+                continue;
+            };
+            path.0.push(step.clone());
+            if !seen.insert(step) {
+                found.push((path.to_string(), place_of(node.referenced).0));
             }
-            Self::Map(fields) => {
-                let mut names = HashSet::new();
-                for (key, value) in fields {
-                    let Ok(name) = key.name() else {
-                        continue;
-                    };
-                    path.0.push(PlaceStep::Field(name.to_owned()));
-                    if !names.insert(name) {
-                        found.push((path.to_string(), place_of(value.referenced).0));
-                    }
-                    value.value.repeated(path, found);
-                    path.0.pop();
-                }
-            }
+            node.value.repeated(path, found);
+            path.0.pop();
         }
     }
 }

@@ -2,6 +2,8 @@
 //! belong together; `reader` reads them.
 
 pub(super) mod reader;
+pub(super) mod source;
+mod workload;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -599,13 +601,6 @@ pub struct ApiError {
     /// Whether the failure was not stated, but derived from missing input.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumed: bool,
-}
-
-impl ApiError {
-    /// Whether the request is known to have failed.
-    pub(super) fn is_stated(&self) -> bool {
-        !self.assumed
-    }
 }
 
 /// The answer to one request for the metrics of an HPA. It is used exactly as the server returned it: pods

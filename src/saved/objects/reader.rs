@@ -2,9 +2,8 @@
 //! of the object on, without an intermediate tree.
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::Deserialize;
@@ -12,58 +11,24 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::source::{RawFields, ReadFault, SourceText, part};
+use super::workload::workload;
 use super::{
     Api, ApiError, ControllerState, HPA, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa,
 };
 use crate::apimachinery::json;
-use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{BorrowedText, UniqueMap, expecting, unique_map};
-use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::selector::LabelSelector;
+use crate::apimachinery::json::{BorrowedText, expecting};
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
-use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::load::Load;
-use crate::snapshot::metric::{MetricValue, PodMetrics};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
-use crate::snapshot::shared::Share;
+use crate::snapshot::shared::push_sharing;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, CUSTOM, ScaleDown, ScaledObject, UpdateStrategy,
-    VerticalPodAutoscaler, Workload, WorkloadStatus,
+    ApiResourceList, ApiService, CUSTOM, ScaledObject, VerticalPodAutoscaler,
 };
-
-/// The reason why a text could not be read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReadFault {
-    /// The number of bytes of the text that had been read.
-    pub(crate) read: usize,
-    /// Whether a value has the wrong type; if not, the text is not JSON.
-    pub(crate) is_value: bool,
-    /// The fault.
-    pub(crate) message: String,
-}
-
-impl ReadFault {
-    /// Converts a JSON error in a text.
-    pub(crate) fn from_json(error: &serde_json::Error, text: &str) -> Self {
-        Self {
-            read: bytes_until(text, error.line(), error.column()),
-            is_value: error.is_data(),
-            message: json::message_and_place(error).0,
-        }
-    }
-
-    /// Returns a fault that occurs before a value is read.
-    fn before(message: &impl fmt::Display) -> Self {
-        Self {
-            read: 0,
-            is_value: true,
-            message: json::plain(&message.to_string()),
-        }
-    }
-}
 
 /// Reads one object into [`Objects`].
 pub(crate) struct ObjectReader<'r> {
@@ -77,32 +42,6 @@ pub(crate) struct ObjectReader<'r> {
 
 /// The maximum nesting of lists. A list that states its kind last is read again by the one around it.
 const MAX_LISTS: usize = 8;
-
-/// The text from which objects are read.
-#[derive(Clone, Copy)]
-pub(crate) struct SourceText<'r> {
-    /// The origin of the text, for messages.
-    pub(crate) origin: &'r str,
-    /// The line there at which the document begins.
-    pub(crate) line: usize,
-    /// The whole text, to determine positions.
-    pub(crate) text: &'r str,
-    /// The first fault in a part that was read out of order: the JSON reader would report the
-    /// position that it had reached instead.
-    pub(crate) fault: &'r RefCell<Option<ReadFault>>,
-    /// The number of elements that may still be read.
-    pub(crate) elements: &'r json::Elements,
-}
-
-impl SourceText<'_> {
-    /// Records a fault in a part of the text. Only the first one counts: the faults of the enclosing parts only
-    /// say that something in them is wrong.
-    fn note<E: Error>(&self, part: &str, mut fault: ReadFault) -> E {
-        fault.read += (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
-        self.fault.borrow_mut().get_or_insert(fault);
-        E::custom("a part cannot be read")
-    }
-}
 
 impl<'r> ObjectReader<'r> {
     /// Reads an object that is in no list.
@@ -247,9 +186,9 @@ impl Objects {
     ) -> Result<(), D::Error> {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         match (group, kind) {
-            ("autoscaling", "HorizontalPodAutoscaler") => {
-                self.hpas
-                    .push(UndecodedHpa::read(fields, source, api_version)?);
+            ("autoscaling", HPA) => {
+                let hpa = UndecodedHpa::read(fields, source, api_version)?;
+                self.hpas.push(hpa);
             }
             ("autoscaling", "Scale") => self.scales.push(ScaleObject::deserialize(fields)?),
             ("apps" | "extensions", "Deployment" | "ReplicaSet" | "StatefulSet")
@@ -282,59 +221,25 @@ impl Objects {
             ("apiregistration.k8s.io", "APIService") => {
                 self.api_services.push(ApiService::deserialize(fields)?);
             }
-            ("", "APIResourceList") => {
-                if let Some(([group, version], names)) =
-                    ApiResourceList::deserialize(fields)?.metrics()
-                {
-                    if group == CUSTOM {
-                        self.custom_version.get_or_insert(version);
-                    }
-                    self.served_metrics.entry(group).or_default().extend(names);
-                }
-            }
+            ("", "APIResourceList") => self.take_served(ApiResourceList::deserialize(fields)?),
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;
                 self.control_plane.pods.extend(ManagerPod::of(&mut pod));
-                if let Some(before) = self.pods.last() {
-                    pod.share(before);
-                }
-                self.pods.push(pod.into());
+                push_sharing(&mut self.pods, pod);
             }
+            // Events about other objects deserve no note: a namespace has thousands.
             ("" | "events.k8s.io", "Event") => {
-                // Events about other objects deserve no note: a namespace has thousands.
                 EventObject::deserialize(fields)?.keep(&mut self.evidence);
             }
-            ("coordination.k8s.io", "Lease") => {
-                let lease = LeaseObject::deserialize(fields)?;
-                if let Some(holder) = lease.holder() {
-                    self.control_plane.holder = Some(holder.to_owned());
-                }
-                let renewed = lease.of_controller_manager();
-                self.evidence.lease = renewed.or(self.evidence.lease.take());
-            }
+            ("coordination.k8s.io", "Lease") => self.take_lease(&LeaseObject::deserialize(fields)?),
             ("metrics.k8s.io", "PodMetrics") => {
-                let mut usage = PodMetrics::deserialize(fields)?;
-                if let Some(before) = self.pod_metrics.last() {
-                    usage.share(before);
-                }
-                self.pod_metrics.push(usage.into());
+                push_sharing(&mut self.pod_metrics, PodMetrics::deserialize(fields)?);
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
-                let list: PlainItems<MetricValue> = PlainItems::deserialize(fields)?;
-                self.note_empty(Documents::MetricValueList, &list);
-                let earlier = &mut self.earlier_metric_values;
-                add_answer(&mut self.metric_values, earlier, list, |value, state| {
-                    let object = &value.described_object;
-                    (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
-                });
+                self.take_custom(PlainItems::deserialize(fields)?);
             }
             ("external.metrics.k8s.io", "ExternalMetricValueList") => {
-                let list = PlainItems::deserialize(fields)?;
-                self.note_empty(Documents::ExternalMetricValueList, &list);
-                let earlier = &mut self.earlier_external_values;
-                add_answer(&mut self.external_values, earlier, list, |value, state| {
-                    (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
-                });
+                self.take_external(PlainItems::deserialize(fields)?);
             }
             ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
                 self.read_own(api_version, kind, fields, source)?;
@@ -348,6 +253,39 @@ impl Objects {
             }
         }
         Ok(())
+    }
+
+    fn take_served(&mut self, list: ApiResourceList) {
+        if let Some(([group, version], names)) = list.metrics() {
+            if group == CUSTOM {
+                self.custom_version.get_or_insert(version);
+            }
+            self.served_metrics.entry(group).or_default().extend(names);
+        }
+    }
+
+    fn take_lease(&mut self, lease: &LeaseObject) {
+        if let Some(holder) = lease.holder() {
+            self.control_plane.holder = Some(holder.to_owned());
+        }
+        self.evidence.lease = lease.of_controller_manager().or(self.evidence.lease);
+    }
+
+    fn take_custom(&mut self, list: PlainItems<MetricValue>) {
+        self.note_empty(Documents::MetricValueList, &list);
+        let earlier = &mut self.earlier_metric_values;
+        add_answer(&mut self.metric_values, earlier, list, |value, state| {
+            let object = &value.described_object;
+            (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
+        });
+    }
+
+    fn take_external(&mut self, list: PlainItems<ExternalMetricValue>) {
+        self.note_empty(Documents::ExternalMetricValueList, &list);
+        let earlier = &mut self.earlier_external_values;
+        add_answer(&mut self.external_values, earlier, list, |value, state| {
+            (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
+        });
     }
 
     /// Reads a document of this program. An unsupported one is an error, because skipping it would lose its content.
@@ -479,7 +417,7 @@ impl UndecodedHpa {
     ) -> Result<Self, D::Error> {
         let fields = RawFields::deserialize(fields)?.0;
         let metadata: Meta<'_> = part(&fields, "metadata", source)?;
-        let json = whole(&fields, api_version, "HorizontalPodAutoscaler")?;
+        let json = whole(&fields, api_version, HPA)?;
         Ok(Self {
             origin: source.origin.to_owned(),
             line: source.line,
@@ -488,30 +426,6 @@ impl UndecodedHpa {
             json,
         })
     }
-}
-
-/// The fields of an object except its kind. Raw values keep the notation of numbers, on which quantities
-/// depend.
-type RawFields<'de> = UniqueMap<String, &'de RawValue>;
-
-/// Reads one of the fields; absent and null are the zero value.
-fn part<'de, T: Default + Deserialize<'de>, E: Error>(
-    fields: &BTreeMap<String, &'de RawValue>,
-    name: &str,
-    source: SourceText<'_>,
-) -> Result<T, E> {
-    fields
-        .get(name)
-        .map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
-}
-
-/// Reads a value out of order.
-fn read_raw<'de, T: Deserialize<'de>, E: Error>(
-    raw: &'de RawValue,
-    source: SourceText<'_>,
-) -> Result<T, E> {
-    let read = T::deserialize(json::Objects::new(raw, source.elements));
-    read.map_err(|e| source.note(raw.get(), ReadFault::from_json(&e, raw.get())))
 }
 
 /// Reassembles an object as JSON.
@@ -548,162 +462,11 @@ impl Undecoded {
     }
 }
 
-/// The status of a workload. A count of zero is omitted, but then the controller has stated the generation that it observed.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WorkloadStatusFields {
-    replicas: Option<i32>,
-    observed_generation: Option<IgnoredAny>,
-    ready_replicas: Option<i32>,
-    updated_replicas: Option<i32>,
-    update_revision: String,
-    #[serde(rename = "currentPodHash")]
-    current_pod_hash: String,
-    #[serde(rename = "HPAReplicas")]
-    hpa_replicas: Option<i32>,
-    selector: Option<String>,
-    conditions: Vec<Condition>,
-}
-
-/// The spec of a workload.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WorkloadSpecFields<'r> {
-    replicas: Option<i32>,
-    #[serde(borrow)]
-    selector: Option<&'r RawValue>,
-    strategy: Option<UpdateStrategy>,
-    update_strategy: Option<UpdateStrategy>,
-    paused: Option<bool>,
-    template: Option<Pod>,
-    workload_ref: Option<WorkloadRef>,
-}
-
-/// `workloadRef` of a Rollout.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct WorkloadRef {
-    api_version: String,
-    kind: String,
-    name: String,
-    scale_down: String,
-}
-
-/// Reads the fields of an object that creates pods.
-fn workload<E: Error>(
-    fields: &BTreeMap<String, &RawValue>,
-    source: SourceText<'_>,
-    group: &str,
-    kind: &str,
-) -> Result<Workload, E> {
-    let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
-    let WorkloadSpecFields {
-        replicas,
-        paused,
-        template,
-        ..
-    } = spec;
-    let workload_ref = spec
-        .workload_ref
-        .filter(|_| kind == "Rollout" && template.is_none());
-    let scale_down = workload_ref
-        .as_ref()
-        .and_then(|it| ScaleDown::read(&it.scale_down));
-    let template_of = workload_ref.map(
-        |WorkloadRef {
-             api_version,
-             kind,
-             name,
-             ..
-         }| {
-            Box::new(CrossVersionObjectReference {
-                kind,
-                name,
-                api_version,
-            })
-        },
-    );
-    let strategy = match kind {
-        "Deployment" | "Rollout" => spec.strategy,
-        "StatefulSet" => spec.update_strategy,
-        _ => None,
-    };
-    let selector = match (kind, spec.selector) {
-        ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
-        (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,
-    };
-    let status: WorkloadStatusFields = part(fields, "status", source)?;
-    let WorkloadStatusFields {
-        update_revision,
-        current_pod_hash,
-        conditions,
-        ..
-    } = status;
-    let omitted = status.observed_generation.map(|_| 0);
-    let counted = status.replicas.or(omitted).or(status.hpa_replicas);
-    let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
-    let ready_replicas = status.ready_replicas.or(omitted);
-    let updated_replicas = status.updated_replicas.or(omitted.filter(|_| has_updated));
-    Ok(Workload {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-        metadata: part(fields, "metadata", source)?,
-        replicas,
-        selector,
-        strategy,
-        paused,
-        template_of,
-        scale_down,
-        template: template.map(Box::new),
-        status: counted.map(|replicas| WorkloadStatus {
-            replicas,
-            ready_replicas,
-            updated_replicas,
-            update_revision,
-            current_pod_hash,
-            hpa_replicas: status.hpa_replicas.filter(|_| kind == "Rollout"),
-            selector: status.selector.filter(|_| kind == "Rollout"),
-            conditions,
-        }),
-    })
-}
-
 /// The items of a list, if the items need no special reader.
 #[derive(Deserialize)]
 struct PlainItems<T> {
     #[serde(default = "Vec::new")]
     items: Vec<T>,
-}
-
-/// Reads the selector of a ReplicationController. If it selects nothing, the API server makes it select the labels of
-/// the template (`SetDefaults_ReplicationController`).
-fn selector_of_controller<E: Error>(
-    raw: Option<&RawValue>,
-    template: Option<&Pod>,
-    source: SourceText<'_>,
-) -> Result<Option<LabelSelector>, E> {
-    #[derive(Default, Deserialize)]
-    #[serde(transparent)]
-    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
-    let stated = match raw {
-        Some(raw) => Some(read_raw::<StringMap, E>(raw, source)?.0),
-        None => None,
-    };
-    let labels = template
-        .into_iter()
-        .flat_map(|template| template.labels.iter());
-    let default: BTreeMap<String, String> = labels
-        .map(|(key, value)| (key.into(), value.into()))
-        .collect();
-    let match_labels = if default.is_empty() {
-        stated
-    } else {
-        stated.filter(|stated| !stated.is_empty()).or(Some(default))
-    };
-    Ok(match_labels.map(|match_labels| LabelSelector {
-        match_labels,
-        ..LabelSelector::default()
-    }))
 }
 
 /// Returns the namespace that the items of a list have in common; `None` if they may be of any.

@@ -2,8 +2,11 @@
 //! JSON without an intermediate tree, because a namespace may hold tens of thousands of them.
 //! Nothing here evaluates a pod; the engine groups them.
 
+mod wire;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::marker::PhantomData;
 
 use jiff::Timestamp;
 use serde::de::{Deserializer, MapAccess, Visitor};
@@ -12,9 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{
-    BorrowedText, duplicate, expecting, optional_time, read_each, read_str,
-};
+use crate::apimachinery::json::{duplicate, expecting, optional_time, read_each, read_str};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Amount;
@@ -366,30 +367,41 @@ impl Requests {
 
 impl<'de> Deserialize<'de> for Requests {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct RequestsVisitor;
-        impl<'de> Visitor<'de> for RequestsVisitor {
-            type Value = Requests;
-
-            expecting!("a map of resource names to quantities");
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Requests, A::Error> {
-                let mut list = Requests(Vec::with_capacity(2));
-                let mut seen = BTreeSet::new();
-                while let Some(ResourceKey(name)) = map.next_key()? {
-                    if !seen.insert(name.clone()) {
-                        return Err(duplicate(&name));
-                    }
-                    list.0.push((name, map.next_value()?));
-                }
-                Ok(list)
-            }
-        }
-        deserializer.deserialize_map(RequestsVisitor)
+        let mut list = Vec::with_capacity(2);
+        read_by_resource(deserializer, |name, amount| list.push((name, amount)))?;
+        Ok(Self(list))
     }
 }
 
+/// Reads a map of quantities by resource, in its order.
+pub(super) fn read_by_resource<'de, D: Deserializer<'de>, Q: Deserialize<'de>>(
+    deserializer: D,
+    add: impl FnMut(ResourceName, Q),
+) -> Result<(), D::Error> {
+    struct ByResource<F, Q>(F, PhantomData<Q>);
+
+    impl<'de, F: FnMut(ResourceName, Q), Q: Deserialize<'de>> Visitor<'de> for ByResource<F, Q> {
+        type Value = ();
+
+        expecting!("a map of resource names to quantities");
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+            let mut seen = BTreeSet::new();
+            while let Some(ResourceKey(name)) = map.next_key()? {
+                if !seen.insert(name.clone()) {
+                    return Err(duplicate(&name));
+                }
+                (self.0)(name, map.next_value()?);
+            }
+            Ok(())
+        }
+    }
+
+    deserializer.deserialize_map(ByResource(add, PhantomData))
+}
+
 /// A map key, read as a resource name without an intermediate string.
-pub(crate) struct ResourceKey(pub(super) ResourceName);
+struct ResourceKey(ResourceName);
 
 impl<'de> Deserialize<'de> for ResourceKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -548,398 +560,6 @@ impl Pod {
                 container_statuses: wire::Statuses(self.statuses.clone()),
                 init_container_statuses: wire::Statuses::default(),
             },
-        }
-    }
-}
-
-/// The JSON of a pod, limited to the fields that are read and written.
-mod wire {
-    use serde::Serializer;
-    use serde::de::Deserializer;
-
-    use super::super::manager::Arguments;
-    use super::{
-        BorrowedText, ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase,
-        ReadyCondition, Requests, Serialize, Timestamp, ZERO_TIME, optional_time, read_each,
-        read_str,
-    };
-    use crate::apimachinery::json::time;
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(default)]
-    pub(crate) struct Pod<'a> {
-        pub(crate) metadata: Meta<'a>,
-        pub(crate) spec: PodSpec<'a>,
-        pub(crate) status: PodStatus,
-    }
-
-    #[derive(Serialize)]
-    pub(crate) struct Template<'a> {
-        pub(crate) metadata: Meta<'a>,
-        pub(crate) spec: PodSpec<'a>,
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    pub(crate) struct PodSpec<'a> {
-        pub(crate) containers: Containers<'a>,
-        #[serde(skip_serializing_if = "Containers::is_empty")]
-        pub(crate) init_containers: Containers<'a>,
-        #[serde(skip_serializing_if = "Resources::is_empty")]
-        pub(crate) resources: Resources<'a>,
-        #[serde(skip_serializing_if = "is_empty")]
-        pub(crate) overhead: Cow<'a, Requests>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        pub(crate) node_name: Option<Cow<'a, str>>,
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(default)]
-    pub(crate) struct Resources<'a> {
-        pub(crate) requests: Cow<'a, Requests>,
-        #[serde(skip_serializing_if = "is_empty")]
-        pub(crate) limits: Cow<'a, Requests>,
-    }
-
-    impl Resources<'_> {
-        fn is_empty(&self) -> bool {
-            is_empty(&self.requests) && is_empty(&self.limits)
-        }
-    }
-
-    fn is_empty(requests: &Requests) -> bool {
-        requests.0.is_empty()
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    pub(crate) struct PodStatus {
-        pub(crate) phase: Phase,
-        #[serde(
-            skip_serializing_if = "Option::is_none",
-            deserialize_with = "optional_time::deserialize"
-        )]
-        pub(crate) start_time: Option<Timestamp>,
-        #[serde(skip_serializing_if = "Conditions::is_empty")]
-        pub(crate) conditions: Conditions,
-        #[serde(skip_serializing_if = "Statuses::is_empty")]
-        pub(crate) container_statuses: Statuses,
-        #[serde(skip_serializing)]
-        pub(crate) init_container_statuses: Statuses,
-    }
-
-    impl Serialize for Phase {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_str(match self {
-                Self::Other => "Unknown",
-                known => known.as_str(),
-            })
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Phase {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            read_str(deserializer, "a pod phase", |phase| {
-                Ok(Self::from_api(phase))
-            })
-        }
-    }
-
-    /// Containers, and the settings of a controller manager among them.
-    #[derive(Default)]
-    pub(crate) struct Containers<'a> {
-        pub(crate) list: Cow<'a, [super::Container]>,
-        pub(crate) manager: Option<Box<ManagerSettings>>,
-    }
-
-    impl<'a> Containers<'a> {
-        pub(crate) fn of(list: &'a [super::Container]) -> Self {
-            Self {
-                list: Cow::Borrowed(list),
-                manager: None,
-            }
-        }
-
-        fn is_empty(&self) -> bool {
-            self.list.is_empty()
-        }
-    }
-
-    /// The last three describe a controller manager, and are used for nothing else.
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct Container<'a> {
-        name: Cow<'a, str>,
-        resources: Resources<'a>,
-        #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        restart_policy: Option<BorrowedText<'a>>,
-        #[serde(skip_serializing)]
-        command: Arguments,
-        #[serde(skip_serializing)]
-        args: Arguments,
-        #[serde(borrow, skip_serializing)]
-        image: Option<BorrowedText<'a>>,
-    }
-
-    impl Serialize for Containers<'_> {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.list.iter().map(|container| {
-                Container {
-                    name: Cow::Borrowed(&container.name),
-                    resources: Resources {
-                        requests: Cow::Borrowed(&container.requests),
-                        limits: Cow::Borrowed(&container.limits),
-                    },
-                    restart_policy: container
-                        .restart_always
-                        .then_some(BorrowedText(Cow::Borrowed(ALWAYS))),
-                    ..Container::default()
-                }
-            }))
-        }
-    }
-
-    const ALWAYS: &str = "Always";
-
-    impl<'de> Deserialize<'de> for Containers<'_> {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let (mut containers, mut manager) = (Vec::new(), None);
-            read_each(
-                deserializer,
-                "a list of containers",
-                |wire: Container<'de>| {
-                    let Container {
-                        name,
-                        resources,
-                        restart_policy,
-                        command,
-                        args,
-                        image,
-                    } = wire;
-                    let image = image.as_deref().unwrap_or_default();
-                    if let Some(settings) = ManagerSettings::of(&name, command, args, image) {
-                        manager = Some(Box::new(settings));
-                    }
-                    containers.push(super::Container {
-                        name: name.into(),
-                        requests: resources.requests.into_owned(),
-                        limits: resources.limits.into_owned(),
-                        restart_always: restart_policy.as_deref() == Some(ALWAYS),
-                    });
-                    Ok(())
-                },
-            )?;
-            Ok(Self {
-                list: Cow::Owned(containers),
-                manager,
-            })
-        }
-    }
-
-    /// The statuses of containers that say more than the spec does.
-    #[derive(Default)]
-    pub(crate) struct Statuses(pub(crate) Vec<super::ContainerStatus>);
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct ContainerStatus<'a> {
-        #[serde(borrow)]
-        name: BorrowedText<'a>,
-        restart_count: i32,
-        state: Option<ContainerState>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        resources: Option<InEffect<'a>>,
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(default)]
-    struct ContainerState {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        waiting: Option<super::Waiting>,
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(default)]
-    struct InEffect<'a> {
-        requests: Option<Cow<'a, Requests>>,
-    }
-
-    impl Statuses {
-        fn is_empty(&self) -> bool {
-            self.0.is_empty()
-        }
-    }
-
-    impl Serialize for Statuses {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.collect_seq(self.0.iter().map(|status| {
-                let requests = status.requests.as_ref().map(Cow::Borrowed);
-                ContainerStatus {
-                    name: BorrowedText(Cow::Borrowed(&status.name)),
-                    restart_count: status.restart_count,
-                    state: Some(ContainerState {
-                        waiting: status.waiting.clone(),
-                    }),
-                    resources: requests.map(|requests| InEffect {
-                        requests: Some(requests),
-                    }),
-                }
-            }))
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Statuses {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut statuses = Vec::new();
-            read_each(
-                deserializer,
-                "a list of container statuses",
-                |status: ContainerStatus<'de>| {
-                    let ContainerStatus {
-                        name,
-                        restart_count,
-                        state,
-                        resources,
-                    } = status;
-                    let waiting = state.and_then(|state| state.waiting);
-                    let requests = resources.and_then(|it| it.requests).map(Cow::into_owned);
-                    if restart_count != 0 || waiting.is_some() || requests.is_some() {
-                        statuses.push(super::ContainerStatus {
-                            name: name.0.into(),
-                            restart_count,
-                            waiting,
-                            requests,
-                        });
-                    }
-                    Ok(())
-                },
-            )?;
-            Ok(Self(statuses))
-        }
-    }
-
-    /// The conditions that are kept: the first of type Ready, which is the one that the controller finds; the
-    /// reason why the scheduler found no node; and the state of a resize.
-    #[derive(Default)]
-    pub(crate) struct Conditions {
-        pub(crate) ready: Option<ReadyCondition>,
-        pub(crate) unschedulable: Option<Box<str>>,
-        pub(crate) resizes: Vec<super::Condition>,
-    }
-
-    #[derive(Serialize, Deserialize, Default)]
-    #[serde(rename_all = "camelCase", default)]
-    struct PodCondition<'a> {
-        #[serde(rename = "type", borrow)]
-        type_: Option<BorrowedText<'a>>,
-        #[serde(borrow)]
-        status: Option<BorrowedText<'a>>,
-        #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        reason: Option<BorrowedText<'a>>,
-        #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        message: Option<BorrowedText<'a>>,
-        /// Only read for conditions that are kept.
-        #[serde(borrow, skip_serializing_if = "Option::is_none")]
-        last_transition_time: Option<BorrowedText<'a>>,
-    }
-
-    impl PodCondition<'_> {
-        fn time(&self) -> Result<Option<Timestamp>, String> {
-            let time = self.last_transition_time.as_deref().map(str::parse);
-            time.transpose().map_err(|_| {
-                let type_ = self.type_.as_deref().unwrap_or_default();
-                format!("lastTransitionTime of {type_}: {}", time::FORM)
-            })
-        }
-    }
-
-    const READY: &str = "Ready";
-    const RESIZE_PENDING: &str = "PodResizePending";
-    const RESIZE_IN_PROGRESS: &str = "PodResizeInProgress";
-    /// The type, status and reason of the condition of a pod for which the scheduler found no node.
-    const UNSCHEDULABLE: [Option<&str>; 3] =
-        [Some("PodScheduled"), Some("False"), Some("Unschedulable")];
-
-    impl Conditions {
-        fn is_empty(&self) -> bool {
-            self.ready.is_none() && self.unschedulable.is_none() && self.resizes.is_empty()
-        }
-
-        fn add(&mut self, condition: &PodCondition<'_>) -> Result<(), String> {
-            let PodCondition {
-                type_,
-                status,
-                reason,
-                message,
-                ..
-            } = condition;
-            let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
-            if words == UNSCHEDULABLE {
-                self.unschedulable = Some(message.as_deref().unwrap_or_default().into());
-            }
-            let is_resize = matches!(words[0], Some(RESIZE_PENDING | RESIZE_IN_PROGRESS));
-            if is_resize && words[1] == Some("True") {
-                self.resizes.push(super::Condition {
-                    type_: words[0].unwrap_or_default().to_owned(),
-                    status: words[1].unwrap_or_default().to_owned(),
-                    reason: words[2].unwrap_or_default().to_owned(),
-                    message: message.as_deref().unwrap_or_default().to_owned(),
-                    last_transition_time: condition.time()?,
-                    observed_generation: None,
-                });
-            }
-            if self.ready.is_none() && type_.as_deref() == Some(READY) {
-                self.ready = Some(ReadyCondition {
-                    status: match status.as_deref() {
-                        Some("True") => ConditionStatus::True,
-                        Some("False") => ConditionStatus::False,
-                        _ => ConditionStatus::Unknown,
-                    },
-                    last_transition_time: condition.time()?.unwrap_or(ZERO_TIME),
-                });
-            }
-            Ok(())
-        }
-    }
-
-    impl Serialize for Conditions {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            fn words(text: &str) -> Option<BorrowedText<'_>> {
-                (!text.is_empty()).then_some(BorrowedText(Cow::Borrowed(text)))
-            }
-            let time = |time: Timestamp| BorrowedText(time.to_string().into());
-            let [type_, status, reason] = UNSCHEDULABLE.map(|word| words(word.unwrap_or_default()));
-            let unschedulable = self.unschedulable.as_deref().map(|message| PodCondition {
-                type_,
-                status,
-                reason,
-                message: words(message),
-                last_transition_time: None,
-            });
-            let ready = self.ready.map(|ready| PodCondition {
-                type_: words(READY),
-                status: words(ready.status.as_str()),
-                last_transition_time: Some(time(ready.last_transition_time)),
-                ..PodCondition::default()
-            });
-            let resizes = self.resizes.iter().map(|resize| PodCondition {
-                type_: words(&resize.type_),
-                status: words(&resize.status),
-                reason: words(&resize.reason),
-                message: words(&resize.message),
-                last_transition_time: resize.last_transition_time.map(time),
-            });
-            serializer.collect_seq(unschedulable.into_iter().chain(ready).chain(resizes))
-        }
-    }
-
-    impl<'de> Deserialize<'de> for Conditions {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let mut conditions = Self::default();
-            read_each(deserializer, "a list of pod conditions", |condition| {
-                conditions.add(&condition)
-            })?;
-            Ok(conditions)
         }
     }
 }

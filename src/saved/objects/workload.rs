@@ -1,0 +1,166 @@
+//! Reads objects that create pods.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::{Error, IgnoredAny};
+use serde_json::value::RawValue;
+
+use super::source::{SourceText, part, read_raw};
+use crate::apimachinery::json::unique_map;
+use crate::apimachinery::metadata::Condition;
+use crate::apimachinery::selector::LabelSelector;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::surroundings::{ScaleDown, UpdateStrategy, Workload, WorkloadStatus};
+
+/// The status of a workload. A count of zero is omitted, but then the controller has stated the generation that it observed.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadStatusFields {
+    replicas: Option<i32>,
+    observed_generation: Option<IgnoredAny>,
+    ready_replicas: Option<i32>,
+    updated_replicas: Option<i32>,
+    update_revision: String,
+    #[serde(rename = "currentPodHash")]
+    current_pod_hash: String,
+    #[serde(rename = "HPAReplicas")]
+    hpa_replicas: Option<i32>,
+    selector: Option<String>,
+    conditions: Vec<Condition>,
+}
+
+/// The spec of a workload.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadSpecFields<'r> {
+    replicas: Option<i32>,
+    #[serde(borrow)]
+    selector: Option<&'r RawValue>,
+    strategy: Option<UpdateStrategy>,
+    update_strategy: Option<UpdateStrategy>,
+    paused: Option<bool>,
+    template: Option<Pod>,
+    workload_ref: Option<WorkloadRef>,
+}
+
+/// `workloadRef` of a Rollout.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct WorkloadRef {
+    api_version: String,
+    kind: String,
+    name: String,
+    scale_down: String,
+}
+
+/// Reads the fields of an object that creates pods.
+pub(super) fn workload<E: Error>(
+    fields: &BTreeMap<String, &RawValue>,
+    source: SourceText<'_>,
+    group: &str,
+    kind: &str,
+) -> Result<Workload, E> {
+    let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
+    let WorkloadSpecFields {
+        replicas,
+        paused,
+        template,
+        ..
+    } = spec;
+    let workload_ref = spec
+        .workload_ref
+        .filter(|_| kind == "Rollout" && template.is_none());
+    let scale_down = workload_ref
+        .as_ref()
+        .and_then(|it| ScaleDown::read(&it.scale_down));
+    let template_of = workload_ref.map(
+        |WorkloadRef {
+             api_version,
+             kind,
+             name,
+             ..
+         }| {
+            Box::new(CrossVersionObjectReference {
+                kind,
+                name,
+                api_version,
+            })
+        },
+    );
+    let strategy = match kind {
+        "Deployment" | "Rollout" => spec.strategy,
+        "StatefulSet" => spec.update_strategy,
+        _ => None,
+    };
+    let selector = match (kind, spec.selector) {
+        ("ReplicationController", raw) => selector_of_controller(raw, template.as_ref(), source)?,
+        (_, raw) => raw.map(|raw| read_raw(raw, source)).transpose()?,
+    };
+    let status: WorkloadStatusFields = part(fields, "status", source)?;
+    let WorkloadStatusFields {
+        update_revision,
+        current_pod_hash,
+        conditions,
+        ..
+    } = status;
+    let omitted = status.observed_generation.map(|_| 0);
+    let counted = status.replicas.or(omitted).or(status.hpa_replicas);
+    let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
+    let ready_replicas = status.ready_replicas.or(omitted);
+    let updated_replicas = status.updated_replicas.or(omitted.filter(|_| has_updated));
+    Ok(Workload {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        metadata: part(fields, "metadata", source)?,
+        replicas,
+        selector,
+        strategy,
+        paused,
+        template_of,
+        scale_down,
+        template: template.map(Box::new),
+        status: counted.map(|replicas| WorkloadStatus {
+            replicas,
+            ready_replicas,
+            updated_replicas,
+            update_revision,
+            current_pod_hash,
+            hpa_replicas: status.hpa_replicas.filter(|_| kind == "Rollout"),
+            selector: status.selector.filter(|_| kind == "Rollout"),
+            conditions,
+        }),
+    })
+}
+
+/// Reads the selector of a ReplicationController. If it selects nothing, the API server makes it select the labels of
+/// the template (`SetDefaults_ReplicationController`).
+fn selector_of_controller<E: Error>(
+    raw: Option<&RawValue>,
+    template: Option<&Pod>,
+    source: SourceText<'_>,
+) -> Result<Option<LabelSelector>, E> {
+    #[derive(Default, Deserialize)]
+    #[serde(transparent)]
+    struct StringMap(#[serde(deserialize_with = "unique_map")] BTreeMap<String, String>);
+    let stated = match raw {
+        Some(raw) => Some(read_raw::<StringMap, E>(raw, source)?.0),
+        None => None,
+    };
+    let labels = template
+        .into_iter()
+        .flat_map(|template| template.labels.iter());
+    let default: BTreeMap<String, String> = labels
+        .map(|(key, value)| (key.into(), value.into()))
+        .collect();
+    let match_labels = if default.is_empty() {
+        stated
+    } else {
+        stated.filter(|stated| !stated.is_empty()).or(Some(default))
+    };
+    Ok(match_labels.map(|match_labels| LabelSelector {
+        match_labels,
+        ..LabelSelector::default()
+    }))
+}

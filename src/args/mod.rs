@@ -19,8 +19,9 @@ use clap::{
 };
 use jiff::{SignedDuration, Timestamp};
 
+use crate::apimachinery::names::shell_word;
 use crate::flags::Flags;
-use crate::numbers::parse_duration;
+use crate::numbers::{duration, parse_duration};
 use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};
@@ -297,6 +298,21 @@ pub struct MemoryArgs {
 }
 
 impl MemoryArgs {
+    /// Returns the flags as typed, with their values quoted for a shell.
+    pub fn typed(&self) -> Vec<(&'static str, String)> {
+        let Self {
+            history,
+            recommendations,
+            observe,
+        } = self;
+        let history = history.iter().map(|from| ("--history", shell_word(from)));
+        let recommendations = recommendations
+            .iter()
+            .map(|(replicas, age)| ("--recommendation", format!("{replicas}@{}", duration(*age))));
+        let observe = observe.iter().map(|time| ("--observe", duration(*time)));
+        history.chain(recommendations).chain(observe).collect()
+    }
+
     /// Whether a history is stated.
     pub fn is_stated(&self) -> bool {
         self.history.is_some() || !self.recommendations.is_empty() || self.observe.is_some()
@@ -325,6 +341,47 @@ pub struct ControllerArgs {
     /// Feature gates, such as HPAScaleToZero=true; comma-separated or repeated
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',', value_parser = gate)]
     pub feature_gates: Vec<(String, bool)>,
+}
+
+impl ControllerArgs {
+    /// Returns the flags as typed, with their values quoted for a shell.
+    pub fn typed(&self) -> Vec<(&'static str, String)> {
+        let Flags {
+            tolerance,
+            downscale_stabilization,
+            cpu_initialization_period,
+            initial_readiness_delay,
+            sync_period,
+        } = self.flags;
+        let version = self.kubernetes_version.as_ref();
+        let one_each = [
+            ("--now", self.now.map(|it| it.to_string())),
+            ("--kubernetes-version", version.map(ToString::to_string)),
+            ("--tolerance", tolerance.map(|it| it.to_string())),
+            (
+                "--downscale-stabilization",
+                downscale_stabilization.map(duration),
+            ),
+            (
+                "--cpu-initialization-period",
+                cpu_initialization_period.map(duration),
+            ),
+            (
+                "--initial-readiness-delay",
+                initial_readiness_delay.map(duration),
+            ),
+            ("--sync-period", sync_period.map(duration)),
+        ];
+        let gates = self
+            .feature_gates
+            .iter()
+            .map(|(gate, on)| ("--feature-gates", shell_word(&format!("{gate}={on}"))));
+        one_each
+            .into_iter()
+            .filter_map(|(flag, value)| Some((flag, value?)))
+            .chain(gates)
+            .collect()
+    }
 }
 
 fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {

@@ -14,7 +14,7 @@ use super::Answer;
 use super::named;
 use crate::apimachinery::names::shell_word;
 use crate::apiserver::convert::hpa_from_json;
-use crate::args::{ConnectionFlags, ControllerArgs, Named, NamedRequest, Typing};
+use crate::args::{ConnectionFlags, Named, NamedRequest, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, Session, connect};
 use crate::findings::Code;
@@ -311,8 +311,13 @@ fn meant(objects: &Objects, request: &NamedRequest) -> Option<Hpa> {
 }
 
 fn options(request: &NamedRequest) -> Options {
-    let controller = ControllerArgs::default();
-    super::state::options(&controller, &request.connection, &[], request.named.first())
+    let (controller, memory) = Default::default();
+    super::state::options(
+        (&controller, &memory),
+        &request.connection,
+        &[],
+        request.named.first(),
+    )
 }
 
 /// Returns the metrics of the HPA that the line names.

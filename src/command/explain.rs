@@ -65,7 +65,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         request: &request,
         watch: FindingsWatch::read(&args.fail_on, &args.ignore)?,
         options: options(
-            &args.controller,
+            (&args.controller, &args.memory),
             &request.connection,
             &args.filenames,
             Some(named),

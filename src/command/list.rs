@@ -69,7 +69,12 @@ impl<'a> ListCommand<'a> {
         }
         let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
         let NamedRequest { named, connection } = request;
-        let options = options(&args.controller, connection, &args.filenames, None);
+        let options = options(
+            (&args.controller, &args.memory),
+            connection,
+            &args.filenames,
+            None,
+        );
         let selection = if named.is_empty() {
             let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());
             let text = args.selector.as_deref().unwrap_or_default();

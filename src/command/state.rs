@@ -170,7 +170,7 @@ pub(super) fn without_target(pass: &Pass) -> Option<Error> {
 
 /// Returns the options of the command line that add to the objects.
 pub(super) fn options(
-    args: &ControllerArgs,
+    (args, memory): (&ControllerArgs, &MemoryArgs),
     connection: &ConnectionFlags,
     files: &[String],
     named: Option<&Named>,
@@ -191,9 +191,12 @@ pub(super) fn options(
         // Nothing is about to be applied here.
         validate: Validate::Warn,
         also: Vec::new(),
-        command_flags: match files {
-            [] => CommandFlags::of(connection),
-            files => CommandFlags::of_files(files),
+        command_flags: CommandFlags {
+            settings: args.typed().into_iter().chain(memory.typed()).collect(),
+            ..match files {
+                [] => CommandFlags::of(connection),
+                files => CommandFlags::of_files(files),
+            }
         },
     }
 }

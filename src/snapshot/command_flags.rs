@@ -10,6 +10,8 @@ pub struct CommandFlags {
     pub kubectl: String,
     /// The flags of this program's verbs: the same, or `-f FILE`.
     pub plugin: String,
+    /// The controller's settings and history, as flags of this program's verbs, each with its value quoted for a shell.
+    pub settings: Vec<(&'static str, String)>,
     /// The assumptions of `predict`: its flags, each with its value quoted for a shell; the value is empty if
     /// the flag includes it.
     pub assumed: Vec<(&'static str, String)>,
@@ -22,7 +24,7 @@ impl CommandFlags {
         Self {
             plugin: kubectl.clone(),
             kubectl,
-            assumed: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -53,30 +55,17 @@ impl CommandFlags {
 
     /// Returns the flags of `predict` with further assumptions. They replace assumptions about the same thing.
     pub fn with_assumed(&self, own: &str) -> String {
-        let words: Vec<&str> = own.split(' ').collect();
-        let mut flags = Vec::new();
-        if !own.is_empty() {
-            flags.push(own.to_owned());
-        }
-        for (flag, value) in &self.assumed {
-            let is_replaced = words
-                .windows(2)
-                .any(|pair| pair[0] == *flag && subject(pair[1]) == subject(value));
-            match &**value {
-                _ if is_replaced => {}
-                "" => flags.push((*flag).to_owned()),
-                value => flags.push(format!("{flag} {value}")),
-            }
-        }
-        flags.join(" ")
+        with(own, &self.assumed)
     }
 
     /// Adds the flags to a command that begins with `kubectl`. kubectl accepts flags before its own verbs, but
     /// not before a plugin's.
     pub fn add_to(&self, command: &str) -> String {
         match command.strip_prefix("kubectl ") {
-            Some(verb) if verb.starts_with("hpa ") && !self.plugin.is_empty() => {
-                format!("{command} {}", self.plugin)
+            Some(verb) if verb.starts_with("hpa ") => {
+                let plugin = Some(&*self.plugin).filter(|flags| !flags.is_empty());
+                let words: Vec<&str> = [command].into_iter().chain(plugin).collect();
+                with(&words.join(" "), &self.settings)
             }
             Some(verb) if !verb.starts_with("hpa ") && !self.kubectl.is_empty() => {
                 format!("kubectl {} {verb}", self.kubectl)
@@ -84,6 +73,26 @@ impl CommandFlags {
             _ => command.to_owned(),
         }
     }
+}
+
+/// Adds flags to those that are there already, which replace flags about the same thing.
+fn with(own: &str, more: &[(&'static str, String)]) -> String {
+    let words: Vec<&str> = own.split(' ').collect();
+    let mut flags = Vec::new();
+    if !own.is_empty() {
+        flags.push(own.to_owned());
+    }
+    for (flag, value) in more {
+        let is_replaced = words
+            .windows(2)
+            .any(|pair| pair[0] == *flag && subject(pair[1]) == subject(value));
+        match &**value {
+            _ if is_replaced => {}
+            "" => flags.push((*flag).to_owned()),
+            value => flags.push(format!("{flag} {value}")),
+        }
+    }
+    flags.join(" ")
 }
 
 /// Returns the subject of a flag's value, such as the metric in `METRIC=VALUE`; empty if the flag itself
@@ -105,6 +114,16 @@ mod tests {
             ..CommandFlags::default()
         };
         let files = CommandFlags::of_files(&["a b.yaml".to_owned(), "-".to_owned()]);
+        let settings = [
+            ("--now", "2026-11-21T06:00:00Z"),
+            ("--feature-gates", "HPAScaleToZero=true"),
+        ];
+        let set = CommandFlags {
+            settings: settings
+                .map(|(flag, value)| (flag, value.to_owned()))
+                .into(),
+            ..CommandFlags::default()
+        };
         for (flags, command, want) in [
             (
                 &cluster,
@@ -122,6 +141,13 @@ mod tests {
                 "kubectl hpa predict web",
                 "kubectl hpa predict web -f 'a b.yaml' -f -",
             ),
+            (
+                &set,
+                "kubectl hpa explain web --now 2026-11-21T07:00:00Z --feature-gates HPAContainerMetrics=true",
+                "kubectl hpa explain web --now 2026-11-21T07:00:00Z --feature-gates HPAContainerMetrics=true \
+                 --feature-gates HPAScaleToZero=true",
+            ),
+            (&set, "kubectl get hpa", "kubectl get hpa"),
             (
                 &CommandFlags::default(),
                 "kubectl hpa predict web",

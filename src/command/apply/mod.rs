@@ -51,7 +51,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     let asks = check(args, terminal)?;
     let request = NamedRequest::read(&args.names, &args.connection)?;
     let options = options(
-        &args.controller,
+        (&args.controller, &args.memory),
         &request.connection,
         &[],
         request.one("apply")?,

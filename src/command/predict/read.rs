@@ -44,7 +44,7 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
     let assumptions = Assumptions::read(&args.overrides)?;
     let request = NamedRequest::read(&args.names, &args.connection)?;
     let mut options = state::options(
-        &args.controller,
+        (&args.controller, &args.memory),
         &request.connection,
         &args.filenames,
         request.one("predict")?,

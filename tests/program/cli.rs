@@ -489,6 +489,36 @@ fn commands_that_assume_pods_can_be_pasted() {
     }
 }
 
+/// A printed command explains the same pass: by the same clock, rules and history.
+#[test]
+fn commands_repeat_what_was_typed_of_the_controller() {
+    let typed = "--now 2026-11-21T07:06:40Z --kubernetes-version v1.30.14 --tolerance 0.2 --sync-period 30s \
+                 --feature-gates HPAScaleToZero=true --recommendation 3@1m";
+    let explain = [
+        "explain",
+        "nginx-deployment",
+        "-f",
+        "examples/nginx",
+        "-o",
+        "wide",
+    ];
+    let words: Vec<&str> = explain.into_iter().chain(typed.split(' ')).collect();
+    let explained = answer(&words, "", &[]);
+    let printed = explained
+        .lines()
+        .filter_map(|line| line.trim().split_once("$ "));
+    let commands: Vec<&str> = printed.map(|(_, command)| command).collect();
+    assert!(!commands.is_empty(), "{explained}");
+    let rules = explained.lines().nth(1).expect("the rules and the time");
+    for command in commands {
+        for flag in typed.split(" --") {
+            assert!(command.contains(flag), "{command}");
+        }
+        let again = answer(&Vec::from_iter(command.split(' ').skip(1)), "", &[]);
+        assert!(again.contains(rules), "{command}: {again}");
+    }
+}
+
 /// A chart may have a pod that tests it. Whatever that requests, and whether the target selects it, it does not run.
 #[test]
 fn a_pod_without_a_status_is_only_a_manifest() {

@@ -88,15 +88,18 @@ impl UnknownSelector {
     }
 
     /// Adds notes about those that the controller may find to select pods of `own`: about the first twenty, so
-    /// that a list of many HPAs has no note for each pair.
+    /// that a list of many HPAs has no note for each pair. Those of the same target select the same pods, whatever
+    /// these are.
     pub(crate) fn note_all<'u>(
         unknown: impl IntoIterator<Item = &'u Self>,
         own: &Hpa,
         notes: &mut Vec<Note>,
     ) {
         const NAMED: usize = 20;
-        let own = ComparedSelector::of(own);
-        let mut unknown = unknown.into_iter().filter(|it| it.matters_to(own));
+        let compared = ComparedSelector::of(own);
+        let mut unknown = unknown
+            .into_iter()
+            .filter(|it| !it.scales_target_of(own) && it.matters_to(compared));
         notes.extend(unknown.by_ref().take(NAMED).map(Self::note));
         let more = unknown.count();
         if more > 0 {
@@ -105,6 +108,12 @@ impl UnknownSelector {
             );
             notes.push(Note::about(Subject::SharedPods, text));
         }
+    }
+
+    fn scales_target_of(&self, own: &Hpa) -> bool {
+        let target = &own.spec.scale_target_ref;
+        let other = self.hpa.as_deref();
+        other.is_some_and(|other| other.spec.scale_target_ref.is_same(target))
     }
 
     fn note(&self) -> Note {
@@ -333,6 +342,20 @@ mod tests {
             let unknown = UnknownSelector::new("ops/other".to_owned(), Some(&other), why);
             let own = ComparedSelector::of(&own);
             assert_eq!(unknown.matters_to(own), matters, "{name}");
+        }
+    }
+
+    #[test]
+    fn those_of_the_same_target_select_the_same_pods() {
+        let own = hpa(0, FINE, 1, 2);
+        for (target, notes) in [("web", 0), ("api", 1)] {
+            let mut other = hpa(5, FINE, 6, 6);
+            other.spec.scale_target_ref.name = target.to_owned();
+            let why = WhyUnknownSelector::NoTarget(format!("Deployment {target}"));
+            let unknown = UnknownSelector::new("default/other".to_owned(), Some(&other), why);
+            let mut noted = Vec::new();
+            UnknownSelector::note_all([&unknown], &own, &mut noted);
+            assert_eq!(noted.len(), notes, "{noted:?}");
         }
     }
 

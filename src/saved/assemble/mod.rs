@@ -38,6 +38,7 @@ use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apimachinery::similar;
 use crate::error::{Error, listed};
+use crate::numbers;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
@@ -360,6 +361,9 @@ impl<'i, 'o> Place<'i, 'o> {
                 "the input has a ControllerState but no PodMetrics, so the list of them is assumed to be empty",
             ));
         }
+        if objects.state.is_none() {
+            notes.extend(fewer_pods(snapshot));
+        }
         let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
         UnknownSelector::note_all(unknown.map(|(_, unknown)| unknown), hpa, &mut notes);
         let unused = objects.skipped.iter();
@@ -537,6 +541,25 @@ fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
     Note::new(format!("skipped {count} {kind} ({version}): {why}"))
 }
 
+/// Returns a note if objects that were saved by hand have some of the target's pods, but fewer than it reports: a list
+/// with a selector, for example.
+fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
+    let scale = snapshot.scale.as_ref().ok()?;
+    let pods = snapshot.pods.iter().filter(|pod| pod.is_active());
+    let read = pods
+        .filter(|pod| scale.selector.matches(&pod.labels))
+        .count();
+    let reported = usize::try_from(scale.status_replicas).ok()?;
+    (0 < read && read < reported).then(|| {
+        let target = snapshot.hpa.reference();
+        Note::new(format!(
+            "{target} reports {}, but the input has only {read} of its pods: if others were not saved, the answer \
+             lacks them",
+            numbers::count(scale.status_replicas, "replica"),
+        ))
+    })
+}
+
 /// Returns a note about workloads that no HPA scales, if the input lacks the target of an HPA.
 fn not_the_target(workloads: &[String], hpa: &Hpa) -> Option<Note> {
     let (are, it) = match workloads.len() {
@@ -595,11 +618,13 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{scale_in, skipped};
-    use crate::snapshot::ScaleError;
+    use super::{fewer_pods, scale_in, skipped};
     use crate::snapshot::hpa::Hpa;
+    use crate::snapshot::pod::Pod;
+    use crate::snapshot::{Scale, ScaleError, Snapshot};
 
     #[test]
     fn a_target_that_is_not_there_fails_in_the_words_of_the_api_server() {
@@ -639,6 +664,27 @@ mod tests {
             let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
             let scale = scale_in(&hpa, None).expect("usable input");
             assert_eq!(scale.expect_err("no scale"), want);
+        }
+    }
+
+    #[test]
+    fn some_of_the_pods_of_a_target_are_noted() {
+        let pod = |label: &str| {
+            let pod = json!({"metadata": {"name": "web-1", "labels": {"app": label}}});
+            serde_json::from_value::<Pod>(pod).expect("a pod").into()
+        };
+        for (reported, pods, want) in [
+            (3, &["web", "api", "web"][..], true),
+            (2, &["web", "api", "web"], false),
+            (1, &["web", "web"], false),
+            // A finding is about replicas without pods.
+            (3, &["api"], false),
+        ] {
+            let hpa = Hpa::of(&json!({}), json!({}));
+            let scale = Scale::new(reported, "app=web");
+            let mut snapshot = Snapshot::new(hpa, scale, Timestamp::UNIX_EPOCH);
+            snapshot.pods = pods.iter().map(|label| pod(label)).collect();
+            assert_eq!(fewer_pods(&snapshot).is_some(), want, "{reported} {pods:?}");
         }
     }
 

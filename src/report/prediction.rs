@@ -196,7 +196,7 @@ impl Page {
         sections.extend(words.conditions_and_events());
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
         if played.is_some() && words.has_other_writer() {
-            let ends = "it sets the replicas no more, although other-writer says that it does now";
+            let ends = "assumed not to set the replicas from now on";
             assumed.push(("other writer".to_owned(), ends.to_owned()));
         }
         let Some(backtest) = &prediction.backtest else {

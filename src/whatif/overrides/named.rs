@@ -247,7 +247,7 @@ impl NamedMetric {
         }
         match labels.len() {
             0 => {
-                let there: Vec<String> = metrics.iter().map(|own| own.label(metrics)).collect();
+                let there: Vec<String> = metrics.iter().map(|own| own.flag_name(metrics)).collect();
                 let wanted = if self.is_unquoted {
                     "such metric".to_owned()
                 } else {

@@ -13,7 +13,7 @@ use clap::{Arg, Args, Command, ValueEnum};
 pub struct ExpectArgs {
     /// Condition that must hold, such as 'desired <= 20 and not limited' in the first pass, or, with
     /// --for or --trace, 'run.replicaHours <= replay.replicaHours * 0.9' in the run; repeatable
-    #[arg(long, value_name = "EXPRESSION")]
+    #[arg(long, value_name = "EXPRESSION", allow_hyphen_values = true)]
     pub expect: Vec<String>,
 
     /// Condition that must not occur, or the code of a finding, or error, warning or info for all
@@ -156,6 +156,10 @@ mod tests {
         let Typed { args } = Typed::try_parse_from(["x", "--fail-on", "at-max"]).unwrap();
         assert_eq!(args.fail_on, [FailOn::Finding("at-max".to_owned())]);
         assert!(Typed::try_parse_from(["x", "--report", "sarif=a"]).is_err());
+        let negative = ["x", "--expect", "-delta <= 2", "--exit-code"];
+        let Typed { args } = Typed::try_parse_from(negative).unwrap();
+        assert_eq!(args.expect, ["-delta <= 2"]);
+        assert!(args.exit_code);
     }
 
     #[test]

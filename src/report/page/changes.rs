@@ -1,9 +1,12 @@
 //! The changes of the answer, one row for each range of values of a metric, and the curve of one metric as a
 //! chart.
 
+use std::cmp::Ordering;
+
 use jiff::Timestamp;
 
 use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine::decision::Direction;
 use crate::numbers;
 use crate::pass::Doubts;
 use crate::report::chart::{Chart, ChartMark, ChartSeries, MOST_ROWS, Shape, round_numbers};
@@ -192,13 +195,17 @@ impl Ranges<'_> {
         let (changes, whole) = (self.changes, self.whole());
         match (self.band(Effect::Adds), self.band(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
-                let why = why(&changes.lowest, "at least", changes);
+                let end = &changes.lowest;
+                let is_raised = changes.min.replicas == end.replicas;
+                let limit = is_raised.then(|| format!("below minReplicas ({})", end.replicas));
+                let why = why(end, "at least", &holds(end, |_| true), limit);
                 self.add(whole, format!("adds replicas{why}"));
                 self.add_asked(Ask::More, adds.as_slice());
                 self.add_asked(Ask::Fewer, &[]);
             }
             (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
-                let why = why(&changes.highest, "at most", changes);
+                let end = &changes.highest;
+                let why = why(end, "at most", &holds(end, |_| true), None);
                 self.add(whole, format!("removes replicas{why}"));
                 self.add_asked(Ask::More, &[]);
                 self.add_asked(Ask::Fewer, removes.as_slice());
@@ -257,27 +264,42 @@ impl Ranges<'_> {
     }
 
     /// Adds the direction that the pass does not follow at all, with the time of a later pass that does, and the
-    /// reason.
+    /// reason. If the metric does not propose it either, that is the reason, and what holds the replicas at the end
+    /// holds them in the other direction.
     fn add_nothing(&mut self, ask: Ask) {
-        let (end, bound, verbs) = match ask {
-            Ask::More => (&self.changes.highest, "at most", ["adds", "may add"]),
-            _ => (&self.changes.lowest, "at least", ["removes", "may remove"]),
+        let Changes {
+            lowest,
+            highest,
+            min,
+            max,
+            ..
+        } = self.changes;
+        let (end, bound, verbs, reached, name) = match ask {
+            Ask::More => (highest, "at most", ["adds", "may add"], max, "max"),
+            _ => (lowest, "at least", ["removes", "may remove"], min, "min"),
         };
-        let is_open = end.is_unread() && holds(end).is_empty();
+        let spans = self.asked(ask);
+        if spans.is_empty() {
+            let is_kept = !self.asked(Ask::Same).is_empty();
+            let asked = Some(end.replicas).filter(|_| is_kept).or(end.proposal);
+            let why = asked.map(|asked| format!(": it proposes {bound} {asked}"));
+            let none = format!("{} none{}", verbs[0], why.unwrap_or_default());
+            return self.add(self.whole(), none);
+        }
+        let toward = toward(end);
+        let holds = holds(end, |hold| explains(hold, ask, toward));
+        let is_open = end.is_unread() && holds.is_empty();
         let verb = verbs[usize::from(is_open)];
-        let when = end.changes_at.map_or_else(String::new, |at| {
+        let changes_at = end.changes_at.filter(|_| toward == ask);
+        let when = changes_at.map_or_else(String::new, |at| {
             format!(" before {}", words::future(self.now, at))
         });
-        let none = format!("{verb} none{when}{}", why(end, bound, self.changes));
-        let spans = self.asked(ask);
-        match &spans[..] {
-            [] => self.add(self.whole(), none),
-            spans => {
-                for span in spans {
-                    let proposal = self.proposal(ask, *span);
-                    self.add(*span, format!("{proposal}, but {none}"));
-                }
-            }
+        let is_reached = reached.replicas == end.replicas;
+        let limit = is_reached.then(|| format!("already at {name}Replicas ({})", end.replicas));
+        let none = format!("{verb} none{when}{}", why(end, bound, &holds, limit));
+        for span in spans {
+            let proposal = self.proposal(ask, span);
+            self.add(span, format!("{proposal}, but {none}"));
         }
     }
 
@@ -350,38 +372,60 @@ fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
 }
 
 /// Describes why a pass does not follow a metric to an end; `bound` qualifies the proposal there: "at most"
-/// at the highest values, "at least" at the lowest.
-fn why(end: &RangeEnd, bound: &str, changes: &Changes) -> String {
+/// at the highest values, "at least" at the lowest. Without `holds`, it may be the limit.
+fn why(end: &RangeEnd, bound: &str, holds: &[String], limit: Option<String>) -> String {
     const UNREAD: &str = "it depends on metrics that could not be read";
-    let mut holds = holds(end);
     if end.is_unread() {
-        return match &holds[..] {
+        return match holds {
             [] => format!(": {UNREAD}"),
-            _ => format!(": {}, and then {UNREAD}", words::list(&holds)),
+            _ => format!(": {}, and then {UNREAD}", words::list(holds)),
         };
     }
-    if holds.is_empty() {
-        for (bound, name) in [(changes.min, "min"), (changes.max, "max")] {
-            if bound.replicas == end.replicas {
-                holds.push(format!("already at {name}Replicas ({})", bound.replicas));
-            }
-        }
+    if !holds.is_empty() {
+        return format!(": {}", words::list(holds));
     }
-    if holds.is_empty() {
-        let asked = end
-            .proposal
-            .map(|asked| format!("it proposes {bound} {asked}"));
-        holds.extend(asked.filter(|_| end.proposal == Some(end.replicas)));
-    }
-    if holds.is_empty() {
-        return String::new();
-    }
-    format!(": {}", words::list(&holds))
+    let asked = end.proposal.filter(|asked| *asked == end.replicas);
+    limit
+        .or_else(|| asked.map(|asked| format!("it proposes {bound} {asked}")))
+        .map_or_else(String::new, |why| format!(": {why}"))
 }
 
-/// Describes what holds the replicas, whatever the metrics say that could not be read.
-fn holds(end: &RangeEnd) -> Vec<String> {
-    let words = end.held_by.iter().filter_map(|hold| match hold {
+/// Returns the direction in which the metrics would go at an end at which the replicas stay.
+fn toward(end: &RangeEnd) -> Ask {
+    let others = end.held_by.iter().filter_map(|hold| match hold {
+        HeldBy::Metric { replicas, .. } => Some(*replicas),
+        _ => None,
+    });
+    let highest = others.chain(end.proposal).max();
+    match highest.map(|replicas| replicas.cmp(&end.replicas)) {
+        None => Ask::Nothing,
+        Some(Ordering::Less) => Ask::Fewer,
+        Some(Ordering::Equal) => Ask::Same,
+        Some(Ordering::Greater) => Ask::More,
+    }
+}
+
+/// Whether a rule is a reason why a pass does not do what a metric proposes, if the metrics together would go
+/// `toward` a direction.
+fn explains(hold: &HeldBy, ask: Ask, toward: Ask) -> bool {
+    match hold {
+        HeldBy::Metric { .. } | HeldBy::FailedMetrics => ask == Ask::Fewer,
+        HeldBy::Disabled {
+            direction: Direction::Up,
+        } => ask == Ask::More,
+        HeldBy::Disabled {
+            direction: Direction::Down,
+        } => ask == Ask::Fewer,
+        HeldBy::Stabilization { .. } | HeldBy::Rate { .. } => ask == toward,
+        HeldBy::UnreadMetrics | HeldBy::Scale => true,
+    }
+}
+
+/// Describes what holds the replicas, whatever the metrics say that could not be read, as far as it explains
+/// something.
+fn holds(end: &RangeEnd, explains: impl Fn(&HeldBy) -> bool) -> Vec<String> {
+    let told = end.held_by.iter().filter(|hold| explains(hold));
+    let words = told.filter_map(|hold| match hold {
         // Replicas raised or held above another metric's proposal do not depend on that proposal.
         HeldBy::Metric { replicas, .. } if *replicas < end.replicas => None,
         HeldBy::Metric { metric, replicas } => Some(format!("{metric} proposes {replicas}")),

@@ -136,8 +136,10 @@ pub struct Dial {
     filled: bool,
     /// The other places in the spec of the same metric.
     also: Vec<usize>,
-    /// The factor by which its values reach further than those of the metric at its place.
-    reach: i64,
+    /// The weight of all pods in the metric at its place.
+    all: i128,
+    /// The weight of the pods whose values count.
+    counted: i128,
     changed: Snapshot,
 }
 
@@ -172,13 +174,15 @@ impl Dial {
                 Some(message) => Error { message, ..e },
                 None => e,
             })?;
+        let [all, counted] = metric.weights(&changed, decision);
         Ok(Self {
             observed: snapshot.clone(),
             metric,
             parts,
             filled,
             also,
-            reach: 1,
+            all,
+            counted,
             changed,
         })
     }
@@ -194,13 +198,12 @@ impl Dial {
         container: &str,
         decision: &Decision,
     ) -> Result<Self, Error> {
-        let of_pods = Self::new(snapshot, whole, decision)?.whole();
+        let of_pods = Self::new(snapshot, whole, decision)?;
         let mut with = snapshot.clone();
         let mut dial = in_container(&mut with, whole, container, |own, place| {
             Self::new(own, place, &super::look(own))
         })?;
-        let reach = of_pods / dial.whole().max(1) + 1;
-        dial.reach = reach.try_into().unwrap_or(i64::MAX);
+        dial.all = of_pods.all;
         // The metric of the container is not in the spec.
         let changed = &mut dial.changed;
         if changed.metrics[dial.metric.index] == MetricAnswer::PodMetrics {
@@ -219,10 +222,12 @@ impl Dial {
         self.parts.iter().flatten().map(PodPart::whole).sum()
     }
 
-    /// The factor by which its values reach further than those of the metric at its place: a container with a
-    /// small request must use a larger share of it to change the share of its pod as much.
+    /// The factor by which its values reach further than the metric at its place. Pods that do not count are
+    /// assumed to use nothing, so those that do must use a larger share of their requests; and so must a container
+    /// with a small request to change the share of its pod.
     pub fn reach(&self) -> i64 {
-        self.reach
+        let times = (self.all.max(1) - 1) / self.counted.max(1) + 1;
+        times.try_into().unwrap_or(i64::MAX)
     }
 
     /// Returns the places in the spec of all metrics that read its values.
@@ -453,6 +458,29 @@ impl Metric {
                 })
             })
             .collect()
+    }
+
+    /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
+    /// of them, or else their number.
+    fn weights(&self, snapshot: &Snapshot, decision: Option<&Decision>) -> [i128; 2] {
+        let is_share = self.spec.is_utilization();
+        if self.spec.is_total() {
+            return [1, 1];
+        }
+        let Ok(step) = self.step(snapshot, is_share, decision) else {
+            return [1, 1];
+        };
+        let [mut all, mut counted] = [0, 0];
+        for row in step.pods.iter().filter(|row| row.group != Group::Ignored) {
+            let weight = if is_share {
+                row.request.unwrap_or(0)
+            } else {
+                1
+            };
+            all += i128::from(weight);
+            counted += i128::from(if row.group == Group::Ready { weight } else { 0 });
+        }
+        [all, counted]
     }
 
     /// Sets each value to the same share of its part.

@@ -50,6 +50,8 @@ pub(super) struct Probe {
     classes: Vec<Class>,
     /// Whether the metric counts as on target, also with the values that are assumed for pods without one.
     pub(super) tolerated: bool,
+    /// Whether the metric is above its target by more than that.
+    beyond: bool,
     pub(super) proposal: Option<i32>,
     pub(super) replicas: i32,
 }
@@ -407,8 +409,9 @@ impl<'s> ValueSearch<'s> {
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Searches for a value at which the metric proposes more than this many replicas, if there is one. It stops
-    /// where the controller's integers probably overflow.
+    /// Searches for a value above the tolerance at which the metric proposes more than this many replicas, if there
+    /// is one. On target, it may do so as well, if there are still more pods than replicas. It stops where the
+    /// controller's integers probably overflow.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         // The metric proposes no change up to the end of its tolerance.
         let tolerated = self.tolerances().up.min(f64::from(i32::MAX)) as i64;
@@ -434,7 +437,8 @@ impl<'s> ValueSearch<'s> {
                 return Ok(());
             }
             let limit = most.min(self.guess_for(guess, i32::MAX.into()));
-            if seen.proposal.is_some_and(|proposal| proposal > enough) || self.end >= limit {
+            let is_enough = seen.proposal.is_some_and(|proposal| proposal > enough);
+            if (is_enough && seen.beyond) || self.end >= limit {
                 return Ok(());
             }
             last = Some((self.end, seen));
@@ -549,6 +553,7 @@ impl<'s> ValueSearch<'s> {
         let seen = Probe {
             classes,
             tolerated,
+            beyond: !tolerated && asked.is_some_and(|proposal| proposal.ratio > 1.0),
             proposal: asked.map(|proposal| proposal.replicas),
             replicas,
         };

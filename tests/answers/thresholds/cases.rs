@@ -26,7 +26,7 @@ const UNREAD: &str = "{type: External, external: {metric: {name: hits}, \
                       target: {type: AverageValue, averageValue: '30'}}}";
 
 /// An HPA of 1 to 10 with 4 replicas and one pod per letter of `pods`, each of which requests 100m of
-/// CPU: ready, without metrics, or being deleted.
+/// CPU: ready, without metrics (`M` requests 6900m), or being deleted.
 struct Case {
     metrics: &'static [&'static str],
     pods: &'static str,
@@ -72,8 +72,13 @@ impl Case {
             let name = format!("web-{number}");
             let deleted = (sort == 'd').then_some("2026-11-21T05:59:59Z");
             let metadata = json!({"metadata": {"deletionTimestamp": deleted}});
-            items.push(build::with(build::pod(&name), &metadata));
-            items.extend((sort != 'm').then(|| build::pod_metrics(&name, "50m")));
+            let request = if sort == 'M' { "6900m" } else { "100m" };
+            let containers = json!({"spec": {"containers": [build::requesting("app", request)]}});
+            items.push(build::with(
+                build::with(build::pod(&name), &metadata),
+                &containers,
+            ));
+            items.extend((!"mM".contains(sort)).then(|| build::pod_metrics(&name, "50m")));
         }
         let text = build::list(items);
         let mut input = common::read(&text).expect("the case is readable");
@@ -190,6 +195,17 @@ fn thresholds_follow_from_the_rules() {
             Some(151),
             None,
             "(3 v + 100) / 4 below the target, 3 v / 4 above it, truncated; not below 25",
+        ),
+        (
+            Case {
+                pods: "rrrM",
+                ..PLAIN
+            },
+            "keeps ..1343, adds",
+            (0, 1343),
+            Some(2712),
+            None,
+            "3 v / 72 above the target, truncated: 56 from 1344, 113 from 2712; below it, the fourth uses its all",
         ),
         (
             Case {

@@ -128,6 +128,25 @@ fn more_is_found_below_the_largest_integer() {
     holds_for(&input, &mut Dice(0)).expect("what the engine says");
 }
 
+/// While a pod goes, the metric proposes the three that there still are, which is more than the bound, wherever
+/// it is on target.
+#[test]
+fn the_tolerance_ends_above_a_proposal_beyond_the_bound() {
+    let queue = build::external("queue", &build::average("30"));
+    let scale = build::with(build::scale(2), &json!({"status": {"replicas": 3}}));
+    let input = common::read(&build::list([
+        build::state(&json!({})),
+        build::hpa(&json!({"maxReplicas": 2, "metrics": [queue]})),
+        scale,
+        build::queue(&["50"]),
+    ]))
+    .expect("an input");
+    let changes = &search(&input, None).1[0].1;
+    let tolerance = changes.tolerance.map(|span| (span.from, span.to));
+    assert_eq!(tolerance, Some((81_000, 99_000)));
+    holds_for(&input, &mut Dice(0)).expect("what the engine says");
+}
+
 /// The kinds of thresholds that a metric may have: the effects by rising values, and what may be added.
 const SORTS: [&str; 6] = [
     "Removes Keeps Adds",

@@ -77,6 +77,97 @@ fn a_direction_that_is_disabled_is_named() {
     assert!(page.contains(expected), "{page}");
 }
 
+/// Returns what is printed about an HPA that may scale from zero and whose queue has 100 items, with this spec, the
+/// replicas wanted and there, and two pods that may be unready.
+fn page_of(spec: &Value, replicas: [i32; 2], ready: &str) -> String {
+    let [wanted, there] = replicas;
+    let conditions = json!({"status": {"conditions": [
+        {"type": "Ready", "status": ready, "lastTransitionTime": "2026-11-21T05:00:10Z"}]}});
+    let scaled_to_zero = json!({"type": "ScaledToZero", "status": "True", "reason": "ScaledToZero",
+        "message": "earlier", "lastTransitionTime": "2026-11-21T05:50:00Z"});
+    let hpa = build::with(
+        build::hpa(spec),
+        &json!({"status": {"currentReplicas": 0, "desiredReplicas": 0, "conditions": [scaled_to_zero]}}),
+    );
+    let scale = json!({"status": {"replicas": there}});
+    let pods = ["web-0", "web-1"].map(|name| build::with(build::pod(name), &conditions));
+    let items = [
+        build::state(&json!({"featureGates": {"HPAScaleToZero": true}})),
+        hpa,
+        build::with(build::scale(wanted), &scale),
+        build::queue(&["100"]),
+    ];
+    let input = build::list(items.into_iter().chain(pods));
+    run(program()
+        .args(["predict", "web", "-f", "-"])
+        .write_stdin(input))
+    .stdout
+}
+
+/// At the highest value, what holds the replicas may hold them from below, and the other way round.
+#[test]
+fn a_reason_has_the_direction_of_its_sentence() {
+    let total = build::external("queue", &build::value("100"));
+    let each = build::external("queue", &build::average("50"));
+    let failing = build::external("rate", &build::average("50"));
+    let up = json!({"scaleUp": {"selectPolicy": "Disabled"}, "scaleDown": {"tolerance": "1"}});
+    let higher = json!({"metrics": [total, each], "maxReplicas": 2});
+    for (spec, replicas, ready, expected) in [
+        (
+            // Above the tolerance it is the ratio times no pod.
+            json!({"metrics": [total]}),
+            [2, 2],
+            "False",
+            "any value adds none: it proposes at most 2",
+        ),
+        (
+            json!({"metrics": [total, failing]}),
+            [2, 2],
+            "False",
+            "any value adds none: it proposes at most 2",
+        ),
+        (
+            json!({"metrics": [each], "behavior": up}),
+            [2, 3],
+            "True",
+            "any value removes none: it proposes at least 3",
+        ),
+        (
+            json!({"metrics": [each], "minReplicas": 2, "maxReplicas": 2}),
+            [2, 2],
+            "True",
+            "above 110 proposes more, but adds none: already at maxReplicas (2)",
+        ),
+        (
+            json!({"metrics": [each], "minReplicas": 2, "maxReplicas": 2}),
+            [2, 2],
+            "True",
+            "up to 50 proposes fewer, but removes none: already at minReplicas (2)",
+        ),
+        (
+            higher,
+            [2, 2],
+            "True",
+            "above 110 proposes more, but adds none: already at maxReplicas (2)",
+        ),
+        (
+            json!({"metrics": [each], "minReplicas": 2}),
+            [0, 0],
+            "True",
+            "any value adds replicas: below minReplicas (2)",
+        ),
+    ] {
+        let page = page_of(&spec, replicas, ready);
+        let mut lines = page
+            .lines()
+            .map(|line| Vec::from_iter(line.split_whitespace()).join(" "));
+        assert!(
+            lines.any(|line| line.ends_with(expected)),
+            "{expected}\n{page}"
+        );
+    }
+}
+
 #[test]
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);

@@ -786,6 +786,44 @@ fn a_list_of_values_answers_only_for_their_metrics() {
     }
 }
 
+/// An external metrics API need not repeat the labels that it was asked for.
+#[test]
+fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
+    let metric = |queue: &str| {
+        format!(
+            "  - {{type: External, external: {{metric: {{name: depth, selector: {{matchLabels: {{queue: {queue}}}}}}}, \
+             target: {{type: AverageValue, averageValue: '30'}}}}}}\n"
+        )
+    };
+    let value = |labels: &str| {
+        format!(
+            "---\napiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\nmetadata: {{}}\n\
+             items: [{{metricName: depth, metricLabels: {labels}, value: '180'}}]\n"
+        )
+    };
+    let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
+                   replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
+                   spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let unknown = "the input has no ExternalMetricValueList for depth{queue=a}";
+    for (metrics, labels, want) in [
+        (metric("a"), "null", "depth proposes 6 replicas"),
+        (metric("a"), "{}", "depth proposes 6 replicas"),
+        (metric("a"), "{queue: a}", "depth proposes 6 replicas"),
+        (metric("a"), "{queue: b}", "there is no value for depth"),
+        (metric("a") + &metric("b"), "null", unknown),
+        (
+            metric("a") + &metric("b"),
+            "{queue: a}",
+            "depth{queue=a} proposes 6 replicas",
+        ),
+    ] {
+        let text = hpa_with(&metrics) + objects + &value(labels);
+        let args = ["predict", "web", "-n", "shop", "-f", "-", "--cpu", "50%"];
+        let shown = run(program().args(args).write_stdin(text)).stdout;
+        assert!(shown.contains(want), "{labels}: {shown}");
+    }
+}
+
 /// A request that is missing fails the metric whatever the pods use.
 #[test]
 fn a_percentage_without_requests_is_a_decision() {

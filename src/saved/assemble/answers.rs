@@ -209,28 +209,54 @@ impl Answers<'_> {
         )
     }
 
+    /// Returns the values that a selector matches. An API need not repeat the labels that it was asked for, and KEDA
+    /// does not: a value without any may be of every metric of the name, and is of the only one.
     fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
         // An unusable selector fails in the engine, before any value counts.
         let selector = match &metric.selector {
             Some(selector) => selector.to_selector().unwrap_or_default(),
             None => Selector::default(),
         };
-        MetricAnswer::External(
-            self.place
-                .index
-                .objects
-                .external_values
-                .iter()
-                .filter(|value| {
-                    value.metric_name == metric.name && selector.matches(&value.metric_labels)
-                })
-                .map(|value| ExternalValue {
-                    labels: value.metric_labels.clone(),
-                    value: value.value.milli_value(),
-                    timestamp: value.timestamp,
-                })
-                .collect(),
-        )
+        let all = self.place.index.objects.external_values.iter();
+        let named = all.filter(|value| value.metric_name == metric.name);
+        let [mut matching, mut unlabelled] = [Vec::new(), Vec::new()];
+        for value in named {
+            if selector.matches(&value.metric_labels) {
+                matching.push(value);
+            } else if value.metric_labels.is_empty() {
+                unlabelled.push(value);
+            }
+        }
+        if matching.is_empty() && !unlabelled.is_empty() {
+            if !self.is_only_one(metric) {
+                let documents = Documents::ExternalMetricValueList;
+                return MetricAnswer::Unread(UnreadCause::Missing { documents });
+            }
+            matching = unlabelled;
+        }
+        let values = matching.into_iter().map(|value| ExternalValue {
+            labels: value.metric_labels.clone(),
+            value: value.value.milli_value(),
+            timestamp: value.timestamp,
+        });
+        MetricAnswer::External(values.collect())
+    }
+
+    /// Whether the input has no other external metric of this name. Values do not state their namespace.
+    fn is_only_one(&self, metric: &MetricIdentifier) -> bool {
+        let Place { index, hpas, .. } = self.place;
+        let admitted = hpas.iter().filter_map(|own| own.admitted.as_ref().ok());
+        let mut specs = admitted
+            .flat_map(|(hpa, _)| &hpa.spec.metrics)
+            .chain(&index.options.also);
+        let is_in_one_namespace = index.hpas.len() <= 1;
+        is_in_one_namespace
+            && specs.all(|spec| match spec.source() {
+                MetricSource::External(other) => {
+                    other.metric.name != metric.name || is_same(&other.metric, metric)
+                }
+                _ => true,
+            })
     }
 }
 

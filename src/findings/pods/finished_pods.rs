@@ -90,7 +90,7 @@ impl Kind for FinishedPods {
         evidence.extend(self.fails.and_then(|metric| metric_failure(about, metric)));
         let missing_in = self.missing_in.iter();
         evidence.extend(missing_in.filter_map(|metric| filled(about, *metric)));
-        if !self.missing_in.is_empty() {
+        if !self.missing_in.is_empty() && self.fails.is_none() {
             evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
         }
         let pods = self.pods().len();

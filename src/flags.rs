@@ -131,6 +131,18 @@ impl Flags {
         names.into_iter().find(|known| *known == name)
     }
 
+    /// Returns the known flags as a command line has them, with exact values.
+    pub(crate) fn typed(self) -> impl Iterator<Item = (String, String)> {
+        let tolerance = TOLERANCE
+            .get(self)
+            .map(|value| (TOLERANCE.name, value.to_string()));
+        let durations = DURATIONS
+            .into_iter()
+            .filter_map(move |flag| Some((flag.name, go::duration(flag.get(self)?))));
+        let all = tolerance.into_iter().chain(durations);
+        all.map(|(name, value)| (format!("--{name}"), value))
+    }
+
     /// Sets the flag of this name to the value that the controller manager reads from a text.
     pub(crate) fn read(&mut self, name: &str, text: &str) -> Result<(), String> {
         match DURATIONS.iter().find(|flag| flag.name == name) {

@@ -19,9 +19,10 @@ use clap::{
 };
 use jiff::{SignedDuration, Timestamp};
 
+use crate::apimachinery::go;
 use crate::apimachinery::names::shell_word;
 use crate::flags::Flags;
-use crate::numbers::{duration, parse_duration};
+use crate::numbers::parse_duration;
 use crate::version::Version;
 
 pub use apply::{Apply, ApplyOutput, DryRun, How};
@@ -299,18 +300,20 @@ pub struct MemoryArgs {
 
 impl MemoryArgs {
     /// Returns the flags as typed, with their values quoted for a shell.
-    pub fn typed(&self) -> Vec<(&'static str, String)> {
+    pub fn typed(&self) -> impl Iterator<Item = (String, String)> {
         let Self {
             history,
             recommendations,
             observe,
         } = self;
         let history = history.iter().map(|from| ("--history", shell_word(from)));
-        let recommendations = recommendations
-            .iter()
-            .map(|(replicas, age)| ("--recommendation", format!("{replicas}@{}", duration(*age))));
-        let observe = observe.iter().map(|time| ("--observe", duration(*time)));
-        history.chain(recommendations).chain(observe).collect()
+        let recommendations = recommendations.iter().map(|(replicas, age)| {
+            let age = go::duration(*age);
+            ("--recommendation", format!("{replicas}@{age}"))
+        });
+        let observe = observe.map(|time| ("--observe", go::duration(time)));
+        let all = history.chain(recommendations).chain(observe);
+        all.map(|(flag, value)| (flag.to_owned(), value))
     }
 
     /// Whether a history is stated.
@@ -345,42 +348,19 @@ pub struct ControllerArgs {
 
 impl ControllerArgs {
     /// Returns the flags as typed, with their values quoted for a shell.
-    pub fn typed(&self) -> Vec<(&'static str, String)> {
-        let Flags {
-            tolerance,
-            downscale_stabilization,
-            cpu_initialization_period,
-            initial_readiness_delay,
-            sync_period,
-        } = self.flags;
-        let version = self.kubernetes_version.as_ref();
-        let one_each = [
-            ("--now", self.now.map(|it| it.to_string())),
-            ("--kubernetes-version", version.map(ToString::to_string)),
-            ("--tolerance", tolerance.map(|it| it.to_string())),
-            (
-                "--downscale-stabilization",
-                downscale_stabilization.map(duration),
-            ),
-            (
-                "--cpu-initialization-period",
-                cpu_initialization_period.map(duration),
-            ),
-            (
-                "--initial-readiness-delay",
-                initial_readiness_delay.map(duration),
-            ),
-            ("--sync-period", sync_period.map(duration)),
-        ];
+    pub fn typed(&self) -> impl Iterator<Item = (String, String)> {
+        let now = self.now.map(|now| ("--now", now.to_string()));
+        let version = self
+            .kubernetes_version
+            .as_ref()
+            .map(|version| ("--kubernetes-version", version.to_string()));
         let gates = self
             .feature_gates
             .iter()
             .map(|(gate, on)| ("--feature-gates", shell_word(&format!("{gate}={on}"))));
-        one_each
-            .into_iter()
-            .filter_map(|(flag, value)| Some((flag, value?)))
-            .chain(gates)
-            .collect()
+        let all = now.into_iter().chain(version).chain(gates);
+        all.map(|(flag, value)| (flag.to_owned(), value))
+            .chain(self.flags.typed())
     }
 }
 

@@ -192,7 +192,7 @@ pub(super) fn options(
         validate: Validate::Warn,
         also: Vec::new(),
         command_flags: CommandFlags {
-            settings: args.typed().into_iter().chain(memory.typed()).collect(),
+            settings: args.typed().chain(memory.typed()).collect(),
             ..match files {
                 [] => CommandFlags::of(connection),
                 files => CommandFlags::of_files(files),

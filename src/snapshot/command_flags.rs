@@ -11,7 +11,7 @@ pub struct CommandFlags {
     /// The flags of this program's verbs: the same, or `-f FILE`.
     pub plugin: String,
     /// The controller's settings and history, as flags of this program's verbs, each with its value quoted for a shell.
-    pub settings: Vec<(&'static str, String)>,
+    pub settings: Vec<(String, String)>,
     /// The assumptions of `predict`: its flags, each with its value quoted for a shell; the value is empty if
     /// the flag includes it.
     pub assumed: Vec<(&'static str, String)>,
@@ -76,19 +76,19 @@ impl CommandFlags {
 }
 
 /// Adds flags to those that are there already, which replace flags about the same thing.
-fn with(own: &str, more: &[(&'static str, String)]) -> String {
+fn with<F: AsRef<str>>(own: &str, more: &[(F, String)]) -> String {
     let words: Vec<&str> = own.split(' ').collect();
     let mut flags = Vec::new();
     if !own.is_empty() {
         flags.push(own.to_owned());
     }
-    for (flag, value) in more {
+    for (flag, value) in more.iter().map(|(flag, value)| (flag.as_ref(), value)) {
         let is_replaced = words
             .windows(2)
-            .any(|pair| pair[0] == *flag && subject(pair[1]) == subject(value));
+            .any(|pair| pair[0] == flag && subject(pair[1]) == subject(value));
         match &**value {
             _ if is_replaced => {}
-            "" => flags.push((*flag).to_owned()),
+            "" => flags.push(flag.to_owned()),
             value => flags.push(format!("{flag} {value}")),
         }
     }
@@ -120,7 +120,7 @@ mod tests {
         ];
         let set = CommandFlags {
             settings: settings
-                .map(|(flag, value)| (flag, value.to_owned()))
+                .map(|(flag, value)| (flag.to_owned(), value.to_owned()))
                 .into(),
             ..CommandFlags::default()
         };

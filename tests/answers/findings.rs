@@ -979,7 +979,11 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ]
         }
         Facts::MetricsApiUnavailable(it) => {
-            vec![("fails", it.metrics.iter().all(|metric| is_failed(*metric)))]
+            let steps = decision.metrics();
+            let has_no_value = steps
+                .filter(|step| it.metrics.contains(&step.index))
+                .all(|step| step.proposal().is_none());
+            vec![("has no value", has_no_value)]
         }
         Facts::MetricNotFound(it) => vec![("fails", is_failed(it.metric))],
         Facts::MetricFailing(it) => vec![("fails", is_failed(it.metric))],

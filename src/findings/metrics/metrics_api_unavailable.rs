@@ -19,7 +19,7 @@ use crate::snapshot::surroundings::ServiceReference;
 pub struct MetricsApiUnavailable {
     /// Its group.
     pub group: &'static str,
-    /// The failing metrics that it should serve, by index in the spec.
+    /// The metrics that it should serve and that failed or are not in the input, by index in the spec.
     pub metrics: Vec<usize>,
     /// The way in which it fails.
     pub why: Unavailable,
@@ -48,7 +48,14 @@ impl Kind for MetricsApiUnavailable {
                 None => apis.push(Self::of(case, step, why, text)),
             }
         }
-        apis.into_iter().map(|facts| failed(case, facts)).collect()
+        let found = apis.into_iter().map(|facts| {
+            if facts.are_unread(case.decision()) {
+                Finding::aside(Severity::Warning, facts)
+            } else {
+                failed(case, facts)
+            }
+        });
+        found.collect()
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -57,9 +64,9 @@ impl Kind for MetricsApiUnavailable {
 
     fn summary(&self, about: &About<'_>) -> String {
         let (api, labels) = (api(self.group), about.labels(&self.metrics));
-        let effect = about.effect("it");
         let state = match self.why {
             Unavailable::NotFound => {
+                let effect = about.effect("it");
                 return format!("{api} is not served, or does not know {labels}, {effect}");
             }
             Unavailable::Unserved => "is not served",
@@ -72,6 +79,10 @@ impl Kind for MetricsApiUnavailable {
             }
             _ => String::new(),
         };
+        if self.are_unread(&about.pass.decision) {
+            return format!("{api} {state}{reason}, so the controller cannot read {labels} either");
+        }
+        let effect = about.effect("it");
         format!("{api} {state}{reason}: {labels} cannot be read, {effect}")
     }
 
@@ -141,6 +152,12 @@ impl Kind for MetricsApiUnavailable {
 }
 
 impl MetricsApiUnavailable {
+    /// Whether the input has none of the metrics, so they have not failed.
+    fn are_unread(&self, decision: &Decision) -> bool {
+        let mut steps = decision.metrics();
+        !steps.any(|step| step.is_failed() && self.metrics.contains(&step.index))
+    }
+
     /// Returns the name of its APIService, if that is known or the usual one.
     fn name(&self) -> Option<String> {
         match &self.service {
@@ -545,6 +562,25 @@ mod tests {
             $ kubectl describe apiservice v1beta1.metrics.k8s.io
             @ apiservice/v1beta1.metrics.k8s.io
         "#);
+    }
+
+    #[test]
+    fn an_api_that_is_down_while_the_input_has_no_metrics() {
+        let mut items = state(&[cpu()], &["50m"]);
+        // Objects that nobody saved as a state are not all that there is.
+        items.retain(|item| item["kind"] != "PodMetrics" && item["kind"] != "ControllerState");
+        let with = |status: &str| beside(&items, [api_service("metrics.k8s.io", status)]);
+        let states = [("down", with("False")), ("up", with("True"))];
+        insta::assert_snapshot!(table(Code::MetricsApiUnavailable, states), @r"
+        down: warning, aside
+            the resource metrics API does not answer (FailedDiscoveryCheck), so the controller cannot read cpu either
+            - The group of the API is metrics.k8s.io.
+            - The APIService v1beta1.metrics.k8s.io is not available: FailedDiscoveryCheck: no response.
+            > Look at metrics-server and its APIService.
+            $ kubectl describe apiservice v1beta1.metrics.k8s.io
+            @ apiservice/v1beta1.metrics.k8s.io
+        up: none
+        ");
     }
 
     /// A pod that should serve a metrics API, if the input has it.

@@ -2,7 +2,7 @@
 
 use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
-use crate::engine::decision::{Group, MetricStep};
+use crate::engine::decision::{Group, MetricResult, MetricStep};
 use crate::findings::Case;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
@@ -62,10 +62,17 @@ const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
     /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
-    /// the cause.
+    /// the cause. The reason for which the input lacks a metric is known only if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
-        let error = step.error()?;
         let spec = &case.snapshot().hpa.spec.metrics[step.index];
+        let unavailable = || {
+            is_unavailable(case, spec.api_group())
+                .then_some(Self::Unavailable(Unavailable::Failing, ""))
+        };
+        if matches!(step.result, MetricResult::Unread(_)) {
+            return unavailable();
+        }
+        let error = step.error()?;
         let selector = spec
             .identifier()
             .and_then(|metric| metric.selector.as_ref());
@@ -92,13 +99,11 @@ impl<'t> Miss<'t> {
             },
             MetricAnswer::Unread(_) => None,
         }?;
-        Some(match miss {
+        match miss {
             // An unavailable API has answered nothing, whatever the input lacks.
-            Self::Empty(None) if is_unavailable(case, spec.api_group()) => {
-                Self::Unavailable(Unavailable::Failing, "")
-            }
-            miss => miss,
-        })
+            Self::Empty(None) => unavailable().or(Some(miss)),
+            miss => Some(miss),
+        }
     }
 
     /// Interprets the text of an error.

@@ -1053,11 +1053,8 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         }
         Facts::ValueMultiplies(it) => {
             let proposal = step(it.metric).proposal().expect("a proposal");
-            // ceil(ratio × ready pods), with as many ready ones more as there are replicas more.
-            let ready = proposal.counted.map_or(0, |counted| counted.ready) as f64;
-            let before = f64::from(current.unwrap_or_default());
-            let next =
-                |last: i32| (proposal.ratio * (ready + f64::from(last) - before)).ceil() as i32;
+            // ceil(ratio × ready pods), of which there is one for each replica.
+            let next = |last: i32| (proposal.ratio * f64::from(last)).ceil() as i32;
             vec![
                 ("proposal", it.proposals.first() == Some(&proposal.replicas)),
                 (

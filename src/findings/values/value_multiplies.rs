@@ -4,12 +4,9 @@ use super::{has_word, is_duration, is_share, says_per_pod};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
 use crate::findings::Alternative;
-use crate::findings::pods::is_ready;
 use crate::findings::prelude::*;
 use crate::findings::targets::retarget;
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
-use crate::snapshot::pod::Phase;
 
 /// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
 /// each pass. A value that does not fall with the replicas, such as the length of a queue, multiplies them without end.
@@ -23,7 +20,8 @@ pub struct ValueMultiplies {
     pub current: Quantity,
     /// The target.
     pub target: Quantity,
-    /// The current proposal, then one for each later pass, with the replicas that the previous one proposed.
+    /// The current proposal, then one for each later pass, with a ready pod for each replica that the previous one
+    /// proposed.
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,
@@ -36,7 +34,7 @@ impl Kind for ValueMultiplies {
     fn find(case: &Case<'_>) -> Option<Finding> {
         /// The number of passes to look ahead.
         const AHEAD: usize = 3;
-        /// The maximum number of simulated pods.
+        /// The highest number of replicas looked at.
         const MOST: i32 = 1000;
         /// A metric that falls with the replicas is seldom this far above its target.
         const FAR: f64 = 2.0;
@@ -63,7 +61,9 @@ impl Kind for ValueMultiplies {
             && proposals.len() <= AHEAD
             && last < max
         {
-            proposals.push(case.proposal_of(metric, |snapshot| grow(snapshot, last))?);
+            // By then, each replica has a ready pod, and only those.
+            let multiplied = (proposal.ratio * f64::from(last)).ceil();
+            proposals.push(case.rules().replicas(multiplied));
         }
         let divided = case.decide(retarget(metric, MetricTarget::per_replica(target.clone())));
         let average = divided.metric(metric)?.proposal()?.replicas;
@@ -141,30 +141,6 @@ impl Kind for ValueMultiplies {
 fn falls_with_replicas(name: &str) -> bool {
     const WORDS: [&str; 7] = ["time", "wait", "delay", "avg", "average", "mean", "per"];
     is_duration(name) || is_share(name) || has_word(&name.to_lowercase(), &WORDS)
-}
-
-/// Gives the target more replicas, all of them ready.
-fn grow(snapshot: &mut Snapshot, replicas: i32) {
-    let Ok(scale) = &mut snapshot.scale else {
-        return;
-    };
-    let added = replicas - scale.spec_replicas;
-    let counts = |pod: &Pod| {
-        is_ready(pod) && pod.phase == Phase::Running && scale.selector.matches(&pod.labels)
-    };
-    let Some(ready) = snapshot.pods.iter().find(|pod| counts(pod)).cloned() else {
-        return;
-    };
-    (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
-    let more = (0..added).map(|number| {
-        let name = format!("{}-{number}", ready.name).into();
-        Pod {
-            name,
-            ..Pod::clone(&ready)
-        }
-        .into()
-    });
-    snapshot.pods.extend(more);
 }
 
 #[cfg(test)]

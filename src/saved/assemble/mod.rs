@@ -41,7 +41,7 @@ use crate::error::{Error, listed};
 use crate::numbers;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::evidence::{Event, Evidence};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::{MetricValue, PodMetrics};
@@ -542,10 +542,14 @@ fn skipped(kind: &str, api_version: &str, count: usize, hpa: &Hpa) -> Note {
 }
 
 /// Returns a note if objects that were saved by hand have some of the target's pods, but fewer than it reports: a list
-/// with a selector, for example.
+/// with a selector, for example. A StatefulSet reports pods that finished or are being deleted as well.
 fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
     let scale = snapshot.scale.as_ref().ok()?;
-    let pods = snapshot.pods.iter().filter(|pod| pod.is_active());
+    let metrics = &snapshot.hpa.spec.metrics;
+    if !metrics.iter().any(MetricSpec::needs_pods) {
+        return None;
+    }
+    let pods = snapshot.pods.iter();
     let read = pods
         .filter(|pod| scale.selector.matches(&pod.labels))
         .count();
@@ -622,6 +626,7 @@ mod tests {
     use serde_json::json;
 
     use super::{fewer_pods, scale_in, skipped};
+    use crate::build;
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::pod::Pod;
     use crate::snapshot::{Scale, ScaleError, Snapshot};
@@ -673,14 +678,18 @@ mod tests {
             let pod = json!({"metadata": {"name": "web-1", "labels": {"app": label}}});
             serde_json::from_value::<Pod>(pod).expect("a pod").into()
         };
-        for (reported, pods, want) in [
-            (3, &["web", "api", "web"][..], true),
-            (2, &["web", "api", "web"], false),
-            (1, &["web", "web"], false),
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let queue = build::external("queue", &build::average("30"));
+        for (reported, pods, metric, want) in [
+            (3, &["web", "api", "web"][..], &cpu, true),
+            // The value is divided by the replicas that the target reports.
+            (3, &["web", "api", "web"], &queue, false),
+            (2, &["web", "api", "web"], &cpu, false),
+            (1, &["web", "web"], &cpu, false),
             // A finding is about replicas without pods.
-            (3, &["api"], false),
+            (3, &["api"], &cpu, false),
         ] {
-            let hpa = Hpa::of(&json!({}), json!({}));
+            let hpa = Hpa::of(&json!({"metrics": [metric]}), json!({}));
             let scale = Scale::new(reported, "app=web");
             let mut snapshot = Snapshot::new(hpa, scale, Timestamp::UNIX_EPOCH);
             snapshot.pods = pods.iter().map(|label| pod(label)).collect();

@@ -34,6 +34,7 @@ impl Kind for FinishedPods {
         let without = case.without_pods(is_finished);
         let missing_in = case
             .metrics()
+            .filter(|step| !step.is_failed())
             .filter(|step| {
                 let mut rows = step.pods.iter();
                 rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
@@ -90,7 +91,9 @@ impl Kind for FinishedPods {
         evidence.extend(self.fails.and_then(|metric| metric_failure(about, metric)));
         let missing_in = self.missing_in.iter();
         evidence.extend(missing_in.filter_map(|metric| filled(about, *metric)));
-        if !self.missing_in.is_empty() && self.fails.is_none() {
+        // There, a finished pod without a request still fails a metric.
+        let mut metrics = about.pass.decision.metrics();
+        if !self.missing_in.is_empty() && !metrics.any(MetricStep::is_failed) {
             evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
         }
         let pods = self.pods().len();
@@ -125,8 +128,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::build;
     use crate::findings::pods::testing::{unmeasured, with_pods};
-    use crate::findings::testing::{cpu, state, table, with};
+    use crate::findings::testing::{cpu, state, table, with, with_spec};
 
     #[test]
     fn finished_pods() {
@@ -158,6 +162,13 @@ mod tests {
             (
                 "failed without a request",
                 with_pods(&is("Failed"), &["web-1"], &no_request),
+            ),
+            (
+                "succeeded without a request, which fails one of two metrics",
+                with_spec(
+                    &with_pods(&is("Succeeded"), &["web-1"], &no_request),
+                    &json!({"metrics": [cpu(), build::resource("cpu", &build::average("20m"))]}),
+                ),
             ),
             ("is of a Job", owned_by("Job")),
             ("is of a Workflow", owned_by("Workflow")),
@@ -193,6 +204,14 @@ mod tests {
             - Failed: web-1.
             - cpu: failed to get cpu utilization: missing request for cpu in container app of Pod web-1.
             - Without it: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete web-1, or relabel it so that it does not match.
+            $ kubectl delete pod web-1 -n default
+            @ pod/web-1
+        succeeded without a request, which fails one of two metrics: info, aside, without it 2 -> 2
+            1 finished pod matches the target's selector, and counts as missing for cpu
+            - Succeeded: web-1.
+            - cpu assumes 1 pod without metrics at 0, which takes its ratio from 1.5 to 0.75.
+            - Without it, the answer is the same: 2 replicas.
             > Delete web-1, or relabel it so that it does not match.
             $ kubectl delete pod web-1 -n default
             @ pod/web-1

@@ -223,7 +223,7 @@ fn charts_are_taken_as_they_are_rendered() {
              cpu request of app: 50m (was 100m)
              note scaledobject.yaml: only the HPA and its target are read from manifests; ignored: 1 TriggerAuthentication
              note scaledobject.yaml: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only that one has this name after its index
-             note the input has no ExternalMetricValueList for s0-cron-Europe-Berlin-08xxx-018xxx; `kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx` prints what is missing
+             note the input has no ExternalMetricValueList for s0-cron-Europe-Berlin-08xxx-018xxx; `kubectl get --raw '/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx?labelSelector=scaledobject.keda.sh%2Fname%3Djobs'` prints what is missing
              note `kubectl hpa predict keda-hpa-jobs -n shop --hpa scaledobject.yaml --save FILE` saves everything that a pass needs
              2 to 4",
         ),

@@ -268,6 +268,17 @@ pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, &UNRESERVED).to_string()
 }
 
+/// Returns the query of a request, with those of the parameters that have a value.
+pub(crate) fn query(parameters: &[(&str, &str)]) -> String {
+    let given: Vec<String> = parameters
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(key, value)| format!("{key}={}", segment(value)))
+        .collect();
+    let mark = if given.is_empty() { "" } else { "?" };
+    format!("{mark}{}", given.join("&"))
+}
+
 /// Returns a text as one word of a POSIX shell, quoted if necessary.
 pub(crate) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
@@ -347,6 +358,18 @@ mod tests {
             ("%/", vec!["may not contain '/'", "may not contain '%'"]),
         ] {
             assert_eq!(path_segment(name), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn queries() {
+        for (parameters, want) in [
+            (&[][..], ""),
+            (&[("a", "")], ""),
+            (&[("a", "x=y"), ("b", "")], "?a=x%3Dy"),
+            (&[("a", "x"), ("b", "y in (z)")], "?a=x&b=y%20in%20%28z%29"),
+        ] {
+            assert_eq!(query(parameters), want);
         }
     }
 

@@ -10,7 +10,7 @@ use super::remedy::Remedy;
 use super::scaled_object::OwnScaledObject;
 use super::{Alternative, Case, Code, Finding, NextChange};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
-use crate::apimachinery::names::{segment, shell_word};
+use crate::apimachinery::names::{query, segment, shell_word};
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
 use crate::engine::decision::MetricStep;
@@ -952,17 +952,11 @@ impl About<'_> {
 
     /// Returns a command that asks the API of a metric for a path below the namespace, with selectors.
     fn raw(&self, spec: &MetricSpec, rest: &str, selectors: &[(&str, &str)]) -> Command {
-        let given: Vec<String> = selectors
-            .iter()
-            .filter(|(_, selector)| !selector.is_empty())
-            .map(|(key, selector)| format!("{key}={}", segment(selector)))
-            .collect();
-        let query = if given.is_empty() { "" } else { "?" };
         let path = format!(
-            "{}/namespaces/{}/{rest}{query}{}",
+            "{}/namespaces/{}/{rest}{}",
             self.path_of(spec.api_group()),
             self.hpa().namespace,
-            given.join("&")
+            query(selectors)
         );
         format!("kubectl get --raw {}", shell_word(&path)).into()
     }

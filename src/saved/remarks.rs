@@ -334,6 +334,10 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     let Hpa {
         namespace, spec, ..
     } = hpa;
+    let pods = snapshot
+        .scale
+        .as_ref()
+        .map_or("", |it| it.selector.as_str());
     // One request may answer several metrics.
     let mut lacking: BTreeMap<(Documents, Option<String>), BTreeSet<String>> = BTreeMap::new();
     for (index, (metric, answer)) in spec.metrics.iter().zip(&snapshot.metrics).enumerate() {
@@ -341,9 +345,13 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         if let MetricAnswer::Unread(UnreadCause::Missing { documents }) = answer
             && *documents != Documents::Samples
         {
-            let request = (*documents, path(*documents, namespace, metric));
+            let group = metric.api_group();
+            let version = input.surroundings.version_of(group);
+            let rest = rest_of_path(*documents, metric, pods);
+            let path =
+                rest.map(|rest| format!("/apis/{group}/{version}/namespaces/{namespace}/{rest}"));
             lacking
-                .entry(request)
+                .entry((*documents, path))
                 .or_default()
                 .insert(spec.label(index));
         }
@@ -367,28 +375,30 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         .collect()
 }
 
-/// Returns the path of the request for the missing input, if a metrics API serves it.
-fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<String> {
-    let path = |api: &str, rest: String| Some(format!("/apis/{api}/namespaces/{namespace}/{rest}"));
-    let name = names::segment(spec.name());
+/// Returns the rest of the controller's request for the missing input, after the namespace, if a metrics API serves it.
+fn rest_of_path(documents: Documents, spec: &MetricSpec, pods: &str) -> Option<String> {
+    let (name, selector) = (names::segment(spec.name()), spec.selector());
     match documents {
         Documents::Scale | Documents::Pod | Documents::Samples => None,
-        Documents::PodMetrics => path("metrics.k8s.io/v1beta1", "pods".to_owned()),
+        Documents::PodMetrics => Some("pods".to_owned()),
         Documents::MetricValueList => {
-            let of = match spec.described_object() {
-                None => "pods/*".to_owned(),
-                Some(object) if object.is_namespace() => "metrics".to_owned(),
+            let (of, pods) = match spec.described_object() {
+                None => ("pods/*".to_owned(), pods),
+                Some(object) if object.is_namespace() => ("metrics".to_owned(), ""),
                 Some(object) => {
-                    format!(
-                        "{}/{}",
-                        resource_of(object.group(), &object.kind),
-                        names::segment(&object.name)
-                    )
+                    let resource = resource_of(object.group(), &object.kind);
+                    let of = format!("{resource}/{}", names::segment(&object.name));
+                    (of, "")
                 }
             };
-            path("custom.metrics.k8s.io/v1beta1", format!("{of}/{name}"))
+            let query =
+                names::query(&[("labelSelector", pods), ("metricLabelSelector", &selector)]);
+            Some(format!("{of}/{name}{query}"))
         }
-        Documents::ExternalMetricValueList => path("external.metrics.k8s.io/v1beta1", name),
+        Documents::ExternalMetricValueList => {
+            let query = names::query(&[("labelSelector", &selector)]);
+            Some(format!("{name}{query}"))
+        }
     }
 }
 
@@ -502,28 +512,45 @@ fn current<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s Metric
 mod tests {
     use serde_json::json;
 
-    use super::path;
+    use super::rest_of_path;
     use crate::snapshot::Documents;
 
     #[test]
-    fn names_are_escaped_in_the_path_of_a_request() {
+    fn the_rest_of_the_path_of_a_request() {
         let metric = json!({"name": "a/b c%"});
+        let selected = json!({"name": "rps", "selector": {"matchLabels": {"verb": "GET"}}});
         let object = json!({"apiVersion": "v1", "kind": "Service", "name": "x y"});
-        for (spec, documents, rest) in [
+        let of_external = Documents::ExternalMetricValueList;
+        for (spec, documents, want) in [
             (
                 json!({"type": "External", "external": {"metric": metric}}),
-                Documents::ExternalMetricValueList,
-                "external.metrics.k8s.io/v1beta1/namespaces/shop/a%2Fb%20c%25",
+                of_external,
+                "a%2Fb%20c%25",
+            ),
+            (
+                json!({"type": "External", "external": {"metric": selected}}),
+                of_external,
+                "rps?labelSelector=verb%3DGET",
             ),
             (
                 json!({"type": "Object", "object": {"describedObject": object, "metric": metric}}),
                 Documents::MetricValueList,
-                "custom.metrics.k8s.io/v1beta1/namespaces/shop/services/x%20y/a%2Fb%20c%25",
+                "services/x%20y/a%2Fb%20c%25",
+            ),
+            (
+                json!({"type": "Object", "object": {"describedObject": object, "metric": selected}}),
+                Documents::MetricValueList,
+                "services/x%20y/rps?metricLabelSelector=verb%3DGET",
+            ),
+            (
+                json!({"type": "Pods", "pods": {"metric": selected}}),
+                Documents::MetricValueList,
+                "pods/*/rps?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET",
             ),
         ] {
             let spec = serde_json::from_value(spec).expect("a metric");
-            let path = path(documents, "shop", &spec);
-            assert_eq!(path, Some(format!("/apis/{rest}")));
+            let rest = rest_of_path(documents, &spec, "app=web");
+            assert_eq!(rest.as_deref(), Some(want));
         }
     }
 }

@@ -223,7 +223,7 @@ fn charts_are_taken_as_they_are_rendered() {
              cpu request of app: 50m (was 100m)
              note scaledobject.yaml: only the HPA and its target are read from manifests; ignored: 1 TriggerAuthentication
              note scaledobject.yaml: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only that one has this name after its index
-             note the input has no ExternalMetricValueList for s0-cron-Europe-Berlin-08xxx-018xxx; `kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx` prints what is missing
+             note the input has no ExternalMetricValueList for s0-cron-Europe-Berlin-08xxx-018xxx; `kubectl get --raw '/apis/external.metrics.k8s.io/v1beta1/namespaces/shop/s0-cron-Europe-Berlin-08xxx-018xxx?labelSelector=scaledobject.keda.sh%2Fname%3Djobs'` prints what is missing
              note `kubectl hpa predict keda-hpa-jobs -n shop --hpa scaledobject.yaml --save FILE` saves everything that a pass needs
              2 to 4",
         ),
@@ -786,7 +786,7 @@ fn a_list_of_values_answers_only_for_their_metrics() {
     }
 }
 
-/// An external metrics API need not repeat the labels that it was asked for.
+/// A metrics API need not repeat the labels or the selector that it was asked for.
 #[test]
 fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let metric = |queue: &str| {
@@ -821,6 +821,69 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         let args = ["predict", "web", "-n", "shop", "-f", "-", "--cpu", "50%"];
         let shown = run(program().args(args).write_stdin(text)).stdout;
         assert!(shown.contains(want), "{labels}: {shown}");
+    }
+    let custom = |source: &str, verb: &str| {
+        let selector = format!("{{matchLabels: {{verb: {verb}}}}}");
+        format!(
+            "  - {{type: {source}metric: {{name: depth, selector: {selector}}}, \
+             target: {{type: AverageValue, averageValue: '30'}}}}}}\n"
+        )
+    };
+    let object = |name: &str| {
+        format!("Object, object: {{describedObject: {{kind: Service, name: {name}}}, ")
+    };
+    let (web, api, of_pods) = (object("web"), object("api"), "Pods, pods: {");
+    let value = |described: &str, selector: &str| {
+        format!(
+            "---\napiVersion: custom.metrics.k8s.io/v1beta2\nkind: MetricValueList\nitems: [{{describedObject: \
+             {{kind: {described}, namespace: shop}}, metric: {{name: depth, selector: {selector}}}, value: '180'}}]\n"
+        )
+    };
+    let pod = "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1, namespace: shop, labels: {app: web}}\n\
+               status: {phase: Running, startTime: '2026-11-21T05:00:00Z', conditions: [{type: Ready, status: \
+               'True', lastTransitionTime: '2026-11-21T05:00:20Z'}]}\n";
+    let of_get = "{matchLabels: {verb: get}}";
+    let of_put = "{matchLabels: {verb: put}}";
+    let (service, web_1) = ("Service, name: web", "Pod, name: web-1");
+    let [six, no_value] = [
+        "proposes 6 replicas",
+        "the input has no MetricValueList for depth",
+    ];
+    let get = custom(&web, "get");
+    let get_of_pods = custom(of_pods, "get");
+    for (metrics, value, want) in [
+        (get.clone(), value(service, "null"), six),
+        (get.clone(), value(service, "{}"), six),
+        (get.clone(), value(service, of_get), six),
+        (get.clone(), value(service, of_put), no_value),
+        (
+            get.clone() + &custom(&api, "put"),
+            value(service, "null"),
+            six,
+        ),
+        (
+            get.clone() + &custom(&web, "put"),
+            value(service, "null"),
+            no_value,
+        ),
+        (
+            get.clone() + &custom(&web, "put"),
+            value(service, of_get),
+            six,
+        ),
+        (get_of_pods.clone(), value(web_1, "null"), "depth proposes"),
+        (get_of_pods.clone(), value(web_1, of_put), no_value),
+        (
+            get_of_pods + &custom(of_pods, "put"),
+            value(web_1, "null"),
+            no_value,
+        ),
+    ] {
+        let text = hpa_with(&metrics) + objects + pod + &value;
+        let args = ["explain", "web", "-n", "shop", "-f", "-"];
+        let shown = run(program().args(args).write_stdin(text));
+        let all = shown.stdout + &shown.stderr;
+        assert!(all.contains(want), "{value}: {all}");
     }
 }
 

@@ -829,6 +829,18 @@ fn bad_input_is_refused_with_one_clear_line() {
             None,
         ),
         (
+            b"apiVersion: metrics.k8s.io/v1beta1\nkind: PodMetricsList\nmetadata: {continue: abc}\nitems: []\n",
+            "failed to read IN:3:11: metadata: the list has more pages (continue): save all of them, as kubectl \
+             get does",
+            None,
+        ),
+        (
+            b"apiVersion: custom.metrics.k8s.io/v1beta2\nkind: MetricValueList\nmetadata: {continue: abc}\nitems: []\n",
+            "failed to read IN:3:11: metadata: the list has more pages (continue): save all of them, as kubectl \
+             get does",
+            None,
+        ),
+        (
             b"kind: Pod\nmetadata: {name: 5}\n",
             "failed to read IN:2:18: metadata.name: an integer, expected a string",
             None,

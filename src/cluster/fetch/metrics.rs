@@ -12,8 +12,7 @@ use super::discovery::{Discovery, Resource, built_in, collection};
 use super::pages::{OBJECTS, too_many};
 use super::read::{List, SharingList, Together, read};
 use super::right::advice;
-use crate::apimachinery::names::{no_kind, segment};
-use crate::apimachinery::selector::LabelSelector;
+use crate::apimachinery::names::{no_kind, query, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
@@ -132,11 +131,12 @@ impl Fetch<'_> {
             MetricSource::Pods(source) => {
                 let version = custom_version(discovery)?;
                 let path = format!(
-                    "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}\
-                     ?labelSelector={}{}",
+                    "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}{}",
                     segment(&source.metric.name),
-                    segment(selector),
-                    metric_query(source.metric.selector.as_ref(), "&metricLabelSelector"),
+                    query(&[
+                        ("labelSelector", selector),
+                        ("metricLabelSelector", &spec.selector()),
+                    ]),
                 );
                 let values = self.custom_values(&path, together).await?;
                 Ok(MetricAnswer::Pods(
@@ -147,7 +147,7 @@ impl Fetch<'_> {
                 let version = custom_version(discovery)?;
                 let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
                 let metric = segment(&source.metric.name);
-                let query = metric_query(source.metric.selector.as_ref(), "?metricLabelSelector");
+                let query = query(&[("metricLabelSelector", &spec.selector())]);
                 let object = &source.described_object;
                 let path = if object.is_namespace() {
                     format!("{root}/metrics/{metric}{query}")
@@ -172,7 +172,7 @@ impl Fetch<'_> {
                 let path = format!(
                     "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{}{}",
                     segment(&source.metric.name),
-                    metric_query(source.metric.selector.as_ref(), "?labelSelector"),
+                    query(&[("labelSelector", &spec.selector())]),
                 );
                 let page: List<ExternalMetricValue> = self
                     .metrics_json(&path, "ExternalMetricValueList", together)
@@ -204,14 +204,6 @@ fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
         Err(too_many())
     } else {
         Ok(items)
-    }
-}
-
-fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
-    let text = selector.and_then(|selector| selector.to_selector().ok());
-    match text.map(|selector| selector.to_string()) {
-        Some(text) if !text.is_empty() => format!("{parameter}={}", segment(&text)),
-        _ => String::new(),
     }
 }
 

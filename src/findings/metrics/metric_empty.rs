@@ -10,6 +10,7 @@ use crate::findings::pods::{failing, is_alive, may_have_value};
 use crate::findings::prelude::*;
 use crate::keda;
 use crate::pass::Pass;
+use crate::snapshot::MetricAnswer;
 
 /// A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the
 /// pods, or an adapter says that its query has no result. A resource metric has no value until about a minute after the
@@ -29,6 +30,8 @@ pub struct MetricEmpty {
     pub message: Option<String>,
     /// The nodes of the pods, if it is a resource metric.
     pub nodes: Vec<Box<str>>,
+    /// The pods of which there are values, although the target has none of them.
+    pub others: Vec<Box<str>>,
     /// The reason that lies in the pods, if each of them would have a value.
     pub pods_lack: Option<PodsLack>,
 }
@@ -76,15 +79,16 @@ impl Kind for MetricEmpty {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let (label, group) = (
-            about.label(self.metric),
-            about.spec(self.metric).api_group(),
-        );
-        format!(
-            "there is no value for {label} from {}, {}",
-            api(group),
-            about.effect("it")
-        )
+        let api = api(about.spec(self.metric).api_group());
+        let label = about.label(self.metric);
+        if self.others.is_empty() {
+            let effect = about.effect("it");
+            format!("there is no value for {label} from {api}, {effect}")
+        } else {
+            let effect = about.effect("the metric");
+            let others = first_of(&self.others);
+            format!("{api} has values for {label} only of other pods ({others}), {effect}")
+        }
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
@@ -150,6 +154,10 @@ impl Kind for MetricEmpty {
             }
             _ if self.pods_lack.is_some() => Remedy::WaitForPods
                 .waits("for the first sample of a pod, which takes up to a minute"),
+            _ if spec.is_resource() && !self.others.is_empty() => Remedy::FindSamples.says(
+                "Read the pods and the values at the same time, or make sure that metrics-server scrapes the nodes \
+                 of the target's pods.",
+            ),
             _ if spec.is_resource() => Remedy::FindSamples
                 .says("Make sure that metrics-server scrapes the nodes of these pods."),
             Some(owner) => return self.look_at_trigger(about, owner),
@@ -189,6 +197,30 @@ fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
     ages?.into_iter().max().filter(|age| *age < MEASURED)
 }
 
+/// Returns the pods of which the API has values, although the target has none of them.
+fn others(case: &Case<'_>, step: &MetricStep) -> Vec<Box<str>> {
+    let spec = case.spec(step);
+    let snapshot = case.snapshot();
+    let measured: Vec<&str> = match &snapshot.metrics[step.index] {
+        MetricAnswer::PodMetrics => snapshot
+            .pod_metrics
+            .iter()
+            .filter(|it| it.usage(spec.name(), spec.container()).is_some())
+            .map(|it| &*it.name)
+            .collect(),
+        MetricAnswer::Pods(values) => values.iter().map(|it| &*it.pod).collect(),
+        _ => Vec::new(),
+    };
+    let own: BTreeSet<&str> = case.pods().map(|pod| &*pod.name).collect();
+    // The pods of an assumption have other names than those that were measured.
+    let is_observed = case.pods().all(|pod| case.observed_pod(pod).is_some());
+    measured
+        .into_iter()
+        .filter(|name| is_observed && !own.contains(name))
+        .map(Into::into)
+        .collect()
+}
+
 impl PodsLack {
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let spec = case.spec(step);
@@ -222,6 +254,7 @@ impl MetricEmpty {
             pods: scale.map(|scale| scale.selector.as_str().to_owned()),
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
+            others: others(case, step),
             pods_lack: PodsLack::of(case, step),
         }
     }
@@ -427,6 +460,29 @@ mod tests {
         have no node: as run
         are of both kinds: as run
         ");
+    }
+
+    #[test]
+    fn values_of_other_pods() {
+        let other = json!({"metadata": {"name": "web-9"}});
+        let items = with(&state(&[cpu()], &["50m"]), "PodMetrics", &other);
+        let text = said(Code::MetricEmpty, &items);
+        assert_eq!(
+            text.summary,
+            "the resource metrics API has values for cpu only of other pods (web-9), so nothing is scaled"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Read the pods and the values at the same time, or make sure that metrics-server scrapes the nodes of \
+             the target's pods."
+        );
+        // Values of another resource are none.
+        let usage = json!({"containers": [{"name": "app", "usage": {"memory": "1Mi"}}]});
+        let summary = said(Code::MetricEmpty, &with(&items, "PodMetrics", &usage)).summary;
+        assert!(
+            summary.starts_with("there is no value for cpu"),
+            "{summary}"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
-use crate::snapshot::metric::{MetricValue, ObjectReference};
+use crate::snapshot::metric::{ExternalMetricValue, MetricValue, ObjectReference};
 use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, UnreadCause,
@@ -102,14 +102,14 @@ impl Answers<'_> {
         let (documents, is_there) = match api {
             Api::Resource => (Documents::PodMetrics, !pod_metrics.is_empty()),
             Api::Custom => {
-                let mut values = self.place.metric_values.iter();
-                let is_of = |object: &ObjectReference| match request {
+                let is_there = match request {
                     // The request is for one object.
-                    Some(MetricRequest::Object(wanted, _)) => self.is_described(wanted, object),
-                    _ => object.kind == "Pod",
+                    Some(MetricRequest::Object(wanted, metric)) => {
+                        self.values_of_object(wanted, metric).next().is_some()
+                    }
+                    Some(MetricRequest::Pods(metric)) => self.has_value_of_pod(metric),
+                    _ => false,
                 };
-                let is_there =
-                    values.any(|value| value.name == name && is_of(&value.described_object));
                 (Documents::MetricValueList, is_there)
             }
             Api::External => {
@@ -139,10 +139,7 @@ impl Answers<'_> {
     fn has_value(&self, request: MetricRequest<'_>) -> bool {
         let answer = match request {
             // Whose pods they are is another question.
-            MetricRequest::Pods(metric) => {
-                let mut values = self.values(metric);
-                return values.any(|value| value.described_object.kind == "Pod");
-            }
+            MetricRequest::Pods(metric) => return self.has_value_of_pod(metric),
             MetricRequest::Object(object, metric) => self.object(object, metric),
             MetricRequest::External(metric) => self.external(metric),
         };
@@ -166,15 +163,29 @@ impl Answers<'_> {
             })
     }
 
-    fn values<'a>(&'a self, metric: &'a MetricIdentifier) -> impl Iterator<Item = &'a MetricValue> {
+    fn has_value_of_pod(&self, metric: &MetricIdentifier) -> bool {
+        let mut values = self.place.metric_values.iter();
+        values.any(|value| may_be_of(value, metric) && value.described_object.kind == "Pod")
+    }
+
+    fn values_of_object<'a>(
+        &'a self,
+        wanted: &'a CrossVersionObjectReference,
+        metric: &'a MetricIdentifier,
+    ) -> impl Iterator<Item = &'a MetricValue> {
         let all = self.place.metric_values.iter().copied();
-        all.filter(|value| is_of(value, metric))
+        all.filter(|value| {
+            may_be_of(value, metric) && self.is_described(wanted, &value.described_object)
+        })
     }
 
     fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
         let own = self.pod_values.iter().copied();
-        let values = own.filter(|value| is_of(value, metric));
-        MetricAnswer::Pods(values.map(MetricValue::of_pod).collect())
+        let values = own.filter(|value| may_be_of(value, metric));
+        match self.selected(MetricRequest::Pods(metric), values, is_of(metric)) {
+            Ok(values) => MetricAnswer::Pods(values.into_iter().map(MetricValue::of_pod).collect()),
+            Err(unknown) => MetricAnswer::Unread(unknown),
+        }
     }
 
     fn object(
@@ -182,12 +193,15 @@ impl Answers<'_> {
         wanted: &CrossVersionObjectReference,
         metric: &MetricIdentifier,
     ) -> MetricAnswer {
-        // An object has one value at a time: the first that was read.
-        let mut values = self.values(metric);
-        match values.find(|value| self.is_described(wanted, &value.described_object)) {
-            Some(value) => MetricAnswer::Object(vec![value.of_object()]),
-            // An adapter without a value answers "not found", never with an empty list.
-            None => MetricAnswer::Failed(self.absence(wanted, metric)),
+        let values = self.values_of_object(wanted, metric);
+        match self.selected(MetricRequest::Object(wanted, metric), values, is_of(metric)) {
+            // An object has one value at a time: the first that was read.
+            Ok(values) => match values.first() {
+                Some(value) => MetricAnswer::Object(vec![value.of_object()]),
+                // An adapter without a value answers "not found", never with an empty list.
+                None => MetricAnswer::Failed(self.absence(wanted, metric)),
+            },
+            Err(unknown) => MetricAnswer::Unread(unknown),
         }
     }
 
@@ -209,32 +223,23 @@ impl Answers<'_> {
         )
     }
 
-    /// Returns the values that a selector matches. An API need not repeat the labels that it was asked for, and KEDA
-    /// does not: a value without any may be of every metric of the name, and is of the only one.
+    /// Returns the values that a selector matches.
     fn external(&self, metric: &MetricIdentifier) -> MetricAnswer {
         // An unusable selector fails in the engine, before any value counts.
         let selector = match &metric.selector {
             Some(selector) => selector.to_selector().unwrap_or_default(),
             None => Selector::default(),
         };
+        let matches = |value: &ExternalMetricValue| selector.matches(&value.metric_labels);
         let all = self.place.index.objects.external_values.iter();
-        let named = all.filter(|value| value.metric_name == metric.name);
-        let [mut matching, mut unlabelled] = [Vec::new(), Vec::new()];
-        for value in named {
-            if selector.matches(&value.metric_labels) {
-                matching.push(value);
-            } else if value.metric_labels.is_empty() {
-                unlabelled.push(value);
-            }
-        }
-        if matching.is_empty() && !unlabelled.is_empty() {
-            if !self.is_only_one(metric) {
-                let documents = Documents::ExternalMetricValueList;
-                return MetricAnswer::Unread(UnreadCause::Missing { documents });
-            }
-            matching = unlabelled;
-        }
-        let values = matching.into_iter().map(|value| ExternalValue {
+        let values = all.filter(|value| {
+            value.metric_name == metric.name && (value.metric_labels.is_empty() || matches(value))
+        });
+        let selected = match self.selected(MetricRequest::External(metric), values, matches) {
+            Ok(values) => values,
+            Err(unknown) => return MetricAnswer::Unread(unknown),
+        };
+        let values = selected.into_iter().map(|value| ExternalValue {
             labels: value.metric_labels.clone(),
             value: value.value.milli_value(),
             timestamp: value.timestamp,
@@ -242,21 +247,46 @@ impl Answers<'_> {
         MetricAnswer::External(values.collect())
     }
 
-    /// Whether the input has no other external metric of this name. Values do not state their namespace.
-    fn is_only_one(&self, metric: &MetricIdentifier) -> bool {
+    /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
+    /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
+    /// is of the only one.
+    fn selected<'v, V>(
+        &self,
+        request: MetricRequest<'_>,
+        values: impl Iterator<Item = &'v V>,
+        is_selected: impl Fn(&V) -> bool,
+    ) -> Result<Vec<&'v V>, UnreadCause> {
+        let (selected, bare): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
+        if !selected.is_empty() || bare.is_empty() {
+            return Ok(selected);
+        }
+        let documents = match request {
+            MetricRequest::External(_) => Documents::ExternalMetricValueList,
+            MetricRequest::Pods(_) | MetricRequest::Object(..) => Documents::MetricValueList,
+        };
+        let is_known = self.is_only_one(request);
+        is_known
+            .then_some(bare)
+            .ok_or(UnreadCause::Missing { documents })
+    }
+
+    /// Whether the input has no other metric that differs only by its selector.
+    fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
-        let admitted = hpas.iter().filter_map(|own| own.admitted.as_ref().ok());
-        let mut specs = admitted
+        // External values do not state their namespace.
+        if matches!(request, MetricRequest::External(_)) && index.hpas.len() > 1 {
+            return false;
+        }
+        let target = &self.hpa.spec.scale_target_ref;
+        // The values of pods are known to be of this target.
+        let is_of_any = !matches!(request, MetricRequest::Pods(_));
+        hpas.iter()
+            .filter_map(|own| own.admitted.as_ref().ok())
+            .filter(|(hpa, _)| is_of_any || hpa.spec.scale_target_ref.is_same(target))
             .flat_map(|(hpa, _)| &hpa.spec.metrics)
-            .chain(&index.options.also);
-        let is_in_one_namespace = index.hpas.len() <= 1;
-        is_in_one_namespace
-            && specs.all(|spec| match spec.source() {
-                MetricSource::External(other) => {
-                    other.metric.name != metric.name || is_same(&other.metric, metric)
-                }
-                _ => true,
-            })
+            .chain(&index.options.also)
+            .filter_map(MetricRequest::of)
+            .all(|other| !other.is_alike(&request) || other.is(&request))
     }
 }
 
@@ -295,18 +325,28 @@ impl<'a> MetricRequest<'a> {
         }
     }
 
+    fn metric(&self) -> &'a MetricIdentifier {
+        let (Self::Pods(metric) | Self::Object(_, metric) | Self::External(metric)) = self;
+        metric
+    }
+
     /// Whether both requests are the same.
     fn is(&self, other: &MetricRequest<'_>) -> bool {
-        match (*self, *other) {
-            (Self::Pods(one), MetricRequest::Pods(other))
-            | (Self::External(one), MetricRequest::External(other)) => is_same(one, other),
-            (Self::Object(object, one), MetricRequest::Object(other_object, other)) => {
-                (object.group(), &object.kind, &object.name)
-                    == (other_object.group(), &other_object.kind, &other_object.name)
-                    && is_same(one, other)
+        let selector = non_empty(self.metric().selector.as_ref());
+        self.is_alike(other) && selector == non_empty(other.metric().selector.as_ref())
+    }
+
+    /// Whether both requests are the same, except for the selector of the metric.
+    fn is_alike(&self, other: &MetricRequest<'_>) -> bool {
+        let is_same_source = match (*self, *other) {
+            (Self::Pods(_), MetricRequest::Pods(_))
+            | (Self::External(_), MetricRequest::External(_)) => true,
+            (Self::Object(one, _), MetricRequest::Object(other, _)) => {
+                (one.group(), &one.kind, &one.name) == (other.group(), &other.kind, &other.name)
             }
             _ => false,
-        }
+        };
+        is_same_source && self.metric().name == other.metric().name
     }
 }
 
@@ -362,15 +402,16 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAns
     }
 }
 
-/// Whether a value is one of a metric.
-fn is_of(value: &MetricValue, metric: &MetricIdentifier) -> bool {
-    value.name == metric.name
-        && non_empty(value.selector.as_ref()) == non_empty(metric.selector.as_ref())
+/// Returns whether values state the selector of a metric.
+fn is_of(metric: &MetricIdentifier) -> impl Fn(&MetricValue) -> bool {
+    let selector = non_empty(metric.selector.as_ref());
+    move |value| non_empty(value.selector.as_ref()) == selector
 }
 
-/// Whether both are the same metric with the same selector.
-fn is_same(one: &MetricIdentifier, other: &MetricIdentifier) -> bool {
-    one.name == other.name && non_empty(one.selector.as_ref()) == non_empty(other.selector.as_ref())
+/// Whether a value of a metric's name states the metric's selector or none.
+fn may_be_of(value: &MetricValue, metric: &MetricIdentifier) -> bool {
+    value.name == metric.name
+        && (non_empty(value.selector.as_ref()).is_none() || is_of(metric)(value))
 }
 
 /// Returns the failure of a request that failed, was refused, or lacked documents in the input.

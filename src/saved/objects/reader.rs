@@ -467,6 +467,8 @@ impl Undecoded {
 struct PlainItems<T> {
     #[serde(default = "Vec::new")]
     items: Vec<T>,
+    #[serde(default, rename = "metadata")]
+    _whole: Option<Whole>,
 }
 
 /// Returns the namespace that the items of a list have in common; `None` if they may be of any.
@@ -525,19 +527,21 @@ fn add_answer<T: PartialEq>(
 /// The error for a page of a list: the answer for a part of the pods is not that for all of them.
 const ONE_PAGE: &str = "the list has more pages (continue): save all of them, as kubectl get does";
 
-/// The part of the metadata of a list that says whether it is whole.
+/// The metadata of a list, which must be whole.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Paging {
-    /// The token for the next page; empty on the last one.
-    #[serde(rename = "continue")]
-    next: Option<String>,
+struct Whole {
+    #[serde(rename = "continue", deserialize_with = "no_token")]
+    _next: (),
 }
 
-impl Paging {
-    fn has_more(self) -> bool {
-        self.next.is_some_and(|token| !token.is_empty())
-    }
+/// Reads the token for the next page, which is empty on the last one.
+fn no_token<'de, D: Deserializer<'de>>(token: D) -> Result<(), D::Error> {
+    let next = Option::<BorrowedText<'de>>::deserialize(token)?;
+    let has_more = next.is_some_and(|BorrowedText(token)| !token.is_empty());
+    (!has_more)
+        .then_some(())
+        .ok_or_else(|| D::Error::custom(ONE_PAGE))
 }
 
 /// Reads a list.
@@ -557,10 +561,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
                     map.next_value_seed(items)?;
                 }
                 "metadata" => {
-                    let paging: Option<Paging> = map.next_value()?;
-                    if paging.is_some_and(Paging::has_more) {
-                        return Err(A::Error::custom(ONE_PAGE));
-                    }
+                    map.next_value::<Option<Whole>>()?;
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }

@@ -870,7 +870,7 @@ mod tests {
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of a container of the template: error, explains
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
@@ -947,7 +947,7 @@ mod tests {
             - Container proxy, in web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-1
         of a container whose request the template has lost: error, explains
             the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
@@ -983,7 +983,7 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
@@ -991,7 +991,7 @@ mod tests {
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of two injected containers that annotations set: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
@@ -1008,7 +1008,7 @@ mod tests {
             - Container vault-agent, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains
             the target of cpu in proxy is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled

@@ -38,10 +38,11 @@ impl Kind for MissingRequest {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        if self.containers.iter().all(Unrequested::is_foreign) {
-            return others.any(Code::ForeignPods);
-        }
-        others.endless_rollout()
+        let are_foreign = self.containers.iter().all(Unrequested::is_foreign);
+        let foreign = others.any(Code::ForeignPods).filter(|_| are_foreign);
+        foreign
+            .or_else(|| others.about_all(Code::FinishedPods))
+            .or_else(|| others.endless_rollout())
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -778,6 +779,10 @@ mod tests {
             pod["metadata"]["ownerReferences"][0]["name"] = json!("unknown");
             items
         };
+        let failed = |items: &[Value]| {
+            let patch = json!({"spec": {"containers": unset}, "status": {"phase": "Failed"}});
+            with_pod(&owned(items, &app), "web-1", &patch)
+        };
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -828,6 +833,8 @@ mod tests {
                 "of a container of a new template, beside a deleted pod",
                 beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
             ),
+            ("of a failed pod", failed(&two)),
+            ("of a failed pod and another", failed(&lost)),
             (
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
@@ -965,6 +972,12 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-1 pod/web-2
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
+        of a failed pod: error, explains, follows finished-pods
+            the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1: in the template of Deployment/web, it has a request.
+            > Follow the advice of finished-pods.
+            @ pod/web-1
+        of a failed pod and another: as of a container that has one in the template
         of a container that has a limit in the template: as of a container that has one in the template
         of a container that has a lower limit: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled

@@ -887,14 +887,20 @@ impl About<'_> {
     pub(crate) fn patch_target(&self, metric: usize, target: MetricTarget) -> Option<Command> {
         let mut spec = self.spec(metric).clone();
         *spec.target_mut()? = target;
-        self.patch_metric(metric, spec)
+        self.patch_metric(metric, &spec)
     }
 
-    /// Returns a command that replaces a metric.
-    pub(crate) fn patch_metric(&self, metric: usize, other: MetricSpec) -> Option<Command> {
-        let mut metrics = self.hpa().spec.metrics.clone();
-        metrics[metric] = other;
-        self.patch_spec(&json!({ "metrics": metrics }))
+    /// Returns a command that replaces a metric, and fails if another is in its place since.
+    pub(crate) fn patch_metric(&self, metric: usize, other: &MetricSpec) -> Option<Command> {
+        self.patch_metrics(&json!([
+            self.test_name(metric),
+            {"op": "replace", "path": format!("/spec/metrics/{metric}"), "value": other},
+        ]))
+    }
+
+    /// Returns the operation of a JSON patch that fails it if a metric is no longer at its place.
+    pub(crate) fn test_name(&self, metric: usize) -> Value {
+        json!({"op": "test", "path": self.path_of_name(metric), "value": self.spec(metric).name()})
     }
 
     /// Returns the path to the name of a metric in the HPA.

@@ -106,8 +106,13 @@ impl Others<'_> {
 
     /// Returns the finding that all pods of this one belong to others.
     pub(crate) fn foreign(&self) -> Option<Code> {
+        self.about_all(Code::ForeignPods)
+    }
+
+    /// Returns a code if there is a finding with it about all pods of this one.
+    pub(crate) fn about_all(&self, code: Code) -> Option<Code> {
         let own = self.finding.pods();
-        self.first(|it| it.code() == Code::ForeignPods && own.is_subset(&it.pods()))
+        self.first(|it| it.code() == code && own.is_subset(&it.pods()))
     }
 
     /// Returns the finding that keeps a rollout from its end, if the advice is to wait for that: its pods are never

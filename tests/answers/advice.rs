@@ -940,3 +940,52 @@ fn what_follows_has_no_advice_of_its_own() {
     }
     assert!(followed > 30, "{followed}");
 }
+
+/// Each command for one of two metrics leaves the other as it is, so both can be pasted from one screen.
+#[test]
+fn commands_for_two_metrics_do_not_undo_each_other() {
+    let share = |name: &str| build::resource(name, &build::utilization(60));
+    let own = build::hpa(&json!({"maxReplicas": 20, "metrics": [share("cpu"), share("memory")]}));
+    let usage = json!({"cpu": "99m", "memory": "99Mi"});
+    let requests = |name: &str, own: Value| json!({"name": name, "resources": {"requests": own}});
+    let containers = json!({"spec": {"containers": [
+        requests("app", json!({"cpu": "100m", "memory": "100Mi"})),
+        requests("proxy", json!({"cpu": "1", "memory": "1Gi"})),
+    ]}});
+    let usages =
+        json!({"containers": [{"name": "app", "usage": usage}, {"name": "proxy", "usage": usage}]});
+    let pods = ["web-0", "web-1"].into_iter().flat_map(|name| {
+        [
+            build::with(build::pod(name), &containers),
+            build::with(build::pod_metrics(name, "1m"), &usages),
+        ]
+    });
+    let items = [build::state(&json!({})), own, build::scale(2)].into_iter();
+    let input = common::read(&build::list(items.chain(pods))).expect("a state");
+    let told = ToldPass::new("two metrics".to_owned(), Pass::run(input));
+    let input = &told.pass.input;
+    let controller = &input.snapshot.controller;
+    let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let mut objects = commands::objects(&State::of(input).items, input);
+    let views = told.explanation.findings.iter();
+    for command in views.flat_map(FindingView::commands) {
+        let Written::Changes(changes) = commands::by_hand(&objects, command, rules) else {
+            continue;
+        };
+        for (before, after) in changes {
+            let place = objects.iter().position(|it| *it == before);
+            objects[place.expect("an object")] = after.expect("an object");
+        }
+    }
+    let own = objects
+        .iter()
+        .find(|it| it["kind"] == "HorizontalPodAutoscaler");
+    let metrics = &own.expect("an HPA")["spec"]["metrics"];
+    let of_app = |place: usize| {
+        (
+            text(&metrics[place]["containerResource"]["name"]),
+            text(&metrics[place]["containerResource"]["container"]),
+        )
+    };
+    assert_eq!([of_app(0), of_app(1)], [("cpu", "app"), ("memory", "app")]);
+}

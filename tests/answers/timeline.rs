@@ -474,6 +474,25 @@ fn expectations_of_the_first_pass_say_so() {
     );
 }
 
+/// So would one whose load ends before its highest row applies.
+#[test]
+fn replicas_that_are_highest_after_the_load_are_told() {
+    let expected = "--expect=run.highest <= 4";
+    for (flags, rows, is_told) in [
+        (&[expected][..], "0,30%\n120,400%\n", true),
+        (&["--fail-on=run-maxed"], "0,30%\n120,400%\n", true),
+        (&[], "0,30%\n120,400%\n", false),
+        (&[expected], "0,30%\n120,400%\n600,\n", false),
+        (&[expected], "0,30%\n120,10%\n", false),
+        (&[expected, "--for=2m"], "0,30%\n120,400%\n", false),
+    ] {
+        let flags = [&["--trace=-"], flags].concat();
+        let (text, ..) = predict(&flags, &format!("time,cpu\n{rows}"));
+        let note = "the replicas reach 10 after the load has ended, which only run.last and run.settled cover";
+        assert_eq!(text.contains(note), is_told, "{flags:?} {rows}: {text}");
+    }
+}
+
 /// The text, the data and the expectation say the same about the end of a run.
 #[test]
 fn what_a_run_ends_with_is_said_alike() {

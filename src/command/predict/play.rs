@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::note::{Note, Subject, missing_right};
 use crate::whatif::expect::{Gate, PassFacts, RunFacts, Truth};
-use crate::whatif::timeline::{TimelineOptions, Totals};
+use crate::whatif::timeline::{Timeline, TimelineOptions, Totals};
 
 /// Plays the scenario.
 pub(super) fn play(
@@ -36,7 +36,14 @@ pub(super) fn play(
     let reads_none = simulation.pass.decision.metrics().next().is_none();
     let asks_for_values =
         !scenario.is_gated() && scenario.curve.is_none() && unpredicted(&simulation.pass).is_some();
+    let after_load = highest_after_load(scenario, baseline, &simulation);
     let notes = &mut simulation.pass.input.notes;
+    if let Some(highest) = after_load {
+        notes.push(Note::new(format!(
+            "the replicas reach {highest} after the load has ended, which only run.last and run.settled cover; \
+             a later row in the trace extends the load"
+        )));
+    }
     if baseline.timeline.is_some() && !is_played {
         notes.push(Note::new(NOT_PLAYED));
     }
@@ -55,6 +62,23 @@ pub(super) fn play(
         ));
     }
     Ok(simulation)
+}
+
+/// Returns the most replicas of the runs that are judged, if they only reach them after the end of the trace.
+fn highest_after_load(
+    scenario: &Scenario<'_>,
+    baseline: &Baseline<'_>,
+    simulation: &Simulation,
+) -> Option<i32> {
+    let options = baseline.timeline.as_ref()?;
+    if options.span.is_some() || !scenario.gate.has_expectations() {
+        return None;
+    }
+    let candidates = simulation.backtest.iter().flat_map(|it| &it.candidates);
+    let runs = simulation.timeline.iter();
+    runs.chain(candidates.map(|it| &it.run.timeline))
+        .filter_map(Timeline::highest_after_load)
+        .max()
 }
 
 /// The reason why there is no timeline.

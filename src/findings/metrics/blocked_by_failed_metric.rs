@@ -110,9 +110,8 @@ impl Kind for BlockedByFailedMetric {
 
 /// Returns the operations of a JSON patch that removes a metric, and fails if the metrics have changed since.
 fn removal(about: &About<'_>, metric: usize) -> [serde_json::Value; 2] {
-    let (path, name) = (about.path_of_name(metric), about.spec(metric).name());
     [
-        json!({"op": "test", "path": path, "value": name}),
+        about.test_name(metric),
         json!({"op": "remove", "path": format!("/spec/metrics/{metric}")}),
     ]
 }

@@ -92,7 +92,7 @@ pub(super) fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
 /// that starts at 0 with each pod.
-fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
+pub(crate) fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
     let mut values: Vec<(Timestamp, i64)> = step
         .pods
         .iter()

@@ -480,7 +480,7 @@ mod tests {
             - cpu proposes 1; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         by one with a metric of its own: none
         beside one with a metric of its own: info, aside, without it 4 -> 4
             cpu is at 79% over all containers, while proxy uses 122.2% of its request
@@ -489,7 +489,7 @@ mod tests {
             - cpu proposes 3; proxy alone proposes 4 with the same target.
             - With ContainerResource: 4 replicas.
             > Use a ContainerResource metric for proxy.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"},{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"proxy","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         not at all: none
         by a small busy container: none
         with one container: none
@@ -524,7 +524,7 @@ mod tests {
             - cpu proposes 2; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         "#);
     }
 
@@ -590,7 +590,7 @@ mod tests {
             - cpu proposes 1; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         the busiest of two with about the same usage: warning, explains, without it 3 -> 3
             cpu is at 39% over all containers, while app uses 97% of its request
             - app uses 194m of 200m, 97%, in 2 pods.
@@ -599,7 +599,7 @@ mod tests {
             - cpu proposes 2; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         a large one, beside a small one that is busier: warning, explains, without it 3 -> 3
             cpu is at 26% over all containers, while app uses 90% of its request
             - app uses 180m of 200m, 90%, in 2 pods.
@@ -608,7 +608,7 @@ mod tests {
             - cpu proposes 1; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         a large one that is very busy, beside an idle one that uses more: warning, explains, without it 3 -> 3
             cpu is at 23% over all containers, while app uses 95.8% of its request
             - app uses 460m of 480m, 95.8%, in 2 pods.
@@ -616,7 +616,7 @@ mod tests {
             - cpu proposes 1; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         one above its request, beside an idle one that uses more: warning, explains, without it 3 -> 3
             cpu is at 19% over all containers, while app uses 105% of its request
             - app uses 210m of 200m, 105%, in 2 pods.
@@ -624,7 +624,7 @@ mod tests {
             - cpu proposes 1; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         one with about as much usage, but a request that is too small: none
         one with half of the usage, and a request that is too small: none
         a large one, beside one with half of its usage: warning, explains, without it 3 -> 3
@@ -635,7 +635,7 @@ mod tests {
             - cpu proposes 2; app alone proposes 3 with the same target.
             - With ContainerResource: 3 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":70,"type":"Utilization"}},"type":"ContainerResource"}}]'
         one with half of the usage of one with a metric of its own: none
         a small busy one, beside a large one that only some pods have: none
         "#);

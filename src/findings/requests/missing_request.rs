@@ -38,10 +38,11 @@ impl Kind for MissingRequest {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        if self.containers.iter().all(Unrequested::is_foreign) {
-            return others.any(Code::ForeignPods);
-        }
-        others.endless_rollout()
+        let are_foreign = self.containers.iter().all(Unrequested::is_foreign);
+        let foreign = others.any(Code::ForeignPods).filter(|_| are_foreign);
+        foreign
+            .or_else(|| others.about_all(Code::FinishedPods))
+            .or_else(|| others.endless_rollout())
     }
 
     fn failed_metrics(&self) -> Vec<usize> {
@@ -778,6 +779,10 @@ mod tests {
             pod["metadata"]["ownerReferences"][0]["name"] = json!("unknown");
             items
         };
+        let failed = |items: &[Value]| {
+            let patch = json!({"spec": {"containers": unset}, "status": {"phase": "Failed"}});
+            with_pod(&owned(items, &app), "web-1", &patch)
+        };
         let of_container = json!({"metrics": [container("proxy")]});
         let of_amount = json!({"metrics": [build::resource("cpu", &build::average("50m"))]});
         let states = [
@@ -828,6 +833,8 @@ mod tests {
                 "of a container of a new template, beside a deleted pod",
                 beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
             ),
+            ("of a failed pod", failed(&two)),
+            ("of a failed pod and another", failed(&lost)),
             (
                 "of a container that has a limit in the template",
                 owned(&lost, &limited),
@@ -870,7 +877,7 @@ mod tests {
             - Container proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of a container of the template: error, explains
             the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
@@ -947,7 +954,7 @@ mod tests {
             - Container proxy, in web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-1
         of a container whose request the template has lost: error, explains
             the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
@@ -965,6 +972,12 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-1 pod/web-2
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
+        of a failed pod: error, explains, follows finished-pods
+            the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1: in the template of Deployment/web, it has a request.
+            > Follow the advice of finished-pods.
+            @ pod/web-1
+        of a failed pod and another: as of a container that has one in the template
         of a container that has a limit in the template: as of a container that has one in the template
         of a container that has a lower limit: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has a request of 0, so nothing is scaled
@@ -983,7 +996,7 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
@@ -991,7 +1004,7 @@ mod tests {
             - Container foo, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of two injected containers that annotations set: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
@@ -1008,7 +1021,7 @@ mod tests {
             - Container vault-agent, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - With a ContainerResource metric for app: 2 replicas.
             > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of an injected container that has a limit of 0, and is meant: error, explains
             the target of cpu in proxy is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled

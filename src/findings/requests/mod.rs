@@ -217,7 +217,7 @@ fn milli(value: i64, resource: &str) -> String {
 impl About<'_> {
     /// Returns a command that makes a Resource metric one of a container.
     fn use_container(&self, metric: usize, container: &str) -> Option<Command> {
-        self.patch_metric(metric, self.spec(metric).of_container(container))
+        self.patch_metric(metric, &self.spec(metric).of_container(container))
     }
 
     /// Whether the target is paused, so that a rollout waits for someone to resume it.

@@ -508,21 +508,21 @@ mod tests {
             - The VerticalPodAutoscaler web sets requests of Deployment/web.
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m, or let the VerticalPodAutoscaler leave cpu alone.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web verticalpodautoscaler/web
         which are little: warning, explains, without it 11 -> 4
             cpu is a share of requests that something else sets: 100m instead of 25m in app
             - app requests 100m in 2 of 2 pods, and 25m in the template.
             - With the template's requests: a proposal of 11, and 4 replicas after stabilization and limits.
             > Use averageValue: 17m.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"17m","type":"AverageValue"}},"type":"Resource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"17m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web
         but not a VerticalPodAutoscaler's: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ deployment/web
         but those of a VerticalPodAutoscaler of memory: as but not a VerticalPodAutoscaler's
         but those of a VerticalPodAutoscaler of the container: as but a VerticalPodAutoscaler's
@@ -571,7 +571,7 @@ mod tests {
             - app requests 100m in 2 of 2 pods, and 500m in the template.
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Use averageValue: 350m.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ rollout.argoproj.io/web
         "#);
     }

@@ -7,9 +7,9 @@ pub mod value_multiplies;
 
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::MetricStep;
+use crate::findings::path::bound::rises_with_age;
 use crate::findings::{About, Case};
 use crate::keda;
-
 use crate::words::amount_of;
 
 impl About<'_> {
@@ -59,6 +59,13 @@ fn is_duration(name: &str) -> bool {
         "responsetime",
     ];
     has_part(name, &PARTS)
+}
+
+/// Whether a metric is a counter, judging by Prometheus's suffixes for counters or by the ages of its pods.
+fn is_counter(case: &Case<'_>, step: &MetricStep) -> bool {
+    const SUFFIXES: [&str; 2] = ["_total", "_count"];
+    let is_named = SUFFIXES.iter().any(|suffix| step.name.ends_with(suffix));
+    !step.is_resource() && (is_named || rises_with_age(case, step))
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.

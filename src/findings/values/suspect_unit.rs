@@ -1,6 +1,6 @@
 //! The finding `suspect-unit`.
 
-use super::{has_part, is_average, is_duration, is_share, says_per_pod, values};
+use super::{has_part, is_average, is_counter, is_duration, is_share, says_per_pod, values};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
@@ -10,7 +10,8 @@ use crate::snapshot::hpa::MetricTarget;
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
-/// far below it, and a target of 0.1 jobs per replica may be intended.
+/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter, which no unit of a target fits:
+/// its name ends in `_total` or `_count`, or the older a pod is, the higher is its value.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +99,8 @@ impl SuspectUnit {
             .or(reported.value.as_ref())?;
         let target = step.target.amount()?;
         let (value, wanted) = (current.milli_value(), target.milli_value());
-        if value <= 0 || wanted <= 0 {
+        // Any target is too low for a counter in the end.
+        if value <= 0 || wanted <= 0 || is_counter(case, step) {
             return None;
         }
         let (meant, clue) = meant(case, step, value, wanted)?;
@@ -431,9 +433,39 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{only, pass, queue, said, state, triggered, with};
+    use crate::findings::testing::{only, pass, queue, said, state, triggered, with, with_pod};
     use crate::findings::values::suspect_unit::Clue::{Milliseconds, Power, Share, Whole};
     use crate::findings::{Code, find};
+
+    /// Returns a state with a value of a metric for each pod.
+    fn of_pods(name: &str, target: &str, values: &[&str]) -> Vec<Value> {
+        let metric = json!({"type": "Pods", "pods": {
+            "metric": {"name": name}, "target": build::average(target)}});
+        let value = |(number, value): (usize, &&str)| {
+            json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                "metric": {"name": name}, "timestamp": build::NOW, "value": value})
+        };
+        let items: Vec<Value> = values.iter().enumerate().map(value).collect();
+        let served = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": items});
+        let usages = vec!["50m"; values.len()];
+        [state(&[metric], &usages), vec![served]].concat()
+    }
+
+    /// Returns a state with the values of three pods, the oldest first.
+    fn by_age(values: [&str; 3]) -> Vec<Value> {
+        let pods = ["web-0", "web-1", "web-2"]
+            .into_iter()
+            .zip(["03", "04", "05"]);
+        pods.fold(of_pods("served", "100", &values), |items, (pod, hour)| {
+            let created = format!("2026-11-21T{hour}:00:00Z");
+            with_pod(
+                &items,
+                pod,
+                &json!({"metadata": {"creationTimestamp": created}}),
+            )
+        })
+    }
 
     #[test]
     fn a_value_and_a_target_in_different_units() {
@@ -473,19 +505,7 @@ mod tests {
             [state(&[metric], &["50m"]), vec![values]].concat()
         };
         // A share of each of four pods.
-        let idle = |shares: [&str; 4]| {
-            let name = "DCGM_FI_DEV_GPU_UTIL";
-            let metric = json!({"type": "Pods", "pods": {
-                "metric": {"name": name}, "target": build::average("60")}});
-            let value = |(number, value): (usize, &&str)| {
-                json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
-                    "metric": {"name": name}, "timestamp": build::NOW, "value": value})
-            };
-            let items: Vec<Value> = shares.iter().enumerate().map(value).collect();
-            let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
-                "metadata": {}, "items": items});
-            [state(&[metric], &["50m"; 4]), vec![values]].concat()
-        };
+        let idle = |shares: [&str; 4]| of_pods("DCGM_FI_DEV_GPU_UTIL", "60", &shares);
         let cores = |target: &str, usage: &str| {
             state(&[build::resource("cpu", &build::average(target))], &[usage])
         };
@@ -615,6 +635,11 @@ mod tests {
             (external("500m", "750m"), None),
             (memory("500Mi", "1Gi"), None),
             (cores("100m", "1m"), None),
+            // Counters, by their names and by the ages of the pods.
+            (latency("http_requests_total", "100", "82500"), None),
+            (latency("request_count", "100", "82500"), None),
+            (by_age(["150k", "90k", "30k"]), None),
+            (by_age(["90k", "150k", "30k"]), Some(("100k", Power, true))),
         ] {
             let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
             assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);

@@ -212,14 +212,14 @@ mod tests {
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
             > Use averageValue: 75 if the metric does not fall with the replicas.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         a little more than the target: info, explains, without it 2 -> 3
             queue proposes 4 replicas now, and more in each pass while it stays at 90
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
             - If the value stays at 90, at 4 replicas it proposes 5, at 5 replicas it proposes 6 and at 6 replicas it proposes 8.
             - As a target per replica (AverageValue), 75 proposes 2 replicas.
             > Use averageValue: 75 if the metric does not fall with the replicas.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         as a time, which falls with the replicas: info, explains, without it 3 -> 3
             request_duration_p95 proposes 9 replicas now, and more in each pass while it stays at 225
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
@@ -238,7 +238,7 @@ mod tests {
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
             > Use averageValue: 75 if the metric does not fall with the replicas.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"pending_operations"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"pending_operations"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"pending_operations"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         as a share, which falls with the replicas: info, explains, without it 3 -> 3
             gpu_util proposes 9 replicas now, and more in each pass while it stays at 225
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
@@ -256,7 +256,7 @@ mod tests {
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.
             - As a target per replica (AverageValue), 75 proposes 2 replicas.
             > Use averageValue: 75 if the metric does not fall with the replicas.
-            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"metrics":[{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}]}}'
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         in another unit: none
         less than the target: none
         an average: none

@@ -299,6 +299,12 @@ impl Timeline {
         }
     }
 
+    /// Returns the most replicas, if only passes after the load reach them, which the totals leave out.
+    pub fn highest_after_load(&self) -> Option<i32> {
+        let highest = self.passes.iter().map(|pass| pass.replicas).max()?;
+        (highest > self.totals.highest.replicas).then_some(highest)
+    }
+
     /// The time since which the replicas are as they are at the end.
     pub fn steady_since(&self) -> Timestamp {
         self.changes.last().map_or(self.start, |change| change.time)

@@ -61,11 +61,10 @@ fn is_duration(name: &str) -> bool {
     has_part(name, &PARTS)
 }
 
-/// Whether a metric is a counter, judging by Prometheus's suffixes for counters or by the ages of its pods.
+/// Whether a metric is a counter, judging by Prometheus's suffix for counters or by the ages of its pods. The suffix
+/// `_count` is as common for gauges.
 fn is_counter(case: &Case<'_>, step: &MetricStep) -> bool {
-    const SUFFIXES: [&str; 2] = ["_total", "_count"];
-    let is_named = SUFFIXES.iter().any(|suffix| step.name.ends_with(suffix));
-    !step.is_resource() && (is_named || rises_with_age(case, step))
+    !step.is_resource() && (step.name.ends_with("_total") || rises_with_age(case, step))
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.

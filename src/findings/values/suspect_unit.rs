@@ -11,7 +11,7 @@ use crate::snapshot::hpa::MetricTarget;
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
 /// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter, which no unit of a target fits:
-/// its name ends in `_total` or `_count`, or the older a pod is, the higher is its value.
+/// its name ends in `_total`, or the older a pod is, the higher is its value.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -635,9 +635,8 @@ mod tests {
             (external("500m", "750m"), None),
             (memory("500Mi", "1Gi"), None),
             (cores("100m", "1m"), None),
-            // Counters, by their names and by the ages of the pods.
+            // Counters, by the name and by the ages of the pods.
             (latency("http_requests_total", "100", "82500"), None),
-            (latency("request_count", "100", "82500"), None),
             (by_age(["150k", "90k", "30k"]), None),
             (by_age(["90k", "150k", "30k"]), Some(("100k", Power, true))),
         ] {

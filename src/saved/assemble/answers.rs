@@ -248,8 +248,8 @@ impl Answers<'_> {
     }
 
     /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
-    /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
-    /// is of the only one.
+    /// the labels that it was asked for, and KEDA does not: if none is selected, a value without any may be of every
+    /// metric of the name, and is of the only one.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
@@ -270,7 +270,8 @@ impl Answers<'_> {
             .ok_or(UnreadCause::Missing { documents })
     }
 
-    /// Whether the input has no other metric that differs only by its selector.
+    /// Whether the input has no other metric that differs only by its selector. Values are of the metrics of the HPAs
+    /// rather than of those that are requested besides.
     fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
         // External values do not state their namespace.
@@ -280,11 +281,16 @@ impl Answers<'_> {
         let target = &self.hpa.spec.scale_target_ref;
         // The values of pods are known to be of this target.
         let is_of_any = !matches!(request, MetricRequest::Pods(_));
-        hpas.iter()
+        let of_hpas = hpas
+            .iter()
             .filter_map(|own| own.admitted.as_ref().ok())
             .filter(|(hpa, _)| is_of_any || hpa.spec.scale_target_ref.is_same(target))
-            .flat_map(|(hpa, _)| &hpa.spec.metrics)
-            .chain(&index.options.also)
+            .flat_map(|(hpa, _)| &hpa.spec.metrics);
+        let mut own = self.hpa.spec.metrics.iter().filter_map(MetricRequest::of);
+        let is_own = own.any(|own| own.is(&request));
+        let besides = index.options.also.iter().filter(|_| !is_own);
+        of_hpas
+            .chain(besides)
             .filter_map(MetricRequest::of)
             .all(|other| !other.is_alike(&request) || other.is(&request))
     }

@@ -2,6 +2,7 @@
 //! cannot be a candidate, and that a template gives the same answer as pods created from it.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use assert_cmd::Command;
 use kubectl_hpa::apimachinery::quantity::Quantity;
@@ -822,6 +823,22 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         let shown = run(program().args(args).write_stdin(text)).stdout;
         assert!(shown.contains(want), "{labels}: {shown}");
     }
+    // A candidate with another selector leaves the HPA its own value.
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("value-without-labels.yaml");
+    let text = hpa_with(&metric("a")) + objects + &value("null");
+    std::fs::write(&state, text).expect("a file");
+    let candidate = hpa_with(&metric("b"));
+    let args = [
+        "predict", "web", "-n", "shop", "--hpa", "-", "--for", "1m", "-f",
+    ];
+    let shown = run(program().args(args).arg(&state).write_stdin(candidate)).stdout;
+    let mut lines = shown
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert!(
+        lines.any(|words| words == ["mean", "6.0", "3.0"]),
+        "{shown}"
+    );
     let custom = |source: &str, verb: &str| {
         let selector = format!("{{matchLabels: {{verb: {verb}}}}}");
         format!(

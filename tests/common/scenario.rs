@@ -469,7 +469,8 @@ fn pods() -> impl Strategy<Value = (Vec<Value>, Vec<Value>)> {
     })
 }
 
-/// The content of the custom metrics API: at most one value per pod and object.
+/// The content of the custom metrics API: at most one value per pod and object, for each selector that metrics have. One
+/// without a selector could be of several metrics, and unknown.
 fn custom() -> impl Strategy<Value = Vec<Value>> {
     let item = |object: Value, name: &'static str| {
         weighted(
@@ -478,10 +479,13 @@ fn custom() -> impl Strategy<Value = Vec<Value>> {
         )
         .prop_map(move |there| {
             let (value, time, window) = there?;
-            Some(json!({
-                "describedObject": object, "metric": {"name": name, "selector": null},
-                "timestamp": time, "windowSeconds": window, "value": value,
-            }))
+            let of = |selector: Value| {
+                json!({
+                    "describedObject": object, "metric": {"name": name, "selector": selector},
+                    "timestamp": time, "windowSeconds": window, "value": value,
+                })
+            };
+            Some([Value::Null, json!({"matchLabels": {"queue": "a"}})].map(of))
         })
     };
     let of_pods = (0..8).map(|number| {
@@ -494,7 +498,7 @@ fn custom() -> impl Strategy<Value = Vec<Value>> {
         item(object, "hits").boxed()
     });
     let items: Vec<_> = of_pods.chain(of_objects).collect();
-    items.prop_map(|items| items.into_iter().flatten().collect())
+    items.prop_map(|items| items.into_iter().flatten().flatten().collect())
 }
 
 fn external() -> impl Strategy<Value = Value> {

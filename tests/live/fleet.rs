@@ -84,7 +84,7 @@ fn items(list: &Value) -> Vec<Value> {
     items.cloned().map(without_skew).collect()
 }
 
-/// Asserts that `shop` and `test` have the same answers, and returns each of one of them by turns, and the recorded
+/// Asserts that `shop` and `yard` have the same answers, and returns each of one of them by turns, and the recorded
 /// one.
 fn by_turns(items: &[Value]) -> Vec<&Value> {
     let of = |namespace: &'static str| {
@@ -92,9 +92,9 @@ fn by_turns(items: &[Value]) -> Vec<&Value> {
         items.iter().filter(is_there)
     };
     let mut turns: Vec<&Value> = of("default").collect();
-    for (place, (shop, test)) in of("shop").zip(of("test")).enumerate() {
-        assert_eq!(shop.to_string(), test.to_string().replace("test", "shop"));
-        turns.push([shop, test][place % 2]);
+    for (place, (shop, yard)) in of("shop").zip(of("yard")).enumerate() {
+        assert_eq!(shop.to_string(), yard.to_string().replace("yard", "shop"));
+        turns.push([shop, yard][place % 2]);
     }
     assert_eq!((items.len(), turns.len()), (45, 23));
     turns
@@ -331,7 +331,7 @@ pub(super) fn fleet() -> Cluster {
             "VerticalPodAutoscaler",
             "verticalpodautoscalers",
         );
-    for namespace in ["shop", "test"] {
+    for namespace in ["shop", "yard"] {
         all_sorts(&mut cluster, namespace);
     }
     cluster
@@ -348,19 +348,19 @@ fn each_is_explained_as_it_would_be_alone_whatever_is_refused() {
     for denied in [
         &[
             ("list", "deployments.apps@shop"),
-            ("list", "pods@test"),
+            ("list", "pods@yard"),
             ("list", "pods.metrics.k8s.io@shop"),
-            ("list", "replicasets.apps@test"),
+            ("list", "replicasets.apps@yard"),
             ("list", "events"),
             ("get", "services/depth.custom.metrics.k8s.io@shop"),
         ][..],
         &[
             ("list", "deployments.apps@shop"),
             ("get", "deployments.apps/scale@shop"),
-            ("list", "scaledobjects.keda.sh@test"),
-            ("list", "statefulsets.apps@test"),
-            ("get", "statefulsets.apps@test"),
-            ("get", "statefulsets.apps/scale@test"),
+            ("list", "scaledobjects.keda.sh@yard"),
+            ("list", "statefulsets.apps@yard"),
+            ("get", "statefulsets.apps@yard"),
+            ("get", "statefulsets.apps/scale@yard"),
         ],
     ] {
         let mut cluster = fleet();
@@ -381,7 +381,7 @@ fn each_is_explained_as_it_would_be_alone_whatever_is_refused() {
     }
     let mut cluster = fleet();
     cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
-    for namespace in ["default", "shop", "test"] {
+    for namespace in ["default", "shop", "yard"] {
         cluster.allow("carol", "*", &format!("*@{namespace}"));
     }
     compare_by_turns(&Server::start(cluster), "carol");
@@ -403,7 +403,7 @@ fn a_list_that_is_refused_is_told_of_once() {
     );
     let log = explain(&server, "bob", &["-A", "-v", "1"]).stderr;
     let advice = "requested HPA by HPA: missing permission: list deployments.apps in the namespace \
-                  test; check it with `kubectl auth can-i list deployments.apps -n test`";
+                  yard; check it with `kubectl auth can-i list deployments.apps -n yard`";
     assert!(log.contains(advice), "{log}");
 }
 
@@ -632,12 +632,12 @@ fn the_names_of_an_api_are_asked_for_once() {
 fn half() -> Cluster {
     let mut cluster = Cluster::empty();
     cluster.clock(Clock::Recorded);
-    for namespace in ["shop", "test"] {
+    for namespace in ["shop", "yard"] {
         for name in ["web", "cart", "pay"] {
             cluster.autoscaled([namespace, name], 3);
         }
     }
-    cluster.fault(When::on("/api/v1/namespaces/test/pods"), Fault::Hang);
+    cluster.fault(When::on("/api/v1/namespaces/yard/pods"), Fault::Hang);
     cluster
 }
 
@@ -704,7 +704,7 @@ fn what_there_is_when_a_signal_comes_is_told() {
         let begun = Instant::now();
         // Its pods and their usage are the last that a namespace asks for.
         while !asked("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods")
-            || !asked("/api/v1/namespaces/test/pods")
+            || !asked("/api/v1/namespaces/yard/pods")
         {
             assert!(
                 begun.elapsed() < Duration::from_secs(20),

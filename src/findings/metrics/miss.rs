@@ -4,8 +4,8 @@ use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
 use crate::engine::decision::{Group, MetricResult, MetricStep};
 use crate::findings::Case;
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::{Documents, MetricAnswer, UnreadCause};
 
 /// The ways in which a metrics API fails to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,8 +69,13 @@ impl<'t> Miss<'t> {
             is_unavailable(case, spec.api_group())
                 .then_some(Self::Unavailable(Unavailable::Failing, ""))
         };
-        if matches!(step.result, MetricResult::Unread(_)) {
-            return unavailable();
+        match &step.result {
+            // The input has the metric.
+            MetricResult::Unread(UnreadCause::Missing {
+                documents: Documents::Pod,
+            }) => return None,
+            MetricResult::Unread(_) => return unavailable(),
+            MetricResult::Proposal(_) | MetricResult::Error(_) => {}
         }
         let error = step.error()?;
         let selector = spec

@@ -549,8 +549,11 @@ fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
     if !metrics.iter().any(MetricSpec::needs_pods) {
         return None;
     }
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    let counts_all = target.is_kind("StatefulSet");
     let pods = snapshot.pods.iter();
     let read = pods
+        .filter(|pod| counts_all || pod.is_active())
         .filter(|pod| scale.selector.matches(&pod.labels))
         .count();
     let reported = usize::try_from(scale.status_replicas).ok()?;

@@ -61,10 +61,14 @@ fn is_duration(name: &str) -> bool {
     has_part(name, &PARTS)
 }
 
-/// Whether a metric is a counter, judging by Prometheus's suffix for counters or by the ages of its pods. The suffix
-/// `_count` is as common for gauges.
+/// Whether a metric above its target is a counter, judging by Prometheus's suffix for counters or by the ages of its
+/// pods. The suffix `_count` is as common for gauges, and times, shares and bytes may rise with age.
 fn is_counter(case: &Case<'_>, step: &MetricStep) -> bool {
-    !step.is_resource() && (step.name.ends_with("_total") || rises_with_age(case, step))
+    let name = step.name.to_lowercase();
+    let is_above = step.proposal().is_some_and(|it| it.ratio > 1.0);
+    let is_gauge = is_duration(&name) || is_share(&step.name) || has_word(&name, &["bytes"]);
+    let rises = || !is_gauge && rises_with_age(case, step);
+    is_above && !step.is_resource() && (name.ends_with("_total") || rises())
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.

@@ -10,8 +10,8 @@ use crate::snapshot::hpa::MetricTarget;
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
-/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter, which no unit of a target fits:
-/// its name ends in `_total`, or the older a pod is, the higher is its value.
+/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter above its target, which no
+/// unit fits: its name ends in `_total`, or the older a pod is, the higher is its value.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]

@@ -40,8 +40,7 @@ pub(super) fn play(
     let notes = &mut simulation.pass.input.notes;
     if let Some(highest) = after_load {
         notes.push(Note::new(format!(
-            "the replicas reach {highest} after the load has ended, which only run.last and run.settled cover; \
-             a later row in the trace extends the load"
+            "the replicas reach {highest} after the load has ended, which only run.last and run.settled cover"
         )));
     }
     if baseline.timeline.is_some() && !is_played {

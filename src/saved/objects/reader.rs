@@ -468,7 +468,7 @@ struct PlainItems<T> {
     #[serde(default = "Vec::new")]
     items: Vec<T>,
     #[serde(default, rename = "metadata")]
-    _whole: Option<Whole>,
+    _whole: Option<WholeList>,
 }
 
 /// Returns the namespace that the items of a list have in common; `None` if they may be of any.
@@ -530,7 +530,7 @@ const ONE_PAGE: &str = "the list has more pages (continue): save all of them, as
 /// The metadata of a list, which must be whole.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Whole {
+struct WholeList {
     #[serde(rename = "continue", deserialize_with = "no_token")]
     _next: (),
 }
@@ -561,7 +561,7 @@ impl<'de> Visitor<'de> for ListReader<'_> {
                     map.next_value_seed(items)?;
                 }
                 "metadata" => {
-                    map.next_value::<Option<Whole>>()?;
+                    map.next_value::<Option<WholeList>>()?;
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }

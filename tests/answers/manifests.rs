@@ -262,7 +262,7 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
         stdout.contains("of Deployment/web from standard input"),
         "{stdout}"
     );
-    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
     std::fs::create_dir_all(&directory).expect("a directory");
     for (number, document) in text.split("\n---\n").enumerate() {
         let file = directory.join(format!("{number}.yaml"));
@@ -2094,7 +2094,7 @@ fn a_template_may_be_rolled_out_later() {
 fn the_workflow_tests_a_chart() {
     use std::os::unix::fs::PermissionsExt;
 
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(root.join("docs/ci/github.md")).expect("a file");
     let step = page
         .split("The chart handles the peak")

@@ -63,7 +63,7 @@ pub(super) fn play(
     Ok(simulation)
 }
 
-/// Returns the most replicas of the runs that are judged, if they only reach them after the end of the trace.
+/// Returns the most replicas of the runs that are judged, if they only reach them after the end of the load.
 fn highest_after_load(
     scenario: &Scenario<'_>,
     baseline: &Baseline<'_>,

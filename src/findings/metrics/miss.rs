@@ -70,7 +70,7 @@ impl<'t> Miss<'t> {
                 .then_some(Self::Unavailable(Unavailable::Failing, ""))
         };
         match &step.result {
-            // The input has the metric.
+            // The input has an answer for the metric.
             MetricResult::Unread(UnreadCause::Missing {
                 documents: Documents::Pod,
             }) => return None,

@@ -66,7 +66,7 @@ fn is_duration(name: &str) -> bool {
 fn is_counter(case: &Case<'_>, step: &MetricStep) -> bool {
     let name = step.name.to_lowercase();
     let is_above = step.proposal().is_some_and(|it| it.ratio > 1.0);
-    let is_gauge = is_duration(&name) || is_share(&step.name) || has_word(&name, &["bytes"]);
+    let is_gauge = is_duration(&name) || is_share(&step.name) || has_part(&name, &["bytes"]);
     let rises = || !is_gauge && rises_with_age(case, step);
     is_above && !step.is_resource() && (name.ends_with("_total") || rises())
 }

@@ -11,7 +11,8 @@ use crate::snapshot::hpa::MetricTarget;
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
 /// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter above its target, which no
-/// unit fits: its name ends in `_total`, or the older a pod is, the higher is its value.
+/// unit fits: its name ends in `_total`, or says no time, share or bytes, and the older a pod is, the higher is its
+/// value.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]

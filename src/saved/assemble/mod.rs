@@ -560,8 +560,8 @@ fn fewer_pods(snapshot: &Snapshot) -> Option<Note> {
     (0 < read && read < reported).then(|| {
         let target = snapshot.hpa.reference();
         Note::new(format!(
-            "{target} reports {}, but the input has only {read} of its pods: if others were not saved, the answer \
-             lacks them",
+            "{target} reports {}, but the input has pods for only {read} of them: if others were not saved, the \
+             answer lacks them",
             numbers::count(scale.status_replicas, "replica"),
         ))
     })

@@ -358,17 +358,21 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     }
     let save = (!lacking.is_empty()).then(|| save_command(hpa, &input.flags_of_candidate()));
     let each = lacking.into_iter().map(|((documents, path), metrics)| {
+        let lacking = format!("the input has no {}", documents.kind());
+        let metrics = Vec::from_iter(metrics).join(", ");
         let command = command(documents, path.as_deref(), namespace);
-        let metrics = match documents {
+        let printed = format!("`{command}` prints what is missing");
+        match documents {
             Documents::MetricValueList | Documents::ExternalMetricValueList => {
-                format!(" for {}", Vec::from_iter(metrics).join(", "))
+                format!("{lacking} for {metrics}; {printed}")
             }
-            _ => String::new(),
-        };
-        format!(
-            "the input has no {}{metrics}; `{command}` prints what is missing",
-            documents.kind()
-        )
+            // The same request would get the same answer.
+            Documents::MetricValueListWithSelector
+            | Documents::ExternalMetricValueListWithLabels => {
+                format!("{lacking} for {metrics}: one without may be of several metrics")
+            }
+            _ => format!("{lacking}; {printed}"),
+        }
     });
     each.chain(save)
         .map(|text| Note::about(Subject::InputLacks, text))
@@ -379,7 +383,11 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
 fn rest_of_path(documents: Documents, spec: &MetricSpec, pods: &str) -> Option<String> {
     let (name, selector) = (names::segment(spec.name()), spec.selector());
     match documents {
-        Documents::Scale | Documents::Pod | Documents::Samples => None,
+        Documents::Scale
+        | Documents::Pod
+        | Documents::MetricValueListWithSelector
+        | Documents::ExternalMetricValueListWithLabels
+        | Documents::Samples => None,
         Documents::PodMetrics => Some("pods".to_owned()),
         Documents::MetricValueList => {
             let (of, pods) = match spec.described_object() {

@@ -317,21 +317,27 @@ pub enum Documents {
     PodMetrics,
     /// An answer of the custom metrics API.
     MetricValueList,
+    /// Such an answer that states the selector it was asked for: one without may be of several metrics.
+    MetricValueListWithSelector,
     /// An answer of the external metrics API.
     ExternalMetricValueList,
+    /// Such an answer that states the labels of its values: one without may be of several metrics.
+    ExternalMetricValueListWithLabels,
     /// The samples in the history of a past pass from which such an answer would follow.
     Samples,
 }
 
 impl Documents {
-    /// Returns the kind of the documents.
+    /// Returns the kind of the documents, with what distinguishes them from others of the kind.
     pub fn kind(self) -> &'static str {
         match self {
             Self::Scale => "Scale",
             Self::Pod => "Pod",
             Self::PodMetrics => "PodMetrics",
             Self::MetricValueList => "MetricValueList",
+            Self::MetricValueListWithSelector => "MetricValueList with a selector",
             Self::ExternalMetricValueList => "ExternalMetricValueList",
+            Self::ExternalMetricValueListWithLabels => "ExternalMetricValueList with labels",
             Self::Samples => "samples",
         }
     }

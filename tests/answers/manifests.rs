@@ -805,13 +805,13 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
                    replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
                    spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
-    let unknown = "the input has no ExternalMetricValueList for depth{queue=a}";
+    let unclear = "the input has no ExternalMetricValueList with labels for depth{queue=a}";
     for (metrics, labels, want) in [
         (metric("a"), "null", "depth proposes 6 replicas"),
         (metric("a"), "{}", "depth proposes 6 replicas"),
         (metric("a"), "{queue: a}", "depth proposes 6 replicas"),
         (metric("a"), "{queue: b}", "there is no value for depth"),
-        (metric("a") + &metric("b"), "null", unknown),
+        (metric("a") + &metric("b"), "null", unclear),
         (
             metric("a") + &metric("b"),
             "{queue: a}",
@@ -862,9 +862,10 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let of_get = "{matchLabels: {verb: get}}";
     let of_put = "{matchLabels: {verb: put}}";
     let (service, web_1) = ("Service, name: web", "Pod, name: web-1");
-    let [six, no_value] = [
+    let [six, no_value, unclear] = [
         "proposes 6 replicas",
         "the input has no MetricValueList for depth",
+        "the input has no MetricValueList with a selector for depth",
     ];
     let get = custom(&web, "get");
     let get_of_pods = custom(of_pods, "get");
@@ -881,7 +882,17 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         (
             get.clone() + &custom(&web, "put"),
             value(service, "null"),
-            no_value,
+            unclear,
+        ),
+        (
+            get.clone() + &get.replace(of_get, "null"),
+            value(service, "null"),
+            six,
+        ),
+        (
+            get.clone() + &get.replace(of_get, "null"),
+            value(service, "null").repeat(2),
+            unclear,
         ),
         (
             get.clone() + &custom(&web, "put"),
@@ -893,7 +904,7 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         (
             get_of_pods + &custom(of_pods, "put"),
             value(web_1, "null"),
-            no_value,
+            unclear,
         ),
     ] {
         let text = hpa_with(&metrics) + objects + pod + &value;

@@ -1,6 +1,8 @@
 //! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
+use std::collections::BTreeSet;
+
 use super::Place;
 use super::index::Index;
 use super::target::resource_of;
@@ -182,7 +184,8 @@ impl Answers<'_> {
     fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
         let own = self.pod_values.iter().copied();
         let values = own.filter(|value| may_be_of(value, metric));
-        match self.selected(MetricRequest::Pods(metric), values, is_of(metric)) {
+        let request = MetricRequest::Pods(metric);
+        match self.selected(request, values, is_of(metric), object_alone) {
             Ok(values) => MetricAnswer::Pods(values.into_iter().map(MetricValue::of_pod).collect()),
             Err(unknown) => MetricAnswer::Unread(unknown),
         }
@@ -194,7 +197,8 @@ impl Answers<'_> {
         metric: &MetricIdentifier,
     ) -> MetricAnswer {
         let values = self.values_of_object(wanted, metric);
-        match self.selected(MetricRequest::Object(wanted, metric), values, is_of(metric)) {
+        let request = MetricRequest::Object(wanted, metric);
+        match self.selected(request, values, is_of(metric), object_alone) {
             // An object has one value at a time: the first that was read.
             Ok(values) => match values.first() {
                 Some(value) => MetricAnswer::Object(vec![value.of_object()]),
@@ -235,39 +239,47 @@ impl Answers<'_> {
         let values = all.filter(|value| {
             value.metric_name == metric.name && (value.metric_labels.is_empty() || matches(value))
         });
-        let selected = match self.selected(MetricRequest::External(metric), values, matches) {
-            Ok(values) => values,
-            Err(unknown) => return MetricAnswer::Unread(unknown),
-        };
-        let values = selected.into_iter().map(|value| ExternalValue {
-            labels: value.metric_labels.clone(),
-            value: value.value.milli_value(),
-            timestamp: value.timestamp,
-        });
-        MetricAnswer::External(values.collect())
+        let request = MetricRequest::External(metric);
+        let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
+        match self.selected(request, values, matches, bare) {
+            Ok(values) => {
+                let values = values.into_iter().map(|value| ExternalValue {
+                    labels: value.metric_labels.clone(),
+                    value: value.value.milli_value(),
+                    timestamp: value.timestamp,
+                });
+                MetricAnswer::External(values.collect())
+            }
+            Err(unknown) => MetricAnswer::Unread(unknown),
+        }
     }
 
     /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
-    /// the labels that it was asked for, and KEDA does not: if none is selected, a value without any may be of every
-    /// metric of the name, and is of the only one.
+    /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
+    /// is of the only one. It is of a metric without a selector as well, if it is the only one of its object; `bare`
+    /// returns the object of such a value.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
         values: impl Iterator<Item = &'v V>,
         is_selected: impl Fn(&V) -> bool,
+        bare: impl Fn(&'v V) -> Option<&'v str>,
     ) -> Result<Vec<&'v V>, UnreadCause> {
-        let (selected, bare): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
-        if !selected.is_empty() || bare.is_empty() {
-            return Ok(selected);
+        let (selected, others): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
+        let found = if selected.is_empty() { &others } else { &selected };
+        let objects: Vec<&str> = found.iter().filter_map(|value| bare(value)).collect();
+        let is_each_once = objects.len() == BTreeSet::from_iter(&objects).len();
+        let is_clear = found.is_empty() || is_each_once && !selected.is_empty();
+        if is_clear || self.is_only_one(request) {
+            return Ok(if selected.is_empty() { others } else { selected });
         }
         let documents = match request {
-            MetricRequest::External(_) => Documents::ExternalMetricValueList,
-            MetricRequest::Pods(_) | MetricRequest::Object(..) => Documents::MetricValueList,
+            MetricRequest::External(_) => Documents::ExternalMetricValueListWithLabels,
+            MetricRequest::Pods(_) | MetricRequest::Object(..) => {
+                Documents::MetricValueListWithSelector
+            }
         };
-        let is_known = self.is_only_one(request);
-        is_known
-            .then_some(bare)
-            .ok_or(UnreadCause::Missing { documents })
+        Err(UnreadCause::Missing { documents })
     }
 
     /// Whether the input has no other metric that differs only by its selector. Values are of the metrics of the HPAs
@@ -406,6 +418,12 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAns
                 .collect(),
         ),
     }
+}
+
+/// Returns the name of the object of a value that states no selector.
+fn object_alone(value: &MetricValue) -> Option<&str> {
+    let is_bare = non_empty(value.selector.as_ref()).is_none();
+    is_bare.then_some(&value.described_object.name)
 }
 
 /// Returns whether values state the selector of a metric.

@@ -15,6 +15,7 @@ mod causes;
 mod command;
 mod kind;
 pub(crate) mod last_pass;
+pub mod measures;
 pub mod metrics;
 pub mod outside;
 pub mod owners;

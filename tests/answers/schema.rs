@@ -59,6 +59,12 @@ fn made() -> Vec<(&'static str, String)> {
         |name: &str, hpa: &Value| build::with(hpa.clone(), &json!({"metadata": {"name": name}}));
     let pods_metric = json!({"type": "Pods", "pods":
         {"metric": {"name": "hits"}, "target": build::average("1")}});
+    let queue = build::external("queue", &build::value("1"));
+    let one = json!({"selector": {"matchLabels": {"of": "one"}}});
+    let hit = json!({"describedObject": {"kind": "Pod", "name": "web-1"}, "metric": {"name": "hits"},
+        "value": "1"});
+    let hits = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+        "items": [hit, hit]});
     let replicas = json!({"atLeast": 1, "atMost": 1});
     let past = json!({"memory": "unknown",
         "errors": [{"api": "resource", "metric": "cpu", "message": "not in the history",
@@ -81,13 +87,23 @@ fn made() -> Vec<(&'static str, String)> {
         ),
         (
             "an input without metrics",
+            build::list([of(json!([cpu, pods_metric, queue])), deployment.clone()]),
+        ),
+        (
+            "values that several metrics may have",
             build::list([
                 of(json!([
-                    cpu,
                     pods_metric,
-                    build::external("queue", &build::value("1"))
+                    build::with(pods_metric.clone(), &json!({"pods": {"metric": one}})),
+                    queue,
+                    build::with(queue.clone(), &json!({"external": {"metric": one}})),
                 ])),
                 deployment.clone(),
+                pod.clone(),
+                hits,
+                build::external_values(
+                    ["1", "2"].map(|it| json!({"metricName": "queue", "value": it})),
+                ),
             ]),
         ),
         (

@@ -2,6 +2,7 @@
 
 use super::{limit, winner};
 use crate::apimachinery::quantity::Format;
+use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -28,8 +29,8 @@ pub struct Bound {
 /// A reason to distrust a metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Suspicion {
-    /// The older a pod is, the higher is its value.
-    Counter,
+    /// It seems to be a counter.
+    Counter(Counter),
     /// The pods use this share of the cpu that they request: hardly any if the metric asks for more replicas, or
     /// more than that if it asks for fewer.
     Cpu(f64),
@@ -68,8 +69,8 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
     if let Some(value) = taken_as_largest(case, step) {
         return Some(Suspicion::Negative(value));
     }
-    if ratio > 1.0 && rises_with_age(case, step) {
-        return Some(Suspicion::Counter);
+    if let Some(counter) = Counter::of(case, step) {
+        return Some(Suspicion::Counter(counter));
     }
     let share = case.cpu_share()?;
     let speaks = if ratio > 1.0 {
@@ -88,21 +89,6 @@ pub(super) fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64
     };
     let mut below = values.iter().map(|it| it.value).filter(|value| *value < 0);
     below.next().filter(|_| total == i64::MAX)
-}
-
-/// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
-/// that starts at 0 with each pod.
-pub(crate) fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
-    let mut values: Vec<(Timestamp, i64)> = step
-        .pods
-        .iter()
-        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)))
-        .collect();
-    values.sort_by_key(|(created, _)| *created);
-    let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
-    values.len() >= 3
-        && values.windows(2).all(falls)
-        && values[0].1 / 2 >= values[values.len() - 1].1
 }
 
 /// Returns the lowest number that `minReplicas` may have.
@@ -159,9 +145,7 @@ pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
     };
     let label = about.label(metric);
     let advice = match bound.suspicion {
-        Some(Suspicion::Counter) => Remedy::UseRate.says(format!(
-            "Use a rate of {label}: like a counter, it rises with the age of a pod."
-        )),
+        Some(Suspicion::Counter(counter)) => return counter.advice(about, metric),
         Some(Suspicion::Cpu(share)) => Remedy::LookAtMetric.says(format!(
             "Look at {label} first: the pods use {} of the cpu that they request.",
             percent(share)
@@ -281,9 +265,9 @@ mod tests {
             ]
             .concat()
         };
-        let served = |values: [&str; 3]| {
+        let named = |name: &str, values: [&str; 3]| {
             let metric = json!({"type": "Pods", "pods": {
-                "metric": {"name": "served"}, "target": build::average("10")}});
+                "metric": {"name": name}, "target": build::average("10")}});
             let items = state(&[metric], &["90m"; 3]);
             let most = json!({"spec": {"maxReplicas": 5}});
             let mut items = with(&items, "HorizontalPodAutoscaler", &most);
@@ -295,7 +279,7 @@ mod tests {
             let value = |(number, value): (usize, &str)| {
                 json!({
                     "describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
-                    "metric": {"name": "served"}, "timestamp": build::NOW, "value": value,
+                    "metric": {"name": name}, "timestamp": build::NOW, "value": value,
                 })
             };
             let values: Vec<Value> = values.into_iter().enumerate().map(value).collect();
@@ -305,6 +289,7 @@ mod tests {
             }));
             items
         };
+        let served = |values: [&str; 3]| named("served", values);
         let of_no_request = |items: &[Value]| {
             let containers = json!([build::requesting("app", "0")]);
             with(items, "Pod", &json!({"spec": {"containers": containers}}))
@@ -335,6 +320,16 @@ mod tests {
                 "Nothing to do.",
             ),
             (Code::AtMax, served(["90", "60", "10"]), counter),
+            (
+                Code::AtMax,
+                named("served_bytes", ["90", "60", "10"]),
+                "Raise maxReplicas",
+            ),
+            (
+                Code::AtMax,
+                named("served_total", ["90", "90", "90"]),
+                "Use a rate of served_total, if it is the counter that its name says.",
+            ),
             // Not in the order of their ages, or not far apart.
             (
                 Code::AtMax,

@@ -1,7 +1,10 @@
 //! The finding `suspect-unit`.
 
-use super::{has_part, is_average, is_counter, is_duration, is_share, says_per_pod, values};
+use super::values;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::findings::measures::{
+    Counter, has_part, is_average, is_duration, is_share, says_per_pod,
+};
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::retarget;
@@ -101,7 +104,7 @@ impl SuspectUnit {
         let target = step.target.amount()?;
         let (value, wanted) = (current.milli_value(), target.milli_value());
         // Any target is too low for a counter in the end.
-        if value <= 0 || wanted <= 0 || is_counter(case, step) {
+        if value <= 0 || wanted <= 0 || Counter::of(case, step).is_some() {
             return None;
         }
         let (meant, clue) = meant(case, step, value, wanted)?;

@@ -1,9 +1,9 @@
 //! The finding `value-multiplies`.
 
-use super::{has_word, is_duration, is_share, says_per_pod};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
 use crate::findings::Alternative;
+use crate::findings::measures::{Counter, has_word, is_duration, is_share, says_per_pod};
 use crate::findings::prelude::*;
 use crate::findings::targets::retarget;
 use crate::snapshot::hpa::MetricTarget;
@@ -28,6 +28,8 @@ pub struct ValueMultiplies {
     /// Whether it is a time, a share or an average, judging by its name or its query: more replicas should lower
     /// it.
     pub is_average: bool,
+    /// Why it seems to be a counter, if it does.
+    pub counter: Option<Counter>,
 }
 
 impl Kind for ValueMultiplies {
@@ -78,6 +80,7 @@ impl Kind for ValueMultiplies {
             proposals,
             average,
             is_average,
+            counter: Counter::of(case, step),
         };
         let severity = if is_far && !is_average {
             Severity::Warning
@@ -125,6 +128,9 @@ impl Kind for ValueMultiplies {
             return Remedy::Nothing
                 .says("Nothing to do if it falls as replicas are added, as a time or an average should.")
                 .with(about.ask(self.metric));
+        }
+        if let Some(counter) = self.counter {
+            return counter.advice(about, self.metric);
         }
         let used = about.average_value(self.metric, &self.target.to_string());
         Remedy::UseAverageValue
@@ -194,6 +200,7 @@ mod tests {
                 "as a share after an acronym, which falls with the replicas",
                 named("CPUUtilization", "225"),
             ),
+            ("as a counter", named("http_requests_total", "225")),
             (
                 "a little more than the target, where only the maximum ends it",
                 with_spec(&external(&build::value("75"), "90"), &most),
@@ -251,6 +258,13 @@ mod tests {
             - If the value stays at 225, at 9 replicas it proposes 27.
             > Nothing to do if it falls as replicas are added, as a time or an average should.
             $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/CPUUtilization
+        as a counter: warning, explains, without it 3 -> 3
+            http_requests_total proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            - As a target per replica (AverageValue), 75 proposes 3 replicas.
+            > Use a rate of http_requests_total, if it is the counter that its name says.
+            $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/http_requests_total
         a little more than the target, where only the maximum ends it: warning, explains, without it 2 -> 3
             queue proposes 4 replicas now, and more in each pass while it stays at 90
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.

@@ -266,12 +266,12 @@ impl Answers<'_> {
         bare: impl Fn(&'v V) -> Option<&'v str>,
     ) -> Result<Vec<&'v V>, UnreadCause> {
         let (selected, others): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
-        let found = if selected.is_empty() { &others } else { &selected };
+        let is_selecting = !selected.is_empty();
+        let found = if is_selecting { selected } else { others };
         let objects: Vec<&str> = found.iter().filter_map(|value| bare(value)).collect();
         let is_each_once = objects.len() == BTreeSet::from_iter(&objects).len();
-        let is_clear = found.is_empty() || is_each_once && !selected.is_empty();
-        if is_clear || self.is_only_one(request) {
-            return Ok(if selected.is_empty() { others } else { selected });
+        if found.is_empty() || is_selecting && is_each_once || self.is_only_one(request) {
+            return Ok(found);
         }
         let documents = match request {
             MetricRequest::External(_) => Documents::ExternalMetricValueListWithLabels,

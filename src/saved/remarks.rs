@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{asked, has_own_scale, resource_of, save_command};
 use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
@@ -41,6 +42,7 @@ fn on(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         .chain(no_target(snapshot, input))
         .chain(missing(snapshot, input))
         .chain(last_read(snapshot))
+        .chain(last_failure(snapshot))
         .collect()
 }
 
@@ -500,14 +502,39 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     unread.filter_map(|((spec, _), status)| {
         let metric = asked(spec).1?;
         let value = value::value(Some(spec), current(spec, status)?);
-        let written = hpa.written.status.map_or_else(String::new, |changed| {
-            let age = age(snapshot.now.duration_since(changed));
-            format!(", in a status that last changed {age} ago")
-        });
         Some(Note::new(format!(
-            "{metric}: the controller itself last read {value}{written}"
+            "{metric}: the controller itself last read {value}{}",
+            written(snapshot)
         )))
     })
+}
+
+/// Returns a note about the failure in the status, which the controller wrote, if a metric is unread here.
+fn last_failure(snapshot: &Snapshot) -> Option<Note> {
+    let is_unread = snapshot.metrics.iter().any(MetricAnswer::is_unread);
+    let condition = snapshot.hpa.status.condition("ScalingActive")?;
+    let failed = condition.status == "False" && condition.reason != "ScalingDisabled";
+    (is_unread && failed).then(|| {
+        let Condition {
+            reason, message, ..
+        } = condition;
+        let written = written(snapshot);
+        Note::new(format!(
+            "the controller itself could not compute the replicas{written}: {reason}: {message}"
+        ))
+    })
+}
+
+/// Returns the age of the status.
+fn written(snapshot: &Snapshot) -> String {
+    snapshot
+        .hpa
+        .written
+        .status
+        .map_or_else(String::new, |changed| {
+            let age = age(snapshot.now.duration_since(changed));
+            format!(", in a status that last changed {age} ago")
+        })
 }
 
 /// Returns the value in a status, if it belongs to that metric.
@@ -520,8 +547,41 @@ fn current<'s>(spec: &MetricSpec, status: &'s MetricStatus) -> Option<&'s Metric
 mod tests {
     use serde_json::json;
 
+    use jiff::Timestamp;
+
     use super::rest_of_path;
+    use crate::build;
+    use crate::saved;
     use crate::snapshot::Documents;
+    use crate::snapshot::input::Options;
+
+    #[test]
+    fn a_failure_that_the_status_reports_of_what_is_unread() {
+        let scaling = |status: &str, reason: &str| {
+            let condition = json!({"type": "ScalingActive", "status": status, "reason": reason,
+                "message": "failed to get cpu utilization"});
+            let spec = json!({"maxReplicas": 3, "metrics": [build::resource("cpu", &build::utilization(50))]});
+            let status = json!({"status": {"conditions": [condition]}});
+            build::with(build::hpa(&spec), &status)
+        };
+        let usage = build::pod_metrics("web-1", "1m");
+        let pod = build::pod("web-1");
+        let failed = scaling("False", "FailedGetResourceMetric");
+        for (items, is_noted) in [
+            (vec![failed.clone()], true),
+            (vec![failed, pod, usage], false),
+            (vec![scaling("False", "ScalingDisabled")], false),
+            (vec![scaling("True", "ValidMetricFound")], false),
+        ] {
+            let text = build::list(items.into_iter().chain([build::scale(1)]));
+            let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+            let notes = input.expect("an input").notes;
+            let failure = "the controller itself could not compute the replicas: \
+                           FailedGetResourceMetric: failed to get cpu utilization";
+            let found = notes.iter().any(|note| note.text == failure);
+            assert_eq!(found, is_noted, "{text}: {notes:?}");
+        }
+    }
 
     #[test]
     fn the_rest_of_the_path_of_a_request() {

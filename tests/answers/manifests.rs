@@ -595,11 +595,11 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
     for (metric, expected) in [
         (
             "{type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '30'}}}",
-            (2, "UNKNOWN: THE INPUT HAS NO METRICS"),
+            (2, "UNKNOWN: THE INPUT LACKS A METRIC"),
         ),
         (
             "{type: Pods, pods: {metric: {name: rps}, target: {type: AverageValue, averageValue: '30'}}}",
-            (2, "UNKNOWN: THE INPUT HAS NO METRICS"),
+            (2, "UNKNOWN: THE INPUT LACKS A METRIC"),
         ),
         // All resources share an answer.
         (

@@ -30,12 +30,8 @@ pub(in crate::report) enum Headline {
     CannotRead,
     /// The scale cannot be written.
     CannotWrite { from: i32, to: i32 },
-    /// The input lacks the pods, which decide.
-    NoPods,
-    /// The input has no metrics.
-    NoMetrics,
-    /// The history has no samples of a metric.
-    NoSamples,
+    /// The input or the history lacks what decides.
+    Lacks(Documents),
     /// The metrics may not be read here.
     MayNotRead,
     /// The replicas change.
@@ -77,13 +73,7 @@ impl Headline {
     /// Returns the outcome of a pass that lacks what decides.
     fn unanswered(outcome: &Outcome) -> Self {
         match outcome.unread.first().map(|unread| &unread.why) {
-            Some(UnreadCause::Missing {
-                documents: Documents::Pod,
-            }) => Self::NoPods,
-            Some(UnreadCause::Missing {
-                documents: Documents::Samples,
-            }) => Self::NoSamples,
-            Some(UnreadCause::Missing { .. }) => Self::NoMetrics,
+            Some(UnreadCause::Missing { documents }) => Self::Lacks(*documents),
             _ => Self::MayNotRead,
         }
     }
@@ -95,9 +85,10 @@ impl Headline {
             Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
             Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
-            Self::NoPods => "unknown: the input has no pods".to_owned(),
-            Self::NoMetrics => "unknown: the input has no metrics".to_owned(),
-            Self::NoSamples => "unknown: the history lacks a metric".to_owned(),
+            Self::Lacks(Documents::Pod) => "unknown: the input has no pods".to_owned(),
+            Self::Lacks(documents) => {
+                format!("unknown: the {} lacks a metric", documents.container())
+            }
             Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
             Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
             Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),

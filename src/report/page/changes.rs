@@ -334,12 +334,12 @@ impl Ranges<'_> {
         let value = |value: i64| value_of(self.thresholds, self.changes.unit, value);
         if span == self.whole() {
             "any value".to_owned()
+        } else if span.from == span.to {
+            value(span.from)
         } else if span.from == 0 {
             format!("up to {}", value(span.to))
         } else if span.to == self.changes.up_to {
             format!("above {}", value(span.from - 1))
-        } else if span.from == span.to {
-            value(span.from)
         } else {
             format!("{} to {}", value(span.from), value(span.to))
         }

@@ -561,6 +561,11 @@ fn a_target_in_another_namespace_is_told() {
             assert!(notes.contains(&want), "{notes:?}");
         }
     }
+    // A cluster has objects of one name in many namespaces, and a dump need not have them all.
+    let mut dumped = both(Some("shop"), Some("prod"));
+    dumped[1]["metadata"]["uid"] = json!("u");
+    let notes = notes_of(&predict(&dumped, &[]).expect("a report"));
+    assert!(!notes.iter().any(|note| note.contains("prod")), "{notes:?}");
     // `-n` is the namespace of the one that states none.
     for documents in [both(Some("shop"), None), both(None, Some("shop"))] {
         let pass = predict(&documents, &words(&["--cpu=90%", "-n=shop"])).expect("an answer");

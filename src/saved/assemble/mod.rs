@@ -409,22 +409,24 @@ impl<'i, 'o> Place<'i, 'o> {
             && !objects.has_list(Documents::Pod, &hpa.namespace)
             && !self.pods.iter().any(|pod| may_select(pod));
         surroundings.rivals = self.rivals(own, &hpa.spec.scale_target_ref);
+        let object = self.hpas[own].object;
         let elsewhere = match scale {
-            Err(ScaleError::Missing(_) | ScaleError::Get(_)) => target.elsewhere(hpa),
+            // Objects of a cluster that another namespace has say nothing about what was not dumped.
+            Err(ScaleError::Missing(_)) => target
+                .elsewhere(hpa)
+                .filter(|workload| workload.metadata.uid.is_empty() || object.namespace.is_none()),
+            Err(ScaleError::Get(_)) => target.elsewhere(hpa),
             _ => None,
         };
         if elsewhere.is_none() && matches!(scale, Err(ScaleError::Missing(_))) {
             surroundings.unscaled = alike(&hpa.spec.scale_target_ref, self.unscaled());
         }
-        surroundings.target_elsewhere = elsewhere.map(|workload| {
-            let object = self.hpas[own].object;
-            TargetElsewhere {
-                hpa: format!("HorizontalPodAutoscaler/{}", object.name),
-                hpa_namespace: object.namespace.clone(),
-                object: workload.reference(),
-                object_namespace: workload.metadata.namespace.clone(),
-                default_namespace: options.default_namespace().to_owned(),
-            }
+        surroundings.target_elsewhere = elsewhere.map(|workload| TargetElsewhere {
+            hpa: format!("HorizontalPodAutoscaler/{}", object.name),
+            hpa_namespace: object.namespace.clone(),
+            object: workload.reference(),
+            object_namespace: workload.metadata.namespace.clone(),
+            default_namespace: options.default_namespace().to_owned(),
         });
         surroundings
     }

@@ -369,9 +369,9 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
                 format!("{lacking} for {metrics}; {printed}")
             }
             // The same request would get the same answer.
-            Documents::MetricValueListWithSelector
-            | Documents::ExternalMetricValueListWithLabels => {
-                format!("{lacking} for {metrics}: one without may be of several metrics")
+            Documents::UnambiguousMetricValueList
+            | Documents::UnambiguousExternalMetricValueList => {
+                format!("{lacking} for {metrics}: its values may be of several metrics")
             }
             _ => format!("{lacking}; {printed}"),
         }
@@ -387,8 +387,8 @@ fn rest_of_path(documents: Documents, spec: &MetricSpec, pods: &str) -> Option<S
     match documents {
         Documents::Scale
         | Documents::Pod
-        | Documents::MetricValueListWithSelector
-        | Documents::ExternalMetricValueListWithLabels
+        | Documents::UnambiguousMetricValueList
+        | Documents::UnambiguousExternalMetricValueList
         | Documents::Samples => None,
         Documents::PodMetrics => Some("pods".to_owned()),
         Documents::MetricValueList => {

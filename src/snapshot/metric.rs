@@ -304,4 +304,7 @@ pub struct ExternalMetricValue {
     /// The value.
     #[serde(default)]
     pub value: Amount,
+    /// The place of its list: later ones have higher numbers.
+    #[serde(skip)]
+    pub list: usize,
 }

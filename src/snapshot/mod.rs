@@ -317,12 +317,12 @@ pub enum Documents {
     PodMetrics,
     /// An answer of the custom metrics API.
     MetricValueList,
-    /// Such an answer that states the selector it was asked for: one without may be of several metrics.
-    MetricValueListWithSelector,
+    /// Such an answer that can be of one metric only.
+    UnambiguousMetricValueList,
     /// An answer of the external metrics API.
     ExternalMetricValueList,
-    /// Such an answer that states the labels of its values: one without may be of several metrics.
-    ExternalMetricValueListWithLabels,
+    /// Such an answer that can be of one metric only.
+    UnambiguousExternalMetricValueList,
     /// The samples in the history of a past pass from which such an answer would follow.
     Samples,
 }
@@ -335,9 +335,9 @@ impl Documents {
             Self::Pod => "Pod",
             Self::PodMetrics => "PodMetrics",
             Self::MetricValueList => "MetricValueList",
-            Self::MetricValueListWithSelector => "MetricValueList with a selector",
+            Self::UnambiguousMetricValueList => "unambiguous MetricValueList",
             Self::ExternalMetricValueList => "ExternalMetricValueList",
-            Self::ExternalMetricValueListWithLabels => "ExternalMetricValueList with labels",
+            Self::UnambiguousExternalMetricValueList => "unambiguous ExternalMetricValueList",
             Self::Samples => "samples",
         }
     }

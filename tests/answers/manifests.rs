@@ -805,7 +805,7 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
                    replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
                    spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
-    let unclear = "the input has no ExternalMetricValueList with labels for depth{queue=a}";
+    let unclear = "the input has no unambiguous ExternalMetricValueList for depth{queue=a}";
     for (metrics, labels, want) in [
         (metric("a"), "null", "depth proposes 6 replicas"),
         (metric("a"), "{}", "depth proposes 6 replicas"),
@@ -839,6 +839,28 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         lines.any(|words| words == ["mean", "6.0", "3.0"]),
         "{shown}"
     );
+    // No list states its namespace, and the last one of an answer counts.
+    let jobs = metric("a").replace("depth", "jobs");
+    let of_a = value("{queue: a}");
+    let six = "depth proposes 6 replicas";
+    for (elsewhere, values, want) in [
+        (&jobs, value("null"), six),
+        (&metric("b"), value("null"), unclear),
+        (&metric("b"), of_a.clone(), six),
+        (&metric("a"), of_a.clone(), unclear),
+        (&jobs, of_a.replace("180", "90") + &of_a, six),
+        (
+            &jobs,
+            of_a.clone() + &of_a.replace("180", "270"),
+            "depth proposes 9 replicas",
+        ),
+    ] {
+        let other = hpa_with(elsewhere).replace("namespace: shop", "namespace: yard");
+        let text = hpa_with(&metric("a")) + objects + "---\n" + &other + &values;
+        let args = ["predict", "web", "-n", "shop", "-f", "-", "--cpu", "50%"];
+        let shown = run(program().args(args).write_stdin(text)).stdout;
+        assert!(shown.contains(want), "{elsewhere}{values}: {shown}");
+    }
     let custom = |source: &str, verb: &str| {
         let selector = format!("{{matchLabels: {{verb: {verb}}}}}");
         format!(
@@ -865,7 +887,7 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let [six, no_value, unclear] = [
         "proposes 6 replicas",
         "the input has no MetricValueList for depth",
-        "the input has no MetricValueList with a selector for depth",
+        "the input has no unambiguous MetricValueList for depth",
     ];
     let get = custom(&web, "get");
     let get_of_pods = custom(of_pods, "get");
@@ -873,6 +895,17 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         (get.clone(), value(service, "null"), six),
         (get.clone(), value(service, "{}"), six),
         (get.clone(), value(service, of_get), six),
+        (
+            get.replace(
+                of_get,
+                "{matchExpressions: [{key: verb, operator: In, values: [put, get]}]}",
+            ),
+            value(
+                service,
+                "{matchExpressions: [{key: verb, operator: In, values: [get, put]}]}",
+            ),
+            six,
+        ),
         (get.clone(), value(service, of_put), no_value),
         (
             get.clone() + &custom(&api, "put"),

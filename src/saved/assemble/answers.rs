@@ -1,13 +1,13 @@
 //! The answers of the metrics APIs, from saved objects: each metric of the spec gets the answer
 //! that was saved for its request, or the values that the request would select.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::Place;
 use super::index::Index;
 use super::target::resource_of;
 use crate::apimachinery::names;
-use crate::apimachinery::selector::{LabelSelector, Selector};
+use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
 use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
@@ -243,7 +243,15 @@ impl Answers<'_> {
         let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
         match self.selected(request, values, matches, bare) {
             Ok(values) => {
-                let values = values.into_iter().map(|value| ExternalValue {
+                // Each list answers a request: what was asked again has the values of the last one.
+                let last: HashMap<&Labels, usize> = values
+                    .iter()
+                    .map(|value| (&value.metric_labels, value.list))
+                    .collect();
+                let values = values
+                    .iter()
+                    .filter(|value| last[&value.metric_labels] == value.list);
+                let values = values.map(|value| ExternalValue {
                     labels: value.metric_labels.clone(),
                     value: value.value.milli_value(),
                     timestamp: value.timestamp,
@@ -268,26 +276,46 @@ impl Answers<'_> {
         let (selected, others): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
         let is_selecting = !selected.is_empty();
         let found = if is_selecting { selected } else { others };
+        if found.is_empty() {
+            return Ok(found);
+        }
         let objects: Vec<&str> = found.iter().filter_map(|value| bare(value)).collect();
         let is_each_once = objects.len() == BTreeSet::from_iter(&objects).len();
-        if found.is_empty() || is_selecting && is_each_once || self.is_only_one(request) {
+        let is_clear = if is_selecting && is_each_once {
+            !self.outside(request).any(|other| other.is(&request))
+        } else {
+            self.is_only_one(request)
+        };
+        if is_clear {
             return Ok(found);
         }
         let documents = match request {
-            MetricRequest::External(_) => Documents::ExternalMetricValueListWithLabels,
+            MetricRequest::External(_) => Documents::UnambiguousExternalMetricValueList,
             MetricRequest::Pods(_) | MetricRequest::Object(..) => {
-                Documents::MetricValueListWithSelector
+                Documents::UnambiguousMetricValueList
             }
         };
         Err(UnreadCause::Missing { documents })
     }
 
-    /// Whether the input has no other metric that differs only by its selector. Values are of the metrics of the HPAs
-    /// rather than of those that are requested besides.
+    /// Returns the same requests for HPAs of other namespaces, except for the selector: external values do not state
+    /// their namespace.
+    fn outside<'m>(
+        &'m self,
+        request: MetricRequest<'m>,
+    ) -> impl Iterator<Item = MetricRequest<'m>> {
+        let index = self.place.index;
+        let is_external = matches!(request, MetricRequest::External(_));
+        let name = Some(&*request.metric().name).filter(|_| is_external);
+        let all = name.map(|name| index.external_metrics_outside(&self.hpa.namespace, name));
+        all.into_iter().flatten().map(MetricRequest::External)
+    }
+
+    /// Whether the input has no other metric that differs only by its selector or, if it is external, its namespace.
+    /// Values are of the metrics of the HPAs rather than of those that are requested besides.
     fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
-        // External values do not state their namespace.
-        if matches!(request, MetricRequest::External(_)) && index.hpas.len() > 1 {
+        if self.outside(request).next().is_some() {
             return false;
         }
         let target = &self.hpa.spec.scale_target_ref;
@@ -350,8 +378,7 @@ impl<'a> MetricRequest<'a> {
 
     /// Whether both requests are the same.
     fn is(&self, other: &MetricRequest<'_>) -> bool {
-        let selector = non_empty(self.metric().selector.as_ref());
-        self.is_alike(other) && selector == non_empty(other.metric().selector.as_ref())
+        self.is_alike(other) && sent(&self.metric().selector) == sent(&other.metric().selector)
     }
 
     /// Whether both requests are the same, except for the selector of the metric.
@@ -428,8 +455,15 @@ fn object_alone(value: &MetricValue) -> Option<&str> {
 
 /// Returns whether values state the selector of a metric.
 fn is_of(metric: &MetricIdentifier) -> impl Fn(&MetricValue) -> bool {
-    let selector = non_empty(metric.selector.as_ref());
-    move |value| non_empty(value.selector.as_ref()) == selector
+    let selector = sent(&metric.selector);
+    move |value| sent(&value.selector) == selector
+}
+
+/// Returns a selector as it is sent, in which the order of its parts does not matter; `None` if it is empty.
+fn sent(selector: &Option<LabelSelector>) -> Option<String> {
+    let stated = non_empty(selector.as_ref())?;
+    let parsed = stated.to_selector().map(|it| it.to_string());
+    Some(parsed.unwrap_or_else(|_| LabelSelector::go_string(Some(stated))))
 }
 
 /// Whether a value of a metric's name states the metric's selector or none.

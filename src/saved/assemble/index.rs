@@ -1,7 +1,8 @@
 //! The objects of an input, grouped by namespace once, so that many HPAs are answered without going through all
 //! objects for each.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
@@ -9,9 +10,11 @@ use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
 use super::time_of_pass;
 use crate::apimachinery::metadata::Metadata;
+use crate::apiserver::convert::hpa_from_json;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::basis::Basis;
+use crate::snapshot::hpa::MetricIdentifier;
 use crate::snapshot::input::Options;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
@@ -39,6 +42,8 @@ pub(super) struct Index<'o> {
     pub(super) target: ScaleLookup<'o>,
     pub(super) requests: ApiRequests<'o>,
     pub(super) around: Around<'o>,
+    /// The external metrics of all HPAs by name, with the namespaces of the HPAs, once they are needed.
+    external_metrics: OnceCell<HashMap<String, Vec<(String, MetricIdentifier)>>>,
 }
 
 impl<'o> Index<'o> {
@@ -80,7 +85,34 @@ impl<'o> Index<'o> {
             target: ScaleLookup::of(objects, default_namespace),
             requests: state.map(ApiRequests::of).unwrap_or_default(),
             around: Around::new(objects, default_namespace),
+            external_metrics: OnceCell::new(),
         })
+    }
+
+    /// Returns the external metrics of this name that the HPAs of other namespaces have.
+    pub(super) fn external_metrics_outside(
+        &self,
+        namespace: &str,
+        name: &str,
+    ) -> impl Iterator<Item = &MetricIdentifier> {
+        let known = self.external_metrics.get_or_init(|| {
+            let mut known: HashMap<_, Vec<_>> = HashMap::new();
+            for (own, hpas) in &self.hpas {
+                let read = hpas.iter().filter_map(|hpa| hpa_from_json(&hpa.json).ok());
+                let external = read
+                    .flat_map(|hpa| hpa.spec.metrics)
+                    .filter_map(|spec| spec.external);
+                for source in external {
+                    let named = known.entry(source.metric.name.clone()).or_default();
+                    named.push(((*own).to_owned(), source.metric));
+                }
+            }
+            known
+        });
+        let named = known.get(name).into_iter().flatten();
+        named
+            .filter(move |(own, _)| own != namespace)
+            .map(|(_, metric)| metric)
     }
 }
 

@@ -283,9 +283,13 @@ impl Objects {
     fn take_external(&mut self, list: PlainItems<ExternalMetricValue>) {
         self.note_empty(Documents::ExternalMetricValueList, &list);
         let earlier = &mut self.earlier_external_values;
+        let place = self.external_values.len();
         add_answer(&mut self.external_values, earlier, list, |value, state| {
             (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
         });
+        for value in &mut self.external_values[place..] {
+            value.list = place;
+        }
     }
 
     /// Reads a document of this program. An unsupported one is an error, because skipping it would lose its content.

@@ -129,11 +129,18 @@ impl FindingsWatch {
         });
         let mut searches = Vec::from_iter(searches);
         if searches.iter().any(|it| it.found.is_empty()) {
-            let others = OtherFindings::of(pass, &self.ignored, is_rolled_out);
+            let other = pass.elsewhen.as_deref();
+            let histories = std::iter::once(pass).chain(other).flat_map(Pass::at_bounds);
+            let with_other_history: Vec<Finding> = histories
+                .flat_map(|pass| find_except(&pass, &self.ignored))
+                .collect();
+            let at_other_time = other.map_or(Vec::new(), |pass| find_except(pass, &self.ignored));
             for (watched, search) in self.fail_on.iter().zip(&mut searches) {
-                let is = |it: &Finding| watched.is(it.code(), it.severity);
-                search.with_other_history = others.with_other_history.iter().any(is);
-                search.at_other_time = others.at_other_time.iter().any(is);
+                let is = |it: &Finding| {
+                    watched.is(it.code(), it.severity) && !(is_rolled_out && is_of_pods(it.code()))
+                };
+                search.with_other_history = with_other_history.iter().any(is);
+                search.at_other_time = at_other_time.iter().any(is);
             }
         }
         let judged = self.fail_on.iter().zip(&searches);
@@ -185,37 +192,6 @@ impl FindingsWatch {
             .collect();
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
-    }
-}
-
-/// The findings about the passes that there may be instead of a pass.
-struct OtherFindings {
-    /// With another history that the controller may have.
-    with_other_history: Vec<Finding>,
-    /// At the other time, if the time is in doubt.
-    at_other_time: Vec<Finding>,
-}
-
-impl OtherFindings {
-    fn of(pass: &Pass, ignored: &[Code], is_rolled_out: bool) -> Self {
-        let other = pass.elsewhen.as_deref();
-        let histories = std::iter::once(pass).chain(other).flat_map(Pass::at_bounds);
-        let mut others = Self {
-            with_other_history: histories
-                .flat_map(|pass| find_except(&pass, ignored))
-                .collect(),
-            at_other_time: other
-                .into_iter()
-                .flat_map(|pass| find_except(pass, ignored))
-                .collect(),
-        };
-        if is_rolled_out {
-            others
-                .with_other_history
-                .retain(|it| !is_of_pods(it.code()));
-            others.at_other_time.retain(|it| !is_of_pods(it.code()));
-        }
-        others
     }
 }
 

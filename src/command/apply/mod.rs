@@ -337,14 +337,15 @@ impl Attempts<'_> {
     /// Writes the status and the event, if requested. Both describe the write as sent, so they are not written
     /// if the server changed it, or if another run may have written it, along with its own event.
     async fn rest(&self, plan: &mut WritePlan, read: &Read, dry_run: bool) {
-        let is_another = matches!(
-            plan.applied.result,
-            ApplyOutcome::Written(_, Told::Conflict(_))
-        );
-        let is_as_sent = match &plan.applied.result {
-            ApplyOutcome::Written(..) => !is_another,
-            ApplyOutcome::Accepted(state) => plan.applied.made(state).is_none(),
-            ApplyOutcome::Altered(..) => false,
+        let prevented = match &plan.applied.result {
+            ApplyOutcome::Written(_, Told::Conflict(_)) => {
+                Some("another run may have written the replicas")
+            }
+            ApplyOutcome::Written(..) => None,
+            ApplyOutcome::Accepted(state) if plan.applied.made(state).is_none() => None,
+            ApplyOutcome::Accepted(_) | ApplyOutcome::Altered(..) => {
+                Some("the server stored a different number of replicas")
+            }
             _ => return,
         };
         let How {
@@ -353,19 +354,10 @@ impl Attempts<'_> {
             ..
         } = *self.how();
         let outcome = &plan.pass.decision.outcome;
-        let why = if is_another {
-            "another run may have written the replicas"
-        } else {
-            "the server stored a different number of replicas"
-        };
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
-            plan.applied.status = Some(if is_as_sent {
-                self.extra(write).await
-            } else {
-                Extra::NotWritten(Error::failed(why))
-            });
+            plan.applied.status = Some(self.extra(write, prevented).await);
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
@@ -375,15 +367,19 @@ impl Attempts<'_> {
                 time: plan.pass.input.snapshot.now,
             };
             let send = hpa::send_event(self.session, &read.hpa, happened, dry_run, self.cut());
-            plan.applied.event = Some(if is_as_sent {
-                self.extra(send).await
-            } else {
-                Extra::NotWritten(Error::failed(why))
-            });
+            plan.applied.event = Some(self.extra(send, prevented).await);
         }
     }
 
-    async fn extra(&self, written: impl Future<Output = Fate<()>>) -> Extra {
+    /// Writes something in addition to the scale, unless something prevents it.
+    async fn extra(
+        &self,
+        written: impl Future<Output = Fate<()>>,
+        prevented: Option<&str>,
+    ) -> Extra {
+        if let Some(why) = prevented {
+            return Extra::NotWritten(Error::failed(why));
+        }
         match self.insisting(written).await {
             Fate::Written { .. } => Extra::Written,
             Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),

@@ -116,10 +116,7 @@ impl One<'_> {
         }
         let input = read_saved(objects, options)?;
         let (pass, messages) = match (&self.query, args.at) {
-            (Some(query), Some(at)) => {
-                let (input, messages) = waited(past(query, at, None, input, terminal))?;
-                (Pass::run(input), messages)
-            }
+            (Some(query), Some(at)) => waited(past(query, at, None, input, terminal))?,
             (query, _) => {
                 let pass = pass(input, &args.memory)?;
                 match query {
@@ -165,8 +162,8 @@ impl One<'_> {
         }
         if let (Some(query), Some(at)) = (query, args.at) {
             let input = current(session, &options).await?;
-            let (input, messages) = past(query, at, Some(session), input, terminal).await?;
-            return Ok(Matches::One(Box::new(Pass::run(input)), messages));
+            let (pass, messages) = past(query, at, Some(session), input, terminal).await?;
+            return Ok(Matches::One(Box::new(pass), messages));
         }
         let live = ask(
             session,

@@ -128,14 +128,12 @@ fn connected_whatever<T>(
     waited(async {
         let session = connect(args, &Environment::of_process(false)).await?;
         let asked = ask(&session).await;
-        let warnings = session.warnings();
-        let warned = session.notices().iter().chain(&warnings);
-        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        messages.extend(session.notes(args.verbosity));
+        let messages = messages(&session, args.verbosity);
         let answer = asked.map_err(|mut e| {
             e.notes.splice(0..0, messages.clone());
             e
         })?;
+        let warnings = session.warnings();
         let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
         let error = as_errors.then(|| {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
@@ -144,6 +142,16 @@ fn connected_whatever<T>(
         });
         Ok((answer, messages, error))
     })
+}
+
+/// Returns the messages about a connection: warnings, and what `-v` requests.
+fn messages(session: &Session, verbosity: i32) -> Vec<String> {
+    let warnings = session.warnings();
+    let warned = session.notices().iter().chain(&warnings);
+    warned
+        .map(|text| format!("Warning: {text}"))
+        .chain(session.notes(verbosity))
+        .collect()
 }
 
 /// Runs requests to a server to their end.

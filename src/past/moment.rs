@@ -133,7 +133,7 @@ impl View {
 
 /// The states that a history leads to.
 pub(super) struct Moments<'h> {
-    history: &'h History,
+    pub(super) history: &'h History,
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
     /// The times of the passes, and which of them changed the replicas.
@@ -142,7 +142,7 @@ pub(super) struct Moments<'h> {
     labels: Shared<Labels>,
     /// A current pod, for what the history lacks.
     model: Option<Pod>,
-    lacks: &'h [PastPart],
+    pub(super) lacks: &'h [PastPart],
 }
 
 impl<'h> Moments<'h> {

@@ -54,7 +54,7 @@ impl Grid {
     }
 
     /// Returns the number of times.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or_default()
     }
 

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
+use crate::snapshot::load::LoadQuery;
 
 /// The step for values that change slowly, in samples.
 pub const SLOW: i64 = 20;
@@ -123,6 +124,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// Returns the query without its purpose for the program.
+    pub fn asked(&self) -> LoadQuery {
+        LoadQuery::new(&*self.of, self.query.clone())
+    }
+
     /// Whether one value for many samples is enough.
     pub fn is_slow(&self) -> bool {
         matches!(
@@ -160,52 +166,62 @@ pub fn title(spec: &MetricSpec) -> String {
 impl LoadRequest<'_> {
     /// Returns the queries for the maximum number of scrapes in ten minutes of a span, of the containers and of
     /// the HPA.
-    pub fn scrapes(&self, seconds: i64) -> [String; 2] {
-        let cpu = self.containers(CPU, None);
-        let hpa = self.of_hpa(MAX_REPLICAS);
-        [cpu, hpa].map(|series| {
-            format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])")
+    pub fn scrapes(&self, seconds: i64) -> [LoadQuery; 2] {
+        [
+            ("usage", self.containers(CPU, None)),
+            ("kube-state-metrics", self.of_hpa(MAX_REPLICAS)),
+        ]
+        .map(|(of, series)| {
+            LoadQuery::new(
+                format!("the time between scrapes of {of}"),
+                format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])"),
+            )
         })
     }
 
     /// Returns the query for the HPA's series in a span; there should be one.
-    pub fn copies(&self, seconds: i64) -> String {
+    pub fn copies(&self, seconds: i64) -> LoadQuery {
         let hpa = self.of_hpa(MAX_REPLICAS);
-        format!("last_over_time({hpa}[{seconds}s])")
+        LoadQuery::new(
+            "copies of the HPA",
+            format!("last_over_time({hpa}[{seconds}s])"),
+        )
     }
 
     /// Returns the query for whether any pod of the namespace has series in a span.
-    pub fn any(&self, seconds: i64) -> String {
+    pub fn any(&self, seconds: i64) -> LoadQuery {
         let namespace = [("namespace", &*self.hpa.namespace)];
         let series = self.series("", &namespace);
         let series = with(series, "__name__", &format!("kube_pod_owner|{CPU}"));
-        format!("count(present_over_time({series}[{seconds}s]))")
+        LoadQuery::new(
+            "any series of the namespace",
+            format!("count(present_over_time({series}[{seconds}s]))"),
+        )
     }
 
     /// Returns the query for the target's ReplicaSets in the last `seconds`, by the label `replicaset`; `None`
     /// if the target owns its pods directly.
-    pub fn owned(&self, seconds: i64) -> Option<String> {
+    pub fn owned(&self, seconds: i64) -> Option<LoadQuery> {
         let target = &self.hpa.spec.scale_target_ref;
-        matches!(
-            workload(target),
-            WorkloadKind::Deployment | WorkloadKind::Other
-        )
-        .then(|| {
-            let labels = [
-                ("namespace", &*self.hpa.namespace),
-                ("owner_kind", kind(target)),
-                ("owner_name", &target.name),
-            ];
-            let sets = self.series("kube_replicaset_owner", &labels);
-            format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))")
-        })
+        if known_kind(target).is_some_and(|own| !own.has_replica_sets) {
+            return None;
+        }
+        let labels = [
+            ("namespace", &*self.hpa.namespace),
+            ("owner_kind", kind(target)),
+            ("owner_name", &target.name),
+        ];
+        let sets = self.series("kube_replicaset_owner", &labels);
+        Some(LoadQuery::new(
+            "the ReplicaSets of the target",
+            format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))"),
+        ))
     }
 
-    /// Returns the queries for the samples of the last `seconds`, each with its subject in words.
-    pub fn samples(&self, seconds: i64) -> Vec<(Sampled, &'static str, String)> {
-        let named = |series: String, names: &str| {
-            format!("{}[{seconds}s]", with(series, "__name__", names))
-        };
+    /// Returns the queries for the samples of the last `seconds`.
+    pub fn samples(&self, seconds: i64) -> Vec<(Sampled, LoadQuery)> {
+        let of = |of, series| LoadQuery::new(of, format!("{series}[{seconds}s]"));
+        let named = |series, names: &str| with(series, "__name__", names);
         let pods = self.of_pods("", &[]);
         // For each condition and phase, the most informative series.
         let pods = with(pods, "condition", "|true");
@@ -215,27 +231,17 @@ impl LoadRequest<'_> {
         let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
         let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
+        let hpa = named(self.of_hpa(""), &HPA_SERIES.join("|"));
         let mut samples = vec![
-            (Sampled::Pods, "the pods", pods),
-            (Sampled::Usage, "usage", usage),
-            (
-                Sampled::Hpa,
-                "the HPA",
-                named(self.of_hpa(""), &HPA_SERIES.join("|")),
-            ),
-            (
-                Sampled::Controller,
-                "the controller",
-                format!("{controller}[{seconds}s]"),
-            ),
+            (Sampled::Pods, of("the pods", pods)),
+            (Sampled::Usage, of("usage", usage)),
+            (Sampled::Hpa, of("the HPA", hpa)),
+            (Sampled::Controller, of("the controller", controller)),
         ];
-        if let Some(own) = replicas(&self.hpa.spec.scale_target_ref) {
+        if let Some(own) = known_kind(&self.hpa.spec.scale_target_ref) {
             let names = format!("{}|{}", own.desired, own.status);
-            samples.push((
-                Sampled::Target,
-                "replicas",
-                named(self.of_target(""), &names),
-            ));
+            let target = named(self.of_target(""), &names);
+            samples.push((Sampled::Target, of("replicas", target)));
         }
         samples
     }
@@ -342,11 +348,9 @@ impl LoadRequest<'_> {
 
     /// Returns the query for the number of pods with an earlier template, if the target's kind states it.
     fn outdated(&self) -> Option<String> {
-        let ReplicaSeries {
-            status, updated, ..
-        } = replicas(&self.hpa.spec.scale_target_ref)?;
-        let updated = self.of_target(updated?);
-        Some(format!("max({}) - max({updated})", self.of_target(status)))
+        let kind = known_kind(&self.hpa.spec.scale_target_ref)?;
+        let [status, updated] = [kind.status, kind.updated?].map(|name| self.of_target(name));
+        Some(format!("max({status}) - max({updated})"))
     }
 
     /// Returns the query for the creation time of a Deployment's newest ReplicaSet.
@@ -354,10 +358,10 @@ impl LoadRequest<'_> {
         let Hpa {
             spec, namespace, ..
         } = self.hpa;
+        known_kind(&spec.scale_target_ref).filter(|own| own.has_replica_sets)?;
         let of_all = self.series("kube_replicaset_created", &[("namespace", namespace)]);
         let created = with(of_all, "replicaset", &self.replica_sets());
-        matches!(workload(&spec.scale_target_ref), WorkloadKind::Deployment)
-            .then(|| format!("max({created})"))
+        Some(format!("max({created})"))
     }
 
     /// Returns the query for the number of restarts within `span` seconds.
@@ -478,7 +482,7 @@ impl LoadRequest<'_> {
 
     /// Returns the queries for the replicas that were requested of the target, and for the ready pods.
     fn record(&self, window: i64) -> (String, String) {
-        let Some(ReplicaSeries { desired, ready, .. }) = replicas(&self.hpa.spec.scale_target_ref)
+        let Some(KnownKind { desired, ready, .. }) = known_kind(&self.hpa.spec.scale_target_ref)
         else {
             let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
             let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
@@ -532,7 +536,7 @@ impl LoadRequest<'_> {
         all.extend_from_slice(labels);
         let text = self.series(name, &all);
         let target = &self.hpa.spec.scale_target_ref;
-        if matches!(workload(target), WorkloadKind::Other) {
+        if known_kind(target).is_none() {
             return text;
         }
         // Pod names contain only the start of a long name.
@@ -559,14 +563,14 @@ impl LoadRequest<'_> {
 
     /// Returns the same series with a function applied to each.
     fn pods_as(&self, of: impl Fn(String) -> String) -> String {
-        match workload(&self.hpa.spec.scale_target_ref) {
-            WorkloadKind::Deployment => of(self.pods_of_replica_sets()),
-            WorkloadKind::Other => format!(
+        match known_kind(&self.hpa.spec.scale_target_ref) {
+            Some(own) if own.has_replica_sets => of(self.pods_of_replica_sets()),
+            Some(_) => of(self.pods_of_target()),
+            None => format!(
                 "({} or {})",
                 of(self.pods_of_target()),
                 of(self.pods_of_replica_sets())
             ),
-            _ => of(self.pods_of_target()),
         }
     }
 
@@ -608,18 +612,13 @@ impl LoadRequest<'_> {
     }
 }
 
-/// Kinds of targets, by how their pods are found.
-enum WorkloadKind {
-    Deployment,
-    StatefulSet,
-    ReplicaSet,
-    ReplicationController,
-    /// Owns its pods directly, or through ReplicaSets.
-    Other,
-}
-
-/// The series of the replicas of a target of a built-in kind.
-pub struct ReplicaSeries {
+/// A built-in kind of targets, with the series of its replicas.
+pub struct KnownKind {
+    groups: &'static [&'static str],
+    /// The kind as owner references have it.
+    kind: &'static str,
+    /// Whether it owns its pods through ReplicaSets, and not directly.
+    has_replica_sets: bool,
     /// The series of the requested replicas.
     pub desired: &'static str,
     /// The series of the actual replicas.
@@ -630,35 +629,49 @@ pub struct ReplicaSeries {
     updated: Option<&'static str>,
 }
 
-/// Returns the series of the replicas of a target, if it is of a built-in kind.
-pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
-    Some(match workload(target) {
-        WorkloadKind::Deployment => ReplicaSeries {
-            desired: "kube_deployment_spec_replicas",
-            status: "kube_deployment_status_replicas",
-            ready: "kube_deployment_status_replicas_ready",
-            updated: Some("kube_deployment_status_replicas_updated"),
-        },
-        WorkloadKind::StatefulSet => ReplicaSeries {
-            desired: "kube_statefulset_replicas",
-            status: "kube_statefulset_status_replicas",
-            ready: "kube_statefulset_status_replicas_ready",
-            updated: Some("kube_statefulset_status_replicas_updated"),
-        },
-        WorkloadKind::ReplicaSet => ReplicaSeries {
-            desired: "kube_replicaset_spec_replicas",
-            status: "kube_replicaset_status_replicas",
-            ready: "kube_replicaset_status_ready_replicas",
-            updated: None,
-        },
-        WorkloadKind::ReplicationController => ReplicaSeries {
-            desired: "kube_replicationcontroller_spec_replicas",
-            status: "kube_replicationcontroller_status_replicas",
-            ready: "kube_replicationcontroller_status_ready_replicas",
-            updated: None,
-        },
-        WorkloadKind::Other => return None,
-    })
+static KNOWN_KINDS: [KnownKind; 4] = [
+    KnownKind {
+        groups: &["apps", "extensions"],
+        kind: "Deployment",
+        has_replica_sets: true,
+        desired: "kube_deployment_spec_replicas",
+        status: "kube_deployment_status_replicas",
+        ready: "kube_deployment_status_replicas_ready",
+        updated: Some("kube_deployment_status_replicas_updated"),
+    },
+    KnownKind {
+        groups: &["apps"],
+        kind: "StatefulSet",
+        has_replica_sets: false,
+        desired: "kube_statefulset_replicas",
+        status: "kube_statefulset_status_replicas",
+        ready: "kube_statefulset_status_replicas_ready",
+        updated: Some("kube_statefulset_status_replicas_updated"),
+    },
+    KnownKind {
+        groups: &["apps", "extensions"],
+        kind: "ReplicaSet",
+        has_replica_sets: false,
+        desired: "kube_replicaset_spec_replicas",
+        status: "kube_replicaset_status_replicas",
+        ready: "kube_replicaset_status_ready_replicas",
+        updated: None,
+    },
+    KnownKind {
+        groups: &[""],
+        kind: "ReplicationController",
+        has_replica_sets: false,
+        desired: "kube_replicationcontroller_spec_replicas",
+        status: "kube_replicationcontroller_status_replicas",
+        ready: "kube_replicationcontroller_status_ready_replicas",
+        updated: None,
+    },
+];
+
+/// Returns the kind of a target, if it is built in. Any other may own its pods directly, or through ReplicaSets.
+pub fn known_kind(target: &CrossVersionObjectReference) -> Option<&'static KnownKind> {
+    let mut kinds = KNOWN_KINDS.iter();
+    kinds.find(|own| own.groups.contains(&target.group()) && target.is_kind(own.kind))
 }
 
 /// Whether pods with this owner belong to the target, given its past and present ReplicaSets.
@@ -670,32 +683,16 @@ pub fn owns(
 ) -> bool {
     let direct = owner_kind == kind(target) && name == target.name;
     let through = owner_kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
-    match workload(target) {
-        WorkloadKind::Deployment => through,
-        WorkloadKind::Other => direct || through,
-        _ => direct,
-    }
-}
-
-fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
-    match target.group() {
-        "apps" | "extensions" if target.is_kind("Deployment") => WorkloadKind::Deployment,
-        "apps" if target.is_kind("StatefulSet") => WorkloadKind::StatefulSet,
-        "apps" | "extensions" if target.is_kind("ReplicaSet") => WorkloadKind::ReplicaSet,
-        "" if target.is_kind("ReplicationController") => WorkloadKind::ReplicationController,
-        _ => WorkloadKind::Other,
+    match known_kind(target) {
+        Some(own) if own.has_replica_sets => through,
+        Some(_) => direct,
+        None => direct || through,
     }
 }
 
 /// Returns the kind of a target as owner references have it; another than a built-in one is as it was typed.
 fn kind(target: &CrossVersionObjectReference) -> &str {
-    match workload(target) {
-        WorkloadKind::Deployment => "Deployment",
-        WorkloadKind::StatefulSet => "StatefulSet",
-        WorkloadKind::ReplicaSet => "ReplicaSet",
-        WorkloadKind::ReplicationController => "ReplicationController",
-        WorkloadKind::Other => &target.kind,
-    }
+    known_kind(target).map_or(&target.kind, |own| own.kind)
 }
 
 /// `name{label="value"}`.
@@ -1041,7 +1038,7 @@ mod tests {
             .questions(Scraped::default(), 60)
             .into_iter()
             .map(|own| own.query);
-        let samples = wanted.samples(600).into_iter().map(|(.., query)| query);
+        let samples = wanted.samples(600).into_iter().map(|(_, own)| own.query);
         let [one, other] = wanted.scrapes(600);
         let more = [
             one,
@@ -1050,7 +1047,8 @@ mod tests {
             wanted.owned(600).unwrap(),
             wanted.any(600),
         ];
-        for query in questions.chain(samples).chain(more) {
+        let first = more.map(|own| own.query);
+        for query in questions.chain(samples).chain(first) {
             assert_eq!(
                 query.matches('{').count(),
                 query.matches(matching).count(),

@@ -24,8 +24,12 @@ use crate::snapshot::input::Options;
 
 /// Checks that `--save` does not name a file that is read.
 fn check_files(args: &Explain) -> Result<(), Error> {
-    let filenames = args.filenames.iter().map(|input| ("-f", input));
-    let history = args.memory.history.iter().map(|input| ("--history", input));
+    let filenames = args.filenames.iter().map(|input| ("-f ", input));
+    let history = args
+        .memory
+        .history
+        .iter()
+        .map(|input| ("--history ", input));
     check_save(
         args.save.as_deref(),
         &args.connection,

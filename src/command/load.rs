@@ -73,16 +73,15 @@ impl<'a> Query<'a> {
             namespace, service, ..
         } = &server
         {
-            let why = match () {
-                () if !headers.is_empty() => "--prometheus-header is only for an address",
-                () if args.authority.is_some() => "--prometheus-ca is only for an address",
-                () => "",
-            };
-            if !why.is_empty() {
-                return Err(
-                    Error::usage(format!("--prometheus {namespace}/{service}: {why}"))
-                        .hint("give its address: --prometheus URL"),
-                );
+            let typed = [
+                ("--prometheus-header", !headers.is_empty()),
+                ("--prometheus-ca", args.authority.is_some()),
+            ];
+            if let Some((flag, _)) = typed.iter().find(|(_, is_typed)| *is_typed) {
+                return Err(Error::usage(format!(
+                    "--prometheus {namespace}/{service}: {flag} is only for an address"
+                ))
+                .hint("give its address: --prometheus URL"));
             }
         }
         Ok(Some(Self {
@@ -175,13 +174,7 @@ async fn ask(
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
-    let unasked = (0..metrics.len()).map(|place| unasked(place, &metrics, &stated));
-    if let Some(e) = unasked
-        .collect::<Option<Vec<Error>>>()
-        .and_then(|all| all.into_iter().next())
-    {
-        return Err(e);
-    }
+    check_asked(&metrics, &stated)?;
     let hpa = &snapshot.hpa;
     let wanted = LoadRequest {
         hpa,
@@ -328,22 +321,23 @@ pub(super) fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Returns the error if a metric has no query; if none has one, no request is needed to say so.
-fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Option<Error> {
-    let spec = &metrics[place];
-    let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
-    let is_stated = stated
-        .iter()
-        .any(|(purpose, _)| *purpose == Purpose::Metric(place));
-    (!has_default && !is_stated).then(|| {
-        let name = spec.flag_name(metrics);
-        Error::usage(format!(
-            "neither cAdvisor nor kube-state-metrics has {name}"
-        ))
-        .hint(format!(
-            "--query '{name}=PROMQL' gives its total, such as sum(...)"
-        ))
-    })
+/// Checks that a metric has a query; if none has one, no request is needed to say so.
+fn check_asked(metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Result<(), Error> {
+    let has_default =
+        |spec: &MetricSpec| spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
+    let is_metric = |(purpose, _): &(Purpose, String)| matches!(purpose, Purpose::Metric(_));
+    match metrics.first() {
+        Some(first) if !metrics.iter().any(has_default) && !stated.iter().any(is_metric) => {
+            let name = first.flag_name(metrics);
+            Err(Error::usage(format!(
+                "neither cAdvisor nor kube-state-metrics has {name}"
+            ))
+            .hint(format!(
+                "--query '{name}=PROMQL' gives its total, such as sum(...)"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the line that shows the progress.

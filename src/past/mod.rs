@@ -263,22 +263,13 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
         spec.max_replicas = max;
     }
-    let names: Vec<String> = spec
-        .metrics
-        .iter()
-        .map(|metric| metric.name().to_owned())
-        .collect();
-    let labels: Vec<String> = spec
-        .metrics
-        .iter()
-        .map(|own| own.label(&spec.metrics))
-        .collect();
-    let metrics = spec.metrics.iter_mut().zip(labels);
-    for (metric, label) in metrics.filter(|_| !history.targets.is_empty()) {
-        let name = metric.name().to_owned();
+    let read = spec.metrics.clone();
+    let metrics = spec.metrics.iter_mut().zip(&read);
+    for (metric, own) in metrics.filter(|_| !history.targets.is_empty()) {
+        let (name, label) = (own.name(), own.label(&read));
         // Targets are recorded by this name alone.
-        let is_alone = metric.container().is_none()
-            && names.iter().filter(|other| **other == name).count() == 1;
+        let is_alone = own.container().is_none()
+            && read.iter().filter(|other| other.name() == name).count() == 1;
         let Some(target) = metric.target_mut() else {
             continue;
         };
@@ -290,7 +281,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         } = target;
         let field = format!("target of {label}");
         let recorded = |kind: &str| {
-            let samples = history.targets.get(&(name.clone(), kind.to_owned()))?;
+            let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
             samples.near(millis).filter(|_| is_alone)
         };
         let mut is_told = false;

@@ -215,21 +215,18 @@ impl<'h> Moments<'h> {
     /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
     /// proposed nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
-        let ask = |view| asked_by(&self.at(base, time, view)?);
-        let likely = ask(View::LIKELY);
-        let sides: Vec<Option<(Bounds, Option<i32>)>> = View::all().map(ask).collect();
-        let mut known = sides
-            .iter()
-            .chain([&likely])
-            .flatten()
-            .map(|(bounds, _)| *bounds);
-        let first = known.next()?;
-        let all = known.fold(first, |all, own| all.with(own.at_least).with(own.at_most));
-        if likely.is_some() && sides.iter().all(Option::is_some) {
-            Some((all, likely.and_then(|(_, likely)| likely)))
+        let asked: Vec<_> = std::iter::once(View::LIKELY)
+            .chain(View::all())
+            .map(|view| asked_by(&self.at(base, time, view)?))
+            .collect();
+        let known = asked.iter().flatten().map(|(bounds, _)| *bounds);
+        let all = known.reduce(|all, own| all.with(own.at_least).with(own.at_most))?;
+        let likely = asked[0].and_then(|(_, likely)| likely);
+        if asked.iter().all(Option::is_some) {
+            Some((all, likely))
         } else {
             // It may have recommended nothing.
-            Some((Bounds::UNKNOWN, likely.and_then(|(_, likely)| likely)))
+            Some((Bounds::UNKNOWN, likely))
         }
     }
 
@@ -251,14 +248,9 @@ impl<'h> Moments<'h> {
             counts.at_least
         };
         let status = &self.history.status_replicas;
-        let status = if view.is_later {
-            status.next(millis)
-        } else {
-            status.last(millis)
-        };
-        let status_replicas = status
+        let status_replicas = beside(status, millis, view.is_later)
             .map(|(_, value)| value)
-            .or_else(|| self.history.status_replicas.near(millis))
+            .or_else(|| status.near(millis))
             .map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
@@ -595,28 +587,28 @@ fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
     if own.phases.is_empty() {
         return Phase::Running;
     }
-    let was_seen = own
-        .phases
-        .iter()
-        .any(|(_, samples)| samples.last(millis).is_some());
-    let goes_on = own
-        .phases
-        .iter()
-        .any(|(_, samples)| samples.next(millis).is_some());
-    let shows_next = goes_on && is_later;
-    if !was_seen && !shows_next {
+    let phases = || own.phases.iter();
+    let shows_next = is_later && phases().any(|(_, samples)| samples.next(millis).is_some());
+    if !shows_next && phases().all(|(_, samples)| samples.last(millis).is_none()) {
         // Created since the last scrape.
         return Phase::Pending;
     }
-    let found = own.phases.iter().find(|(_, samples)| {
-        let sample = if shows_next {
-            samples.next(millis)
-        } else {
-            samples.last(millis)
-        };
-        sample.is_some_and(|(_, value)| value == 1.0)
-    });
-    found.map(|(phase, _)| *phase).unwrap_or_default()
+    let is_shown = |(_, samples): &&(Phase, Samples)| {
+        beside(samples, millis, shows_next).is_some_and(|(_, value)| value == 1.0)
+    };
+    phases()
+        .find(is_shown)
+        .map(|(phase, _)| *phase)
+        .unwrap_or_default()
+}
+
+/// Returns the last sample up to a time, or the first one after it.
+fn beside(samples: &Samples, millis: i64, is_later: bool) -> Option<(i64, f64)> {
+    if is_later {
+        samples.next(millis)
+    } else {
+        samples.last(millis)
+    }
 }
 
 /// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.

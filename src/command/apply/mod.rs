@@ -403,16 +403,23 @@ impl Attempts<'_> {
         );
         let come = self.interrupts.come(1);
         pin!(waited, come);
-        let (end, signal) = match select(waited, come).await {
-            Either::Left((end, _)) => (Some(end.map_err(|e| denied(&e))?), 0),
-            Either::Right((code, _)) => (None, code),
+        let ended = match select(waited, come).await {
+            Either::Left((ended, _)) => ended.map_err(|e| denied(&e))?,
+            Either::Right((signal, _)) => {
+                return Ok(Waited {
+                    end: WaitEnd::Interrupted,
+                    replicas: ready.get(),
+                    by: None,
+                    signal,
+                });
+            }
         };
-        let (end, replicas, by) = match end {
-            Some(End::Ready) => (WaitEnd::Ready, replicas, None),
-            Some(End::Changed(replicas, by)) => (WaitEnd::Changed, replicas, by),
-            Some(End::Gone) => (WaitEnd::Gone, 0, None),
-            Some(End::TimedOut(ready)) => (WaitEnd::TimedOut, ready, None),
-            Some(End::Unread(failure)) => {
+        let (end, replicas, by) = match ended {
+            End::Ready => (WaitEnd::Ready, replicas, None),
+            End::Changed(replicas, by) => (WaitEnd::Changed, replicas, by),
+            End::Gone => (WaitEnd::Gone, 0, None),
+            End::TimedOut(ready) => (WaitEnd::TimedOut, ready, None),
+            End::Unread(failure) => {
                 let e = denied(&failure);
                 let message = format!(
                     "the replicas were not seen ready in time, and the last check \
@@ -421,13 +428,12 @@ impl Attempts<'_> {
                 );
                 return Err(Error { message, ..e });
             }
-            None => (WaitEnd::Interrupted, ready.get(), None),
         };
         Ok(Waited {
             end,
             replicas,
             by,
-            signal,
+            signal: 0,
         })
     }
 }

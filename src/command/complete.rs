@@ -151,8 +151,8 @@ fn more(typing: &Typing) -> Option<Vec<Candidate>> {
 
 /// Returns candidates without descriptions.
 fn plain<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Vec<Candidate> {
-    let names = names.into_iter();
-    names.map(|name| (name.into(), String::new())).collect()
+    let described = names.into_iter().map(|name| (name.into(), String::new()));
+    described.collect()
 }
 
 /// Returns an HPA with its target, and the replicas if a controller has reported them.

@@ -219,9 +219,9 @@ impl<'a> ListCommand<'a> {
                 }
             },
         };
-        let mut explained = explained.into_inner();
-        explained.sort_by_key(|(place, _)| *place);
-        let hpas = explained.into_iter().map(|(_, hpa)| hpa);
+        let mut placed = explained.into_inner();
+        placed.sort_by_key(|(place, _)| *place);
+        let hpas = placed.into_iter().map(|(_, hpa)| hpa);
         Ok(Explained {
             hpas: hpas.collect::<Result<_, Error>>()?,
             namespace,
@@ -274,7 +274,7 @@ impl<'a> ListCommand<'a> {
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);
         let keeps = args.save.is_some() || args.output == Some(Output::Yaml);
-        let pass = pass.and_then(|pass| Ok(keeps.then_some(pass)));
+        let kept = pass.and_then(|pass| Ok(keeps.then_some(pass)));
         Ok(ListedHpa {
             text,
             cells,
@@ -283,7 +283,7 @@ impl<'a> ListCommand<'a> {
             judged,
             error,
             hint,
-            pass,
+            pass: kept,
         })
     }
 

@@ -154,8 +154,8 @@ async fn history(
     let sets = names(&owners)?;
     let (kinds, samples): (Vec<Sampled>, Vec<LoadQuery>) =
         wanted.samples(seconds).into_iter().unzip();
-    let answers = way.all_at_once(&samples, end, progress).await?;
-    let answers: Vec<_> = kinds.into_iter().zip(answers).collect();
+    let found = way.all_at_once(&samples, end, progress).await?;
+    let answers: Vec<_> = kinds.into_iter().zip(found).collect();
     let questions = wanted.stated.iter().filter_map(|(purpose, query)| {
         let Purpose::Metric(place) = purpose else {
             return None;
@@ -189,8 +189,8 @@ fn told(
     metrics: &[Answered],
 ) -> Vec<LoadNote> {
     let of = |wanted| {
-        let answers = answers.iter().filter(move |(kind, _)| *kind == wanted);
-        answers.flat_map(|(_, answer)| &answer.series)
+        let own = answers.iter().filter(move |(kind, _)| *kind == wanted);
+        own.flat_map(|(_, answer)| &answer.series)
     };
     let hpas =
         of(Sampled::Hpa).filter(|series| series.labels.get("__name__") == Some(MAX_REPLICAS));

@@ -331,12 +331,6 @@ fn before(
     let period = base.controller.sync_period;
     let first = created.map(|created| sampled::first_pass(created, &base.controller));
     let since = at.minus(window);
-    let pass = |time, recommended, likely| PastPass {
-        time,
-        recommended,
-        likely,
-        found: None,
-    };
     let mut passes = Vec::new();
     let mut time = at;
     while period.is_positive() {
@@ -345,9 +339,9 @@ fn before(
             break;
         }
         if !moments.is_covered(time) {
-            passes.push(pass(time, Bounds::UNKNOWN, None));
+            passes.push(sampled_pass(time, Bounds::UNKNOWN, None));
         } else if let Some((recommended, likely)) = moments.played(base, time) {
-            passes.push(pass(time, recommended, likely));
+            passes.push(sampled_pass(time, recommended, likely));
         }
     }
     // The first pass of all begins with the replicas as a recommendation.
@@ -355,17 +349,19 @@ fn before(
         && let Some(PastPass { time, .. }) = passes.last()
     {
         let replicas = moments.replicas(earliest);
-        passes.push(pass(*time, replicas, Some(replicas.at_least)));
+        passes.push(sampled_pass(*time, replicas, Some(replicas.at_least)));
     }
     passes.reverse();
     let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
-    let rescales = moments.course().rescales();
-    let rescales = rescales.map(|(replicas, from, until)| PastRescale {
-        replicas,
-        from: time(from),
-        until: time(until),
-        likely: None,
-    });
+    let course = moments.course();
+    let rescales = course
+        .rescales()
+        .map(|(replicas, from, until)| PastRescale {
+            replicas,
+            from: time(from),
+            until: time(until),
+            likely: None,
+        });
     let History {
         source,
         queries,
@@ -390,6 +386,15 @@ fn before(
         passes,
         rescales: rescales.filter(|it| it.until >= since).collect(),
         recorded: None,
+    }
+}
+
+fn sampled_pass(time: Timestamp, recommended: Bounds, likely: Option<i32>) -> PastPass {
+    PastPass {
+        time,
+        recommended,
+        likely,
+        found: None,
     }
 }
 

@@ -204,30 +204,30 @@ fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
 
 /// Returns the past with other likely recommendations.
 fn recommending(past: &Past, replicas: impl Fn(&PastPass) -> i32) -> Past {
-    let mut past = past.clone();
-    for pass in &mut past.passes {
+    let mut other = past.clone();
+    for pass in &mut other.passes {
         pass.likely = Some(replicas(pass));
     }
-    past
+    other
 }
 
 /// Returns the past with rescales at other likely times.
 fn rescaling(past: &Past, time: impl Fn(&PastRescale) -> Timestamp) -> Past {
-    let mut past = past.clone();
-    for rescale in &mut past.rescales {
+    let mut other = past.clone();
+    for rescale in &mut other.rescales {
         rescale.likely = Some(time(rescale));
     }
-    past
+    other
 }
 
 /// Returns the past with the recommendations and rescales along a course.
 fn along(past: &Past, path: &ReplayedCourse) -> Past {
-    let mut past = past.clone();
-    for pass in &mut past.passes {
+    let mut other = past.clone();
+    for pass in &mut other.passes {
         let recommended = path.recommended.iter().find(|own| own.time == pass.time);
         pass.likely = recommended.map(|own| own.replicas).or(pass.likely);
     }
-    for rescale in &mut past.rescales {
+    for rescale in &mut other.rescales {
         let PastRescale {
             replicas,
             from,
@@ -238,5 +238,5 @@ fn along(past: &Past, path: &ReplayedCourse) -> Past {
         let event = events.find(|own| from <= own.time && own.time <= until);
         rescale.likely = event.map(|own| own.time);
     }
-    past
+    other
 }

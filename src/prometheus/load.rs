@@ -285,20 +285,18 @@ impl Recording<'_> {
     /// Adds the measurements of the pods other than the load.
     fn measure(&self, load: &mut Load) -> Result<(), Error> {
         let counts = self.column(Purpose::Unmeasured)?;
-        let lost = counts.iter().flatten().filter(|count| **count > 0.0);
-        let lost = lost.count();
+        let known = counts.iter().flatten();
+        let lost = known.filter(|count| **count > 0.0).count();
         if lost > 0 {
             let share = lost as f64 / counts.len() as f64;
             load.notes.push(LoadNote::Unmeasured(share));
         }
         if let Some((pods, took)) = self.started(Purpose::Started) {
-            let took = GoDuration(took);
             load.ready_after = Some(took);
             load.notes.push(LoadNote::Started { pods, took });
         }
         if let Some((pods, took)) = self.started(Purpose::Measured) {
-            load.metrics_after = Some(GoDuration(took.plus(API)));
-            let took = GoDuration(took);
+            load.metrics_after = Some(GoDuration(took.0.plus(API)));
             load.notes.push(LoadNote::Measured { pods, took });
         }
         for (place, spec) in self.metrics.iter().enumerate() {
@@ -315,7 +313,7 @@ impl Recording<'_> {
     }
 
     /// Returns the number of new pods with a known time for a purpose, and the median of these times.
-    fn started(&self, purpose: Purpose) -> Option<(usize, SignedDuration)> {
+    fn started(&self, purpose: Purpose) -> Option<(usize, GoDuration)> {
         let series = self.answer(purpose)?.answer.series.iter();
         let mut times: Vec<f64> = series
             // A pod that lost its readiness again shows the last time.
@@ -328,7 +326,7 @@ impl Recording<'_> {
         times.sort_unstable_by(f64::total_cmp);
         let median = times.get(times.len() / 2)?;
         let took = SignedDuration::from_millis((median * 1e3) as i64);
-        Some((times.len(), took))
+        Some((times.len(), GoDuration(took)))
     }
 }
 

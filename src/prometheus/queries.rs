@@ -2,7 +2,7 @@
 //! both more exact. Pods are found by their owners, as kube-state-metrics reports them, and not by their
 //! labels; series have the names of kube-state-metrics and cAdvisor.
 
-use std::fmt::Write;
+use std::fmt;
 
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::load::LoadQuery;
@@ -191,8 +191,8 @@ impl LoadRequest<'_> {
     /// Returns the query for whether any pod of the namespace has series in a span.
     pub fn any(&self, seconds: i64) -> LoadQuery {
         let namespace = [("namespace", &*self.hpa.namespace)];
-        let series = self.series("", &namespace);
-        let series = with(series, "__name__", &format!("kube_pod_owner|{CPU}"));
+        let names = format!("kube_pod_owner|{CPU}");
+        let series = self.series("", &namespace).like("__name__", &names);
         LoadQuery::new(
             "any series of the namespace",
             format!("count(present_over_time({series}[{seconds}s]))"),
@@ -202,10 +202,10 @@ impl LoadRequest<'_> {
     /// Returns the query for the target's ReplicaSets in the last `seconds`, by the label `replicaset`; `None`
     /// if the target owns its pods directly.
     pub fn owned(&self, seconds: i64) -> Option<LoadQuery> {
-        let target = &self.hpa.spec.scale_target_ref;
-        if known_kind(target).is_some_and(|own| !own.has_replica_sets) {
+        if self.target_kind().is_some_and(|own| !own.has_replica_sets) {
             return None;
         }
+        let target = &self.hpa.spec.scale_target_ref;
         let labels = [
             ("namespace", &*self.hpa.namespace),
             ("owner_kind", kind(target)),
@@ -220,27 +220,28 @@ impl LoadRequest<'_> {
 
     /// Returns the queries for the samples of the last `seconds`.
     pub fn samples(&self, seconds: i64) -> Vec<(Sampled, LoadQuery)> {
-        let of = |of, series| LoadQuery::new(of, format!("{series}[{seconds}s]"));
-        let named = |series, names: &str| with(series, "__name__", names);
-        let pods = self.of_pods("", &[]);
+        let of = |of, series: Selector| LoadQuery::new(of, format!("{series}[{seconds}s]"));
         // For each condition and phase, the most informative series.
-        let pods = with(pods, "condition", "|true");
-        let pods = with(pods, "phase", "|Pending|Running|Failed");
-        let pods = with(pods, "resource", "|cpu|memory");
-        let pods = named(pods, &POD_SERIES.join("|"));
-        let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
+        let pods = self
+            .of_pods("", &[])
+            .like("condition", "|true")
+            .like("phase", "|Pending|Running|Failed")
+            .like("resource", "|cpu|memory")
+            .like("__name__", &POD_SERIES.join("|"));
+        let usage = self.containers("", None);
+        let usages = usage.like("__name__", &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
         let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
-        let hpa = named(self.of_hpa(""), &HPA_SERIES.join("|"));
+        let hpa = self.of_hpa("").like("__name__", &HPA_SERIES.join("|"));
         let mut samples = vec![
             (Sampled::Pods, of("the pods", pods)),
-            (Sampled::Usage, of("usage", usage)),
+            (Sampled::Usage, of("usage", usages)),
             (Sampled::Hpa, of("the HPA", hpa)),
             (Sampled::Controller, of("the controller", controller)),
         ];
-        if let Some(own) = known_kind(&self.hpa.spec.scale_target_ref) {
+        if let Some(own) = self.target_kind() {
             let names = format!("{}|{}", own.desired, own.status);
-            let target = named(self.of_target(""), &names);
+            let target = self.of_target("").like("__name__", &names);
             samples.push((Sampled::Target, of("replicas", target)));
         }
         samples
@@ -348,19 +349,17 @@ impl LoadRequest<'_> {
 
     /// Returns the query for the number of pods with an earlier template, if the target's kind states it.
     fn outdated(&self) -> Option<String> {
-        let kind = known_kind(&self.hpa.spec.scale_target_ref)?;
+        let kind = self.target_kind()?;
         let [status, updated] = [kind.status, kind.updated?].map(|name| self.of_target(name));
         Some(format!("max({status}) - max({updated})"))
     }
 
     /// Returns the query for the creation time of a Deployment's newest ReplicaSet.
     fn newest_template(&self) -> Option<String> {
-        let Hpa {
-            spec, namespace, ..
-        } = self.hpa;
-        known_kind(&spec.scale_target_ref).filter(|own| own.has_replica_sets)?;
-        let of_all = self.series("kube_replicaset_created", &[("namespace", namespace)]);
-        let created = with(of_all, "replicaset", &self.replica_sets());
+        self.target_kind().filter(|own| own.has_replica_sets)?;
+        let namespace = [("namespace", &*self.hpa.namespace)];
+        let of_all = self.series("kube_replicaset_created", &namespace);
+        let created = of_all.like("replicaset", &self.replica_sets());
         Some(format!("max({created})"))
     }
 
@@ -482,8 +481,7 @@ impl LoadRequest<'_> {
 
     /// Returns the queries for the replicas that were requested of the target, and for the ready pods.
     fn record(&self, window: i64) -> (String, String) {
-        let Some(KnownKind { desired, ready, .. }) = known_kind(&self.hpa.spec.scale_target_ref)
-        else {
+        let Some(KnownKind { desired, ready, .. }) = self.target_kind() else {
             let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
             let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
             let (ready, pods) = (fresh(&ready, window), self.pods());
@@ -496,18 +494,25 @@ impl LoadRequest<'_> {
         (latest(desired), latest(ready))
     }
 
+    /// Returns the target's kind, if it is built in.
+    fn target_kind(&self) -> Option<&'static KnownKind> {
+        known_kind(&self.hpa.spec.scale_target_ref)
+    }
+
     /// Returns the series with these labels.
-    fn series(&self, name: &str, labels: &[(&str, &str)]) -> String {
-        let series = selector(name, labels);
-        if self.matching.is_empty() {
-            series
-        } else {
-            and(series, self.matching)
+    fn series(&self, name: &str, labels: &[(&str, &str)]) -> Selector {
+        let labels = labels
+            .iter()
+            .map(|(label, value)| format!("{label}={}", quote(value)));
+        let matching = Some(self.matching).filter(|text| !text.is_empty());
+        Selector {
+            name: name.to_owned(),
+            matchers: labels.chain(matching.map(str::to_owned)).collect(),
         }
     }
 
     /// Returns the series about the HPA.
-    fn of_hpa(&self, name: &str) -> String {
+    fn of_hpa(&self, name: &str) -> Selector {
         let Hpa {
             namespace,
             name: hpa,
@@ -520,7 +525,7 @@ impl LoadRequest<'_> {
     }
 
     /// Returns the series about a target of a built-in kind.
-    fn of_target(&self, name: &str) -> String {
+    fn of_target(&self, name: &str) -> Selector {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
         self.series(
@@ -531,39 +536,42 @@ impl LoadRequest<'_> {
 
     /// Returns the query for series about pods whose names begin like those of the target's pods. Only their
     /// owners show which of them are the target's.
-    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> String {
+    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> Selector {
         let mut all = vec![("namespace", &*self.hpa.namespace)];
         all.extend_from_slice(labels);
-        let text = self.series(name, &all);
-        let target = &self.hpa.spec.scale_target_ref;
-        if known_kind(target).is_none() {
-            return text;
+        let series = self.series(name, &all);
+        if self.target_kind().is_none() {
+            return series;
         }
+        let target = &self.hpa.spec.scale_target_ref;
         // Pod names contain only the start of a long name.
         let pattern = match target.name.char_indices().nth(MOST_OF_NAME) {
             Some((end, _)) => format!("{}.*", literal(&target.name[..end])),
             None => format!("{}-.*", literal(&target.name)),
         };
-        with(text, "pod", &pattern)
+        series.like("pod", &pattern)
     }
 
     /// Returns the query for series of containers, without the sums over pods and the container that holds the
     /// network.
-    fn containers(&self, name: &str, container: Option<&str>) -> String {
+    fn containers(&self, name: &str, container: Option<&str>) -> Selector {
         match container {
             Some(container) => self.of_pods(name, &[("container", container)]),
-            None => and(self.of_pods(name, &[]), r#"container!="",container!="POD""#),
+            None => {
+                let series = self.of_pods(name, &[]);
+                series.and(r#"container!="",container!="POD""#.to_owned())
+            }
         }
     }
 
     /// Returns the series of the target's pods, found by their owners.
     fn pods(&self) -> String {
-        self.pods_as(|owned| owned)
+        self.pods_as(|owned| owned.to_string())
     }
 
     /// Returns the same series with a function applied to each.
-    fn pods_as(&self, of: impl Fn(String) -> String) -> String {
-        match known_kind(&self.hpa.spec.scale_target_ref) {
+    fn pods_as(&self, of: impl Fn(Selector) -> String) -> String {
+        match self.target_kind() {
             Some(own) if own.has_replica_sets => of(self.pods_of_replica_sets()),
             Some(_) => of(self.pods_of_target()),
             None => format!(
@@ -574,7 +582,7 @@ impl LoadRequest<'_> {
         }
     }
 
-    fn pods_of_target(&self) -> String {
+    fn pods_of_target(&self) -> Selector {
         let target = &self.hpa.spec.scale_target_ref;
         self.of_pods(
             "kube_pod_owner",
@@ -582,9 +590,9 @@ impl LoadRequest<'_> {
         )
     }
 
-    fn pods_of_replica_sets(&self) -> String {
+    fn pods_of_replica_sets(&self) -> Selector {
         let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
-        with(owned, "owner_name", &self.replica_sets())
+        owned.like("owner_name", &self.replica_sets())
     }
 
     /// Returns a regular expression for the ReplicaSets of the target. If there are many, their common prefix
@@ -695,31 +703,35 @@ fn kind(target: &CrossVersionObjectReference) -> &str {
     known_kind(target).map_or(&target.kind, |own| own.kind)
 }
 
-/// `name{label="value"}`.
-fn selector(name: &str, labels: &[(&str, &str)]) -> String {
-    let matchers: Vec<String> = labels
-        .iter()
-        .map(|(label, value)| format!("{label}={}", quote(value)))
-        .collect();
-    format!("{name}{{{}}}", matchers.join(","))
+/// Series by name and labels: `name{label="value"}`.
+struct Selector {
+    name: String,
+    matchers: Vec<String>,
 }
 
-/// Returns the same series with one more condition.
-fn and(mut series: String, condition: &str) -> String {
-    series.truncate(series.len() - 1);
-    let _ = write!(series, ",{condition}}}");
-    series
+impl Selector {
+    /// Returns the same series with one more condition.
+    fn and(mut self, matcher: String) -> Self {
+        self.matchers.push(matcher);
+        self
+    }
+
+    /// Returns the same series, limited to those with a label that matches a regular expression.
+    fn like(self, label: &str, pattern: &str) -> Self {
+        self.and(format!("{label}=~{}", quote(pattern)))
+    }
 }
 
-/// Returns the same series, limited to those with a label that matches a regular expression.
-fn with(series: String, label: &str, pattern: &str) -> String {
-    and(series, &format!("{label}=~{}", quote(pattern)))
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{{{}}}", self.name, self.matchers.join(","))
+    }
 }
 
 /// Returns the query for the rate of a counter between its last two samples, at the samples' times: the
 /// interval depends neither on the start of a window nor on lost scrapes. If the counter was reset between
 /// them, the previous rate applies, because the usage until the reset is unknown.
-fn rate(counter: &str, scraped: Scraped) -> String {
+fn rate(counter: &Selector, scraped: Scraped) -> String {
     let (reach, before) = (scraped.reach(), scraped.before_reset());
     let range = format!("{counter}[{reach}s]");
     format!(
@@ -734,7 +746,7 @@ fn sum(each: &str, pods: &str) -> String {
 }
 
 /// Returns the values that are no older than the window: Prometheus would repeat a value for five minutes.
-fn fresh(series: &str, window: i64) -> String {
+fn fresh(series: &Selector, window: i64) -> String {
     format!("({series} and present_over_time({series}[{window}s]))")
 }
 

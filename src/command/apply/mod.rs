@@ -93,8 +93,8 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             name.unwrap_or_default()
         }
         None => {
-            let page = Some(page).filter(|_| !plan.is_told);
-            text(page.as_ref(), &result, terminal)
+            let untold = (!plan.is_told).then_some(&page);
+            text(untold, &result, terminal)
         }
     };
     let errors = result.errors().into_iter().chain(warned).collect();
@@ -300,12 +300,12 @@ impl Attempts<'_> {
     /// Returns the HPA right before the write, if neither it nor the scale has changed.
     async fn unmoved(&self, plan: &WritePlan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
-        let (read, state) = tokio::join!(
+        let (hpa_again, scale_again) = tokio::join!(
             hpa::read_again(self.session, hpa),
             scale::read_again(self.session, at)
         );
-        let read = read.map_err(|e| unseen(&e))?;
-        let state = state.map_err(|e| unseen(&e))?;
+        let read = hpa_again.map_err(|e| unseen(&e))?;
+        let state = scale_again.map_err(|e| unseen(&e))?;
         match moved([hpa, &read.hpa], [&at.state, &state]) {
             Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),

@@ -76,11 +76,11 @@ impl Judgement<'_> {
         let Scenario { watch, .. } = self.scenario;
         let rolled_out = candidate.and_then(|own| own.run.rolled_out.as_deref());
         let explanation = watch.explain(pass, rolled_out);
-        let run = totals.map(|totals| RunFacts::new(pass, totals));
-        let facts = PassFacts::of(pass);
-        let facts = run.map_or(facts, |run| {
-            facts.with_runs(run, self.replay.unwrap_or(run))
-        });
+        let mut facts = PassFacts::of(pass);
+        if let Some(totals) = totals {
+            let run = RunFacts::new(pass, totals);
+            facts = facts.with_runs(run, self.replay.unwrap_or(run));
+        }
         let found = watch.expectations(pass, &explanation, &facts, rolled_out.is_some());
         let (expectations, verdict) = self.judged(&facts, found);
         let several = self.backtest.filter(|own| own.candidates.len() > 1);
@@ -107,8 +107,8 @@ impl Judgement<'_> {
         };
         // The expectations were used to choose the settings.
         let names = gate.names();
-        let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
-        let some = (!names.is_empty()).then_some(some);
+        let some = (!names.is_empty())
+            .then(|| Expectation::of_some_setting(&names, search.meets(), tried(search)));
         gate.of_change_alone()
             .judge(facts, some.into_iter().chain(found))
     }

@@ -238,7 +238,7 @@ pub fn range(data: &[u8]) {
 /// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
 /// with a message.
 pub fn prometheus(data: &[u8]) {
-    let Ok(found) = answer::read(data, &AnswerMemory::new()) else {
+    let Ok(found) = answer::read(data, &AnswerMemory::default()) else {
         return;
     };
     for Series { points, .. } in &found.series {

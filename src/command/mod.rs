@@ -276,8 +276,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Examines standard output, standard error and the environment. `COLUMNS` takes precedence over the terminal's own width;
-    /// if the output is not a terminal, lines may have any length.
+    /// Examines standard output, standard error and the environment. `COLUMNS` takes precedence over the
+    /// terminal's own width; if the output is not a terminal, lines may have any length.
     pub fn detect() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()

@@ -319,8 +319,8 @@ fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<
     })
 }
 
-/// Runs the passes before one, whose history may matter to it. Returns them with everything that their history
-/// tells of the past of the one.
+/// Runs the passes before one whose history may matter to it, and returns them as its past. The fields about the
+/// pass itself are empty.
 fn before(
     moments: &Moments<'_>,
     base: &Snapshot,

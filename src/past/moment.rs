@@ -47,15 +47,6 @@ pub(super) enum BoundSide {
     High,
 }
 
-/// A choice among the usages that may have been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Height {
-    /// The most likely one.
-    Shown,
-    /// One this many of [`HEIGHTS`] above the least.
-    Share(u32),
-}
-
 /// The steps from the least usage to the most.
 const HEIGHTS: u32 = 16;
 /// The steps to a peak of a few seconds, which shows only in part in the mean between two scrapes.
@@ -68,8 +59,8 @@ pub(super) struct View {
     time: BoundSide,
     /// The state as of the scrape after the time, rather than the one before.
     is_later: bool,
-    /// The usage.
-    usage: Height,
+    /// How many of [`HEIGHTS`] the usage is above the least that may have been read; `None` for the most likely one.
+    usage: Option<u32>,
     /// How early it was measured.
     measured: BoundSide,
 }
@@ -79,14 +70,14 @@ impl View {
     pub(super) const LIKELY: Self = Self {
         time: BoundSide::Likely,
         is_later: false,
-        usage: Height::Shown,
+        usage: None,
         measured: BoundSide::Likely,
     };
 
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
         let sides = [BoundSide::Low, BoundSide::High];
-        let usages = [Height::Share(0), Height::Share(HEIGHTS)]
+        let usages = [Some(0), Some(HEIGHTS)]
             .into_iter()
             .flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
@@ -125,7 +116,7 @@ impl View {
     /// Returns the same view with another usage.
     pub(super) fn with_share(self, share: u32) -> Self {
         Self {
-            usage: Height::Share(share),
+            usage: Some(share),
             ..self
         }
     }
@@ -707,8 +698,8 @@ fn pick(
     let (end, window) = (until(shown), shown.window);
     let values = candidates.iter().map(|own| own.value);
     let value = match view.usage {
-        Height::Shown => shown.value,
-        Height::Share(share) => {
+        None => shown.value,
+        Some(share) => {
             let least = values.clone().reduce(f64::min)?;
             least + (values.reduce(f64::max)? - least) * f64::from(share) / f64::from(HEIGHTS)
         }

@@ -390,8 +390,8 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
     })
 }
 
-/// Returns the note about usage that several servers recorded, of which one is followed: series of one
-/// container at the same time.
+/// Returns the note about usage that several servers recorded, as series of one container at the same time: one
+/// server is followed.
 pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
     // When a container replaces another, both may be present for a moment.
     const OF_RUNS: [&str; 3] = ["id", "image", "name"];

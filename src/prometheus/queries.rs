@@ -220,7 +220,7 @@ impl LoadRequest<'_> {
 
     /// Returns the queries for the samples of the last `seconds`.
     pub fn samples(&self, seconds: i64) -> Vec<(Sampled, LoadQuery)> {
-        let of = |of, series: Selector| LoadQuery::new(of, format!("{series}[{seconds}s]"));
+        let of = |of, series: SeriesSelector| LoadQuery::new(of, format!("{series}[{seconds}s]"));
         // For each condition and phase, the most informative series.
         let pods = self
             .of_pods("", &[])
@@ -500,19 +500,19 @@ impl LoadRequest<'_> {
     }
 
     /// Returns the series with these labels.
-    fn series(&self, name: &str, labels: &[(&str, &str)]) -> Selector {
+    fn series(&self, name: &str, labels: &[(&str, &str)]) -> SeriesSelector {
         let labels = labels
             .iter()
             .map(|(label, value)| format!("{label}={}", quote(value)));
         let matching = Some(self.matching).filter(|text| !text.is_empty());
-        Selector {
+        SeriesSelector {
             name: name.to_owned(),
             matchers: labels.chain(matching.map(str::to_owned)).collect(),
         }
     }
 
     /// Returns the series about the HPA.
-    fn of_hpa(&self, name: &str) -> Selector {
+    fn of_hpa(&self, name: &str) -> SeriesSelector {
         let Hpa {
             namespace,
             name: hpa,
@@ -525,7 +525,7 @@ impl LoadRequest<'_> {
     }
 
     /// Returns the series about a target of a built-in kind.
-    fn of_target(&self, name: &str) -> Selector {
+    fn of_target(&self, name: &str) -> SeriesSelector {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
         self.series(
@@ -536,7 +536,7 @@ impl LoadRequest<'_> {
 
     /// Returns the query for series about pods whose names begin like those of the target's pods. Only their
     /// owners show which of them are the target's.
-    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> Selector {
+    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> SeriesSelector {
         let mut all = vec![("namespace", &*self.hpa.namespace)];
         all.extend_from_slice(labels);
         let series = self.series(name, &all);
@@ -554,7 +554,7 @@ impl LoadRequest<'_> {
 
     /// Returns the query for series of containers, without the sums over pods and the container that holds the
     /// network.
-    fn containers(&self, name: &str, container: Option<&str>) -> Selector {
+    fn containers(&self, name: &str, container: Option<&str>) -> SeriesSelector {
         match container {
             Some(container) => self.of_pods(name, &[("container", container)]),
             None => {
@@ -570,7 +570,7 @@ impl LoadRequest<'_> {
     }
 
     /// Returns the same series with a function applied to each.
-    fn pods_as(&self, of: impl Fn(Selector) -> String) -> String {
+    fn pods_as(&self, of: impl Fn(SeriesSelector) -> String) -> String {
         match self.target_kind() {
             Some(own) if own.has_replica_sets => of(self.pods_of_replica_sets()),
             Some(_) => of(self.pods_of_target()),
@@ -582,7 +582,7 @@ impl LoadRequest<'_> {
         }
     }
 
-    fn pods_of_target(&self) -> Selector {
+    fn pods_of_target(&self) -> SeriesSelector {
         let target = &self.hpa.spec.scale_target_ref;
         self.of_pods(
             "kube_pod_owner",
@@ -590,7 +590,7 @@ impl LoadRequest<'_> {
         )
     }
 
-    fn pods_of_replica_sets(&self) -> Selector {
+    fn pods_of_replica_sets(&self) -> SeriesSelector {
         let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
         owned.like("owner_name", &self.replica_sets())
     }
@@ -704,12 +704,12 @@ fn kind(target: &CrossVersionObjectReference) -> &str {
 }
 
 /// Series by name and labels: `name{label="value"}`.
-struct Selector {
+struct SeriesSelector {
     name: String,
     matchers: Vec<String>,
 }
 
-impl Selector {
+impl SeriesSelector {
     /// Returns the same series with one more condition.
     fn and(mut self, matcher: String) -> Self {
         self.matchers.push(matcher);
@@ -722,7 +722,7 @@ impl Selector {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for SeriesSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{{{}}}", self.name, self.matchers.join(","))
     }
@@ -731,7 +731,7 @@ impl fmt::Display for Selector {
 /// Returns the query for the rate of a counter between its last two samples, at the samples' times: the
 /// interval depends neither on the start of a window nor on lost scrapes. If the counter was reset between
 /// them, the previous rate applies, because the usage until the reset is unknown.
-fn rate(counter: &Selector, scraped: Scraped) -> String {
+fn rate(counter: &SeriesSelector, scraped: Scraped) -> String {
     let (reach, before) = (scraped.reach(), scraped.before_reset());
     let range = format!("{counter}[{reach}s]");
     format!(
@@ -746,7 +746,7 @@ fn sum(each: &str, pods: &str) -> String {
 }
 
 /// Returns the values that are no older than the window: Prometheus would repeat a value for five minutes.
-fn fresh(series: &Selector, window: i64) -> String {
+fn fresh(series: &SeriesSelector, window: i64) -> String {
     format!("({series} and present_over_time({series}[{window}s]))")
 }
 

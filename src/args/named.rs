@@ -183,17 +183,23 @@ pub fn states_no_type(word: &str) -> bool {
 #[must_use]
 pub fn meant_as_type(words: &[String]) -> Option<String> {
     let first = words.first().filter(|_| words.len() > 1);
-    let as_name = first.and_then(|word| unscaled(word, "name"));
-    as_name.or_else(|| words.iter().filter(|word| states_no_type(word)).find_map(|word| {
-        let (before, name) = word.split_once('/')?;
-        if let Some(hint) = unscaled(before, "namespace") {
-            return Some(hint);
-        }
-        let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
-        // Two letters are similar to too many words.
-        let meant = similar::nearest(before, types.filter(|type_| type_.len() > 2))?;
-        Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
-    }))
+    let mut slashed = words.iter().filter(|word| states_no_type(word));
+    first
+        .and_then(|word| unscaled(word, "name"))
+        .or_else(|| slashed.find_map(|word| meant_before_slash(word)))
+}
+
+fn meant_before_slash(word: &str) -> Option<String> {
+    let (before, name) = word.split_once('/')?;
+    if let Some(hint) = unscaled(before, "namespace") {
+        return Some(hint);
+    }
+    let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
+    // Two letters are similar to too many words.
+    let meant = similar::nearest(before, types.filter(|type_| type_.len() > 2))?;
+    Some(format!(
+        "{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"
+    ))
 }
 
 /// Says that a word is the type of something that cannot be a target; `read_as` is what the word is read

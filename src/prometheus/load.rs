@@ -82,7 +82,7 @@ pub fn assemble(
     }
     let mut marks = recording.marks(&replicas)?;
     for (field, values) in recording.fields()? {
-        load.notes.extend(marks.changes(&field, &values, grid));
+        load.notes.extend(marks.changes(field, &values));
     }
     recording.measure(&mut load)?;
     let has_marks = marks.texts.range(rows.clone()).next().is_some();
@@ -101,7 +101,12 @@ pub fn assemble(
         let pods = counts
             .iter()
             .map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
-        let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
+        let mark = has_marks.then(|| {
+            marks
+                .texts
+                .get(&row)
+                .map_or(String::new(), |it| it.join("; "))
+        });
         load.rows.push(
             std::iter::once(grid.time(row).to_string())
                 .chain(values)
@@ -208,7 +213,7 @@ impl Recording<'_> {
     /// Returns the changes other than those of the load and the HPA's spec.
     fn marks(&self, replicas: &Column) -> Result<Marks, Error> {
         let mut marks = Marks {
-            step: self.grid.step,
+            grid: self.grid,
             texts: BTreeMap::new(),
         };
         // If the number of outdated pods stays the same, none is being replaced.
@@ -226,7 +231,7 @@ impl Recording<'_> {
         let desired = self.column(Purpose::Desired)?;
         let zeros = self.zeros(replicas, &desired);
         marks.last(&zeros, false, |_| "0 replicas".to_owned());
-        marks.rises(&self.column(Purpose::Template)?, "rollout");
+        marks.templates(&self.column(Purpose::Template)?);
         marks.by_hand(replicas, &desired);
         Ok(marks)
     }
@@ -561,17 +566,15 @@ fn written(spec: &MetricSpec, milli: i64) -> String {
 
 /// The changes other than the load, by row.
 struct Marks {
-    step: i64,
-    texts: BTreeMap<usize, String>,
+    grid: Grid,
+    texts: BTreeMap<usize, Vec<String>>,
 }
 
 impl Marks {
-    fn add(&mut self, row: usize, text: &str) {
+    fn add(&mut self, row: usize, text: String) {
         let marked = self.texts.entry(row).or_default();
-        if marked.split("; ").all(|other| other != text) {
-            let separator = if marked.is_empty() { "" } else { "; " };
-            *marked += separator;
-            *marked += text;
+        if !marked.contains(&text) {
+            marked.push(text);
         }
     }
 
@@ -584,20 +587,20 @@ impl Marks {
                 continue;
             };
             let is_new = since.is_none_or(|(since, before)| {
-                (row - since) as i64 * self.step >= AGAIN && (!changes || value != before)
+                (row - since) as i64 * self.grid.step >= AGAIN && (!changes || value != before)
             });
             if is_new {
-                self.add(row, &text(value));
+                self.add(row, text(value));
                 since = Some((row, value));
             }
         }
     }
 
-    /// Marks the rows in which a value is higher than the previous one.
-    fn rises(&mut self, values: &[Option<f64>], text: &str) {
-        for (row, before, value) in pairs(values) {
-            if value > before {
-                self.add(row, text);
+    /// Marks the rows in which the newest template is newer than before.
+    fn templates(&mut self, created: &[Option<f64>]) {
+        for (row, before, time) in pairs(created) {
+            if time > before {
+                self.add(row, "rollout".to_owned());
             }
         }
     }
@@ -611,27 +614,26 @@ impl Marks {
             let Some(count) = count else { continue };
             let adopts = desired.get(row + 1).copied().flatten() == Some(count);
             if !adopts && replicas[row - 1].is_some_and(|before| before != count) {
-                self.add(row, &format!("{count} replicas by hand"));
+                self.add(row, format!("{count} replicas by hand"));
             }
         }
     }
 
     /// Marks the rows at which a field of the HPA changed, and returns its value before the last change.
-    fn changes(&mut self, field: &str, values: &[Option<String>], grid: Grid) -> Option<LoadNote> {
+    fn changes(&mut self, field: String, values: &[Option<String>]) -> Option<LoadNote> {
         let mut last = None;
         for (row, before, value) in pairs(values)
             .into_iter()
             .filter(|(_, one, other)| one != other)
         {
-            self.add(row, &format!("{field} from {before} to {value}"));
+            self.add(row, format!("{field} from {before} to {value}"));
             last = Some((row, before));
         }
         let (row, before) = last?;
-        let (field, from) = (field.to_owned(), before.clone());
         Some(LoadNote::SpecChanged {
             field,
-            from,
-            until: grid.time(row),
+            from: before.clone(),
+            until: self.grid.time(row),
         })
     }
 }

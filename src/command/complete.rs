@@ -138,7 +138,7 @@ fn more(typing: &Typing) -> Option<Vec<Candidate>> {
         ]
         .map(|(name, about)| (name.to_owned(), about.to_owned()))
         .into(),
-        Some("fail_on") => plain(Watched::all().map(|it| it.as_str())),
+        Some("fail_on") => plain(Watched::all().map(Watched::as_str)),
         Some("ignore") => plain(Code::ALL.iter().map(|code| code.as_str())),
         Some("reports") => plain(["github", "junit="]),
         Some("feature_gates") => {

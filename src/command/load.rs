@@ -183,7 +183,7 @@ async fn ask(
         replica_sets: &[],
         matching,
     };
-    let end = grid.time(grid.len() - 1);
+    let end = grid.last();
     let seconds = grid.count * grid.step;
     let progress = Progress::default();
     let mut first = Vec::from(wanted.scrapes(seconds));

@@ -54,7 +54,7 @@ impl Grid {
     }
 
     /// Returns the number of times.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or_default()
     }
 
@@ -71,6 +71,11 @@ impl Grid {
     }
 
     /// Returns the last time.
+    pub fn last(self) -> Timestamp {
+        self.time(self.len() - 1)
+    }
+
+    /// Returns the last time in seconds since 1970.
     pub fn end(self) -> i64 {
         self.start + (self.count - 1) * self.step
     }

@@ -491,7 +491,7 @@ fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec
 
 /// There are no samples of a metric.
 fn no_samples(own: &Answered) -> Error {
-    let (start, end) = (own.grid.time(0), own.grid.time(own.grid.len() - 1));
+    let (start, end) = (own.grid.time(0), own.grid.last());
     Error::failed(format!(
         "Prometheus has no samples of {} between {start} and {end}",
         own.question.of

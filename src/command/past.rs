@@ -174,7 +174,7 @@ async fn history(
         Ok(History {
             source,
             queries,
-            warnings: told(&owners, &answers, &metrics),
+            warnings: notes(&owners, &answers, &metrics),
             metrics: values(&hpa.spec.metrics, &metrics)?,
             ..History::read(&hpa, &sets, &answers)
         })
@@ -182,8 +182,8 @@ async fn history(
     .await?
 }
 
-/// Returns what answers tell of the server.
-fn told(
+/// Returns the notes about a server's answers.
+fn notes(
     owners: &QueryAnswer,
     answers: &[(Sampled, QueryAnswer)],
     metrics: &[Answered],

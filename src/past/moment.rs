@@ -386,7 +386,7 @@ impl<'h> Moments<'h> {
         let values: Vec<(&Option<Box<str>>, i64)> = series
             .iter()
             .filter_map(|own| {
-                let shown = gauge(&own.samples, millis, AGE, view)?;
+                let shown = gauge(&own.samples, millis, view)?;
                 Some((&own.pod, milli(shown.value).ok()?))
             })
             .collect();
@@ -730,14 +730,14 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     pick(&candidates, millis, !is_old, view)
 }
 
-/// Returns the value of a gauge, no older than an age.
-fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowValue> {
+/// Returns the value of a gauge.
+fn gauge(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     let next = samples.next(millis);
-    let older = samples.last(millis - age);
+    let older = samples.last(millis - AGE);
     // One that holds until a later sample was there in between.
     let held = older.filter(|_| samples.last(millis) == older && next.is_some());
     let recent = samples.all().iter().copied().filter(|(end, _)| {
-        (millis - age < *end && *end <= millis)
+        (millis - AGE < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
     let candidates: Vec<WindowValue> = held
@@ -793,7 +793,7 @@ fn container_usage(
     for resource in wanted {
         let found = match *resource {
             "cpu" => rate(&own.cpu, millis, view),
-            "memory" => gauge(&own.memory, millis, AGE, view),
+            "memory" => gauge(&own.memory, millis, view),
             _ => None,
         }?;
         if measured.is_none_or(|(end, _)| found.end < end) {

@@ -367,7 +367,7 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
 /// Returns the note about an HPA that exists more than once, as in a store for several clusters. Labels
 /// that distinguish two servers with the same targets do not count.
 pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
-    const OF_SCRAPES: [&str; 17] = [
+    const OF_SCRAPES: [&str; 13] = [
         "__name__",
         "container",
         "endpoint",
@@ -378,17 +378,13 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         "node",
         "pod",
         "prometheus",
-        "prometheus_replica",
         "receive",
-        "receive_replica",
-        "replica",
         "service",
         "uid",
-        "__replica__",
     ];
     let (label, values) = differing(copies)
         .into_iter()
-        .find(|(label, _)| !OF_SCRAPES.contains(label))?;
+        .find(|(label, _)| !OF_SCRAPES.contains(label) && !OF_REPLICAS.contains(label))?;
     Some(LoadNote::Several {
         label: label.to_owned(),
         values: values.into_iter().map(str::to_owned).collect(),

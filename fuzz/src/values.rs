@@ -8,7 +8,7 @@ use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
 use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{HistoryOrigin, rewind};
+use kubectl_hpa::past::rewind;
 use kubectl_hpa::prometheus::answer::{self, AnswerMemory, QueryAnswer, Series};
 use kubectl_hpa::prometheus::grid::Grid;
 use kubectl_hpa::prometheus::history::History;
@@ -238,7 +238,7 @@ pub fn range(data: &[u8]) {
 /// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
 /// with a message.
 pub fn prometheus(data: &[u8]) {
-    let Ok(found) = answer::read(data, &AnswerMemory::new()) else {
+    let Ok(found) = answer::read(data, &AnswerMemory::default()) else {
         return;
     };
     for Series { points, .. } in &found.series {
@@ -344,7 +344,7 @@ fn past(found: &QueryAnswer, at: Timestamp) {
     ];
     let answers = kinds.map(|kind| (kind, found.clone()));
     let history = History::read(&input.snapshot.hpa, &sets, &answers);
-    match rewind(input, &history, at, HistoryOrigin::default()) {
+    match rewind(input, &history, at) {
         Ok(input) => {
             let text = to_json(&[&input], &[]).expect("a state");
             let back = kubectl_hpa::saved::read(&text, &options, at).expect("what was saved");

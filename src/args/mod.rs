@@ -301,18 +301,14 @@ pub struct MemoryArgs {
 impl MemoryArgs {
     /// Returns the flags as typed, with their values quoted for a shell.
     pub fn typed(&self) -> impl Iterator<Item = (String, String)> {
-        let Self {
-            history,
-            recommendations,
-            observe,
-        } = self;
-        let history = history.iter().map(|from| ("--history", shell_word(from)));
-        let recommendations = recommendations.iter().map(|(replicas, age)| {
-            let age = go::duration(*age);
-            ("--recommendation", format!("{replicas}@{age}"))
+        let history = self.history.iter();
+        let histories = history.map(|from| ("--history", shell_word(from)));
+        let recommendations = self.recommendations.iter().map(|(replicas, age)| {
+            let age_text = go::duration(*age);
+            ("--recommendation", format!("{replicas}@{age_text}"))
         });
-        let observe = observe.map(|time| ("--observe", go::duration(time)));
-        let all = history.chain(recommendations).chain(observe);
+        let observed = self.observe.map(|time| ("--observe", go::duration(time)));
+        let all = histories.chain(recommendations).chain(observed);
         all.map(|(flag, value)| (flag.to_owned(), value))
     }
 

@@ -93,20 +93,17 @@ impl NamedRequest {
             },
             _ => (None, words),
         };
-        // As in kubectl, an empty namespace counts as none.
-        let namespace = connection.namespace.clone().filter(|name| !name.is_empty());
-        let connection = &ConnectionFlags {
-            namespace,
-            ..connection.clone()
-        };
         let mut request = Self {
             named: Vec::new(),
             connection: connection.clone(),
         };
+        // As in kubectl, an empty namespace counts as none.
+        request.connection.namespace.take_if(|name| name.is_empty());
+        let flag = request.connection.namespace.clone();
         let mut namespaces = Vec::new();
         for word in names {
             let (namespace, named) = read(type_.as_ref(), word)?;
-            if let (Some(own), Some(flag)) = (namespace, &connection.namespace)
+            if let (Some(own), Some(flag)) = (namespace, &flag)
                 && own != flag
             {
                 let hint = format!(
@@ -115,7 +112,7 @@ impl NamedRequest {
                 );
                 return Err(Error::usage(format!("{word} contradicts -n {flag}")).hint(hint));
             }
-            namespaces.push(namespace.or(connection.namespace.as_deref()));
+            namespaces.push(namespace.or(flag.as_deref()));
             if !request.named.contains(&named) {
                 request.named.push(named);
             }
@@ -186,17 +183,23 @@ pub fn states_no_type(word: &str) -> bool {
 #[must_use]
 pub fn meant_as_type(words: &[String]) -> Option<String> {
     let first = words.first().filter(|_| words.len() > 1);
-    let as_name = first.and_then(|word| unscaled(word, "name"));
-    as_name.or_else(|| words.iter().filter(|word| states_no_type(word)).find_map(|word| {
-        let (before, name) = word.split_once('/')?;
-        if let Some(hint) = unscaled(before, "namespace") {
-            return Some(hint);
-        }
-        let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
-        // Two letters are similar to too many words.
-        let meant = similar::nearest(before, types.filter(|type_| type_.len() > 2))?;
-        Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
-    }))
+    let mut slashed = words.iter().filter(|word| states_no_type(word));
+    first
+        .and_then(|word| unscaled(word, "name"))
+        .or_else(|| slashed.find_map(|word| meant_before_slash(word)))
+}
+
+fn meant_before_slash(word: &str) -> Option<String> {
+    let (before, name) = word.split_once('/')?;
+    if let Some(hint) = unscaled(before, "namespace") {
+        return Some(hint);
+    }
+    let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
+    // Two letters are similar to too many words.
+    let meant = similar::nearest(before, types.filter(|type_| type_.len() > 2))?;
+    Some(format!(
+        "{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"
+    ))
 }
 
 /// Says that a word is the type of something that cannot be a target; `read_as` is what the word is read
@@ -207,15 +210,17 @@ fn unscaled(word: &str, read_as: &str) -> Option<String> {
         let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
         return Some(hint.to_owned());
     }
-    let is_it = |(kind, short): &(&str, &str)| {
-        lower == *kind || lower == *short || lower == names::plural(kind)
-    };
-    UNSCALED.iter().any(is_it).then(|| {
+    UNSCALED.iter().any(|own| is_typed(&lower, own)).then(|| {
         format!(
             "{word} is not the type of a target, so it is read as a {read_as}: name the workload, such as \
              deploy/NAME"
         )
     })
+}
+
+/// Whether a word in lower case is a kind, its plural or its short name.
+fn is_typed(word: &str, (kind, short): &(&str, &str)) -> bool {
+    word == *kind || word == *short || word == names::plural(kind)
 }
 
 /// Says how to type a word that names an HPA, but was probably meant as the value of the flag before it: if
@@ -301,13 +306,10 @@ impl Type {
             Some((resource, group)) => (resource, Some(group.to_owned())),
             None => (&*lower, None),
         };
-        let known = TYPES.iter().find(|(kind, short)| {
-            resource == *kind || resource == *short || resource == names::plural(kind)
-        });
-        let resource = known.map_or(resource, |(kind, _)| kind).to_owned();
+        let known = TYPES.iter().find(|own| is_typed(resource, own));
         Self {
             typed: typed.to_owned(),
-            resource,
+            resource: known.map_or(resource, |(kind, _)| kind).to_owned(),
             group,
         }
     }

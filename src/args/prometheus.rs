@@ -238,13 +238,13 @@ impl PrometheusServer {
     pub fn read(text: &str) -> Result<Self, Error> {
         const FORMS: &str = "such as https://prometheus.example.com or monitoring/prometheus:9090";
         if let Some((scheme, rest)) = text.split_once("://") {
-            if rest.split('/').next().unwrap_or_default().contains('@') {
+            let host = rest.split('/').next().unwrap_or_default();
+            if host.contains('@') {
                 return Err(
                     Error::usage("--prometheus: the address must not hold credentials")
                         .hint("--prometheus-header Authorization=@FILE sends those of a file"),
                 );
             }
-            let host = rest.split('/').next().unwrap_or_default();
             if host.is_empty() || host.starts_with(':') {
                 return Err(Error::usage("--prometheus: the address has no host").hint(FORMS));
             }

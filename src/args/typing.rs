@@ -13,7 +13,7 @@ pub struct Typing {
     pub verb: String,
     /// Flags and positional words before the last, by their names in the definition.
     before: Vec<(String, String)>,
-    /// What the last word may be.
+    /// The possible meaning of the last word.
     pub last: LastWord,
     /// The part of the last word that is complete, such as `limited,` of a list. It precedes each candidate.
     pub lead: String,
@@ -21,7 +21,7 @@ pub struct Typing {
     pub stem: String,
 }
 
-/// What a word may be, according to the definition.
+/// The possible meaning of a word, according to the definition.
 #[derive(Debug, Default)]
 pub struct LastWord {
     /// The flag or positional argument whose value is typed, by its name in the definition; `None` for a flag or a

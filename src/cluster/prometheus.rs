@@ -26,6 +26,7 @@ use crate::prometheus::load::Answered;
 use crate::prometheus::queries::{Question, SLOW};
 use crate::saved::file;
 use crate::secret::Secret;
+use crate::snapshot::load::LoadQuery;
 
 /// The number of requests that are sent concurrently.
 const AT_ONCE: usize = 4;
@@ -155,8 +156,7 @@ impl Prometheus {
     /// The query has no answer.
     pub async fn at_once(
         &self,
-        of: &str,
-        query: &str,
+        LoadQuery { of, query }: &LoadQuery,
         time: Timestamp,
     ) -> Result<QueryAnswer, Error> {
         self.note(of, query);
@@ -169,17 +169,17 @@ impl Prometheus {
     /// # Errors
     ///
     /// One of the queries has no answer.
-    pub async fn all_at_once<T: Copy>(
+    pub async fn all_at_once(
         &self,
-        queries: &[(T, &'static str, String)],
+        queries: &[LoadQuery],
         time: Timestamp,
         progress: &Progress,
-    ) -> Result<Vec<(T, QueryAnswer)>, Error> {
+    ) -> Result<Vec<QueryAnswer>, Error> {
         progress.expect(queries.len());
-        let asked = queries.iter().map(|(key, of, query)| async move {
-            let answer = self.at_once(of, query, time).await?;
+        let asked = queries.iter().map(|query| async move {
+            let answer = self.at_once(query, time).await?;
             progress.step();
-            Ok::<_, Error>((*key, answer))
+            Ok::<_, Error>(answer)
         });
         stream::iter(asked).buffered(AT_ONCE).try_collect().await
     }

@@ -95,37 +95,42 @@ fn is_as_typed(name: &str) -> bool {
 /// Returns the candidates, each name once.
 fn candidates(typing: &Typing) -> Vec<Candidate> {
     let mut known = typing.last.values.clone();
-    let more = match typing.last.id.as_deref() {
-        Some("names") => names(typing),
-        Some("namespace") => namespaces(typing),
-        Some("context") => named(typing).contexts.into_iter().map(plain).collect(),
-        Some("cluster") => named(typing).clusters.into_iter().map(plain).collect(),
-        Some("user") => named(typing).users.into_iter().map(plain).collect(),
-        Some("metrics" | "targets") => assigned(&metrics(typing)),
+    known.extend(more(typing).unwrap_or_default());
+    let mut offered = HashSet::new();
+    known.retain(|(name, _)| offered.insert(name.clone()));
+    known
+}
+
+/// Returns the candidates beyond those of the definition; `None` if what was typed before is not understood.
+fn more(typing: &Typing) -> Option<Vec<Candidate>> {
+    Some(match typing.last.id.as_deref() {
+        Some("names") => names(typing)?,
+        Some("namespace") => namespaces(typing)?,
+        Some("context") => plain(named(typing).contexts),
+        Some("cluster") => plain(named(typing).clusters),
+        Some("user") => plain(named(typing).users),
+        Some("metrics" | "targets") => assigned(&metrics(typing)?),
         Some("curve") => {
-            let metrics = metrics(typing);
+            let metrics = metrics(typing)?;
             metrics
                 .iter()
                 .map(|metric| (told_apart(metric, &metrics), metric.label(&metrics)))
                 .collect()
         }
-        Some("cpu" | "memory") => measured_containers(typing),
+        Some("cpu" | "memory") => measured_containers(typing)?,
         Some("requests") => {
-            let resources = |of: &str| ["cpu", "memory"].map(|it| plain(format!("{of}{it}=")));
-            let own = containers(&pods(typing), true)
-                .into_iter()
-                .flat_map(|name| resources(&format!("{name}=")));
-            resources("").into_iter().chain(own).collect()
+            let containers = containers(&pods(typing).unwrap_or_default(), true);
+            let own = containers.iter().map(|name| format!("{name}="));
+            let all = std::iter::once(String::new()).chain(own);
+            plain(all.flat_map(|of| ["cpu", "memory"].map(|it| format!("{of}{it}="))))
         }
-        Some("pods") if typing.lead.is_empty() => pods(typing)
-            .into_iter()
-            .map(|pod| plain(format!("{}:", pod.name)))
-            .collect(),
-        Some("pods") => assigned(&metrics(typing)),
-        Some("unready" | "missing" | "pending") => pods(typing)
-            .into_iter()
-            .map(|pod| plain(pod.name.to_string()))
-            .collect(),
+        Some("pods") if typing.lead.is_empty() => {
+            plain(pods(typing)?.iter().map(|pod| format!("{}:", pod.name)))
+        }
+        Some("pods") => assigned(&metrics(typing)?),
+        Some("unready" | "missing" | "pending") => {
+            plain(pods(typing)?.iter().map(|pod| &*pod.name))
+        }
         Some("expect") => expected(typing),
         Some("history") => [
             ("none", "the controller has just started"),
@@ -133,30 +138,21 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         ]
         .map(|(name, about)| (name.to_owned(), about.to_owned()))
         .into(),
-        Some("fail_on") => Watched::all()
-            .map(|it| plain(it.as_str().to_owned()))
-            .collect(),
-        Some("ignore") => Code::ALL
-            .iter()
-            .map(|code| plain(code.as_str().to_owned()))
-            .collect(),
-        Some("reports") => ["github", "junit="]
-            .map(|name| plain(name.to_owned()))
-            .into(),
+        Some("fail_on") => plain(Watched::all().map(Watched::as_str)),
+        Some("ignore") => plain(Code::ALL.iter().map(|code| code.as_str())),
+        Some("reports") => plain(["github", "junit="]),
         Some("feature_gates") => {
             let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];
-            GATES.into_iter().flat_map(values).map(plain).collect()
+            plain(GATES.into_iter().flat_map(values))
         }
-        _ => Vec::new(),
-    };
-    known.extend(more);
-    let mut offered = HashSet::new();
-    known.retain(|(name, _)| offered.insert(name.clone()));
-    known
+        _ => return None,
+    })
 }
 
-fn plain(name: String) -> Candidate {
-    (name, String::new())
+/// Returns candidates without descriptions.
+fn plain<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Vec<Candidate> {
+    let described = names.into_iter().map(|name| (name.into(), String::new()));
+    described.collect()
 }
 
 /// Returns an HPA with its target, and the replicas if a controller has reported them.
@@ -174,17 +170,12 @@ fn described(hpa: &Hpa) -> Candidate {
     (hpa.name.clone(), about)
 }
 
-/// Asks the cluster, without any message; the answer is empty if there was no response.
-fn ask<T: Default>(
-    flags: &ConnectionFlags,
-    question: impl AsyncFnOnce(&Session) -> Option<T>,
-) -> T {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread()
+/// Asks the cluster, without any message; `None` if there was no response.
+fn ask<T>(flags: &ConnectionFlags, question: impl AsyncFnOnce(&Session) -> Option<T>) -> Option<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-    else {
-        return T::default();
-    };
+        .ok()?;
     let environment = Environment {
         silent: true,
         ..Environment::of_process(true)
@@ -196,7 +187,7 @@ fn ask<T: Default>(
     let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
     // A name may still be looked up.
     runtime.shutdown_background();
-    answer.ok().flatten().unwrap_or_default()
+    answer.ok()?
 }
 
 /// Returns the objects in the files of `-f`; `None` without `-f`. Standard input belongs to the shell.
@@ -232,23 +223,19 @@ fn request(typing: &Typing, word: Option<&str>) -> Option<NamedRequest> {
 }
 
 /// Returns the possible names: of HPAs, or of the targets of the stated type.
-fn names(typing: &Typing) -> Vec<Candidate> {
+fn names(typing: &Typing) -> Option<Vec<Candidate>> {
     // Any name shows its type and namespace.
-    let Some(request) = request(typing, Some(&format!("{}x", typing.lead))) else {
-        return Vec::new();
-    };
-    let Some(last) = request.named.last() else {
-        return Vec::new();
-    };
+    let request = request(typing, Some(&format!("{}x", typing.lead)))?;
+    let last = request.named.last()?;
     if typing.verb != "explain" && request.named.len() > 1 {
-        return Vec::new();
+        return None;
     }
     let hpas = match read(typing) {
         Some(objects) => decoded(&objects, request.connection.namespace.as_deref()),
         None => ask(&request.connection, async |session| {
             let listed = fetch::hpas(session).await.ok()?;
             Some(listed.readable().cloned().collect())
-        }),
+        })?,
     };
     let mut candidates: Vec<Candidate> = match last {
         Named::Hpa(_) => hpas.iter().map(described).collect(),
@@ -268,10 +255,10 @@ fn names(typing: &Typing) -> Vec<Candidate> {
     };
     let is_typed = |name: &str| typing.typed("names").any(|word| word == name);
     candidates.retain(|(name, _)| !is_typed(&format!("{}{name}", typing.lead)));
-    candidates
+    Some(candidates)
 }
 
-fn namespaces(typing: &Typing) -> Vec<Candidate> {
+fn namespaces(typing: &Typing) -> Option<Vec<Candidate>> {
     let names = match read(typing) {
         Some(objects) => {
             let mut names: Vec<String> = objects
@@ -283,16 +270,11 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
             names.dedup();
             names
         }
-        None => {
-            let Some(flags) = typing.connection() else {
-                return Vec::new();
-            };
-            ask(&flags, async |session| {
-                fetch::namespaces(session).await.ok()
-            })
-        }
+        None => ask(&typing.connection()?, async |session| {
+            fetch::namespaces(session).await.ok()
+        })?,
     };
-    names.into_iter().map(plain).collect()
+    Some(plain(names))
 }
 
 fn named(typing: &Typing) -> cluster::KubeconfigNames {
@@ -321,18 +303,16 @@ fn options(request: &NamedRequest) -> Options {
 }
 
 /// Returns the metrics of the HPA that the line names.
-fn metrics(typing: &Typing) -> Vec<MetricSpec> {
-    let Some(request) = request(typing, None) else {
-        return Vec::new();
-    };
+fn metrics(typing: &Typing) -> Option<Vec<MetricSpec>> {
+    let request = request(typing, None)?;
     let hpa = match read(typing) {
         Some(objects) => meant(&objects, &request),
         None => ask(&request.connection, async |session| {
             let name = named::name(session, &options(&request)).await.ok()?;
-            Some(fetch::hpa(session, &name).await)
+            fetch::hpa(session, &name).await
         }),
     };
-    hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
+    hpa.map(|hpa| hpa.spec.metrics)
 }
 
 /// Returns the shortest name with which flags can refer to a metric: its name, unless several metrics have
@@ -362,8 +342,8 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
 
 /// Returns the containers whose usage counts: those with a ContainerResource metric, and those of the pods
 /// if there is a Resource metric.
-fn measured_containers(typing: &Typing) -> Vec<Candidate> {
-    let metrics = metrics(typing);
+fn measured_containers(typing: &Typing) -> Option<Vec<Candidate>> {
+    let metrics = metrics(typing)?;
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut needs_others = false;
     for metric in &metrics {
@@ -376,10 +356,10 @@ fn measured_containers(typing: &Typing) -> Vec<Candidate> {
         }
     }
     if needs_others {
-        let others = containers(&pods(typing), false).into_iter();
-        candidates.extend(others.map(|name| plain(format!("{name}="))));
+        let others = containers(&pods(typing).unwrap_or_default(), false);
+        candidates.extend(plain(others.iter().map(|name| format!("{name}="))));
     }
-    candidates
+    Some(candidates)
 }
 
 /// Returns the containers of some pods; with `starting`, also those that only run at the start.
@@ -392,15 +372,11 @@ fn containers(pods: &[Shared<Pod>], starting: bool) -> BTreeSet<Box<str>> {
 
 /// Returns the pods of the target of the HPA that the line names. In files, these are all pods of its
 /// namespace.
-fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
-    let Some(request) = request(typing, None) else {
-        return Vec::new();
-    };
-    match read(typing) {
+fn pods(typing: &Typing) -> Option<Vec<Shared<Pod>>> {
+    let request = request(typing, None)?;
+    Some(match read(typing) {
         Some(objects) => {
-            let Some(hpa) = meant(&objects, &request) else {
-                return Vec::new();
-            };
+            let hpa = meant(&objects, &request)?;
             let mut pods = objects.pods;
             pods.retain(|pod| {
                 let namespace = pod.namespace.as_deref();
@@ -411,8 +387,8 @@ fn pods(typing: &Typing) -> Vec<Shared<Pod>> {
         None => ask(&request.connection, async |session| {
             let name = named::name(session, &options(&request)).await.ok()?;
             fetch::pods(session, &name).await
-        }),
-    }
+        })?,
+    })
 }
 
 /// Returns the fields of expectations; those of metrics and runs only once it is clear that one is wanted.
@@ -420,7 +396,7 @@ fn expected(typing: &Typing) -> Vec<Candidate> {
     const METRIC: &str = "metric.";
     let stem = &typing.stem;
     let metrics = if stem.starts_with(METRIC) {
-        metrics(typing)
+        metrics(typing).unwrap_or_default()
     } else {
         Vec::new()
     };
@@ -439,7 +415,7 @@ fn expected(typing: &Typing) -> Vec<Candidate> {
     if !stem.contains('.') {
         fields.extend(["run.", "replay."].map(str::to_owned));
     }
-    fields.into_iter().map(plain).collect()
+    plain(fields)
 }
 
 #[cfg(test)]

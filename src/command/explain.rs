@@ -24,8 +24,12 @@ use crate::snapshot::input::Options;
 
 /// Checks that `--save` does not name a file that is read.
 fn check_files(args: &Explain) -> Result<(), Error> {
-    let filenames = args.filenames.iter().map(|input| ("-f", input));
-    let history = args.memory.history.iter().map(|input| ("--history", input));
+    let filenames = args.filenames.iter().map(|input| ("-f ", input));
+    let history = args
+        .memory
+        .history
+        .iter()
+        .map(|input| ("--history ", input));
     check_save(
         args.save.as_deref(),
         &args.connection,
@@ -116,10 +120,7 @@ impl One<'_> {
         }
         let input = read_saved(objects, options)?;
         let (pass, messages) = match (&self.query, args.at) {
-            (Some(query), Some(at)) => {
-                let (input, messages) = waited(past(query, at, None, input, terminal))?;
-                (Pass::run(input), messages)
-            }
+            (Some(query), Some(at)) => waited(past(query, at, None, input, terminal))?,
             (query, _) => {
                 let pass = pass(input, &args.memory)?;
                 match query {
@@ -165,8 +166,8 @@ impl One<'_> {
         }
         if let (Some(query), Some(at)) = (query, args.at) {
             let input = current(session, &options).await?;
-            let (input, messages) = past(query, at, Some(session), input, terminal).await?;
-            return Ok(Matches::One(Box::new(Pass::run(input)), messages));
+            let (pass, messages) = past(query, at, Some(session), input, terminal).await?;
+            return Ok(Matches::One(Box::new(pass), messages));
         }
         let live = ask(
             session,

@@ -1,5 +1,8 @@
 //! `--fail-on` and `--ignore`: the findings that fail a run, and those that are left out.
 
+use std::cell::LazyCell;
+use std::iter::once;
+
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
@@ -36,11 +39,11 @@ impl FindingsWatch {
     /// A word is not a finding, or nothing watched for remains.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
         let conditions = conditions();
-        let conditions = || conditions.iter().map(PossibleValue::get_name);
+        let names: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
         for text in fail_on {
             let findings = Watched::all().map(|own| own.as_str() as &str);
-            let meant = nearest(text, findings.chain(conditions()));
-            if let Some(condition) = meant.filter(|meant| conditions().any(|own| own == *meant)) {
+            let meant = nearest(text, findings.chain(names.iter().copied()));
+            if let Some(condition) = meant.filter(|meant| names.contains(meant)) {
                 let hint = format!("{condition} is a condition of `kubectl hpa predict --fail-on`");
                 return Err(Error::usage(format!("unknown finding {text:?}")).hint(hint));
             }
@@ -118,30 +121,29 @@ impl FindingsWatch {
         facts: &PassFacts<'_>,
         is_rolled_out: bool,
     ) -> Vec<Expectation> {
-        let searches = self.fail_on.iter().map(|watched| {
+        let find = |pass: &Pass| find_except(pass, &self.ignored);
+        let elsewhen = pass.elsewhen.as_deref();
+        let at_other_time = LazyCell::new(|| elsewhen.map(find).unwrap_or_default());
+        let with_other_history = LazyCell::new(|| {
+            let passes = once(pass).chain(elsewhen).flat_map(Pass::at_bounds);
+            Vec::from_iter(passes.flat_map(|pass| find(&pass)))
+        });
+        let expected = self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
-            FindingSearch {
-                lasts: !found.is_empty() && found.iter().all(|it| it.is(Aspect::Lasts)),
+            let is_open = found.is_empty();
+            let is_one = |it: &Finding| {
+                watched.is(it.code(), it.severity) && !(is_rolled_out && is_of_pods(it.code()))
+            };
+            let search = FindingSearch {
+                lasts: !is_open && found.iter().all(|it| it.is(Aspect::Lasts)),
                 found: found.into_iter().map(Code::as_str).collect(),
                 of_metrics: watched.is_of_metrics(),
-                ..FindingSearch::default()
-            }
+                with_other_history: is_open && with_other_history.iter().any(is_one),
+                at_other_time: is_open && at_other_time.iter().any(is_one),
+            };
+            Expectation::not_found(watched.as_str(), watched.none(), &search, facts)
         });
-        let mut searches = Vec::from_iter(searches);
-        if searches.iter().any(|it| it.found.is_empty()) {
-            let others = OtherFindings::of(pass, &self.ignored, is_rolled_out);
-            for (watched, search) in self.fail_on.iter().zip(&mut searches) {
-                let is = |it: &Finding| watched.is(it.code(), it.severity);
-                search.with_other_history = others.with_other_history.iter().any(is);
-                search.at_other_time = others.at_other_time.iter().any(is);
-            }
-        }
-        let judged = self.fail_on.iter().zip(&searches);
-        judged
-            .map(|(watched, search)| {
-                Expectation::not_found(watched.as_str(), watched.none(), search, facts)
-            })
-            .collect()
+        expected.collect()
     }
 
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
@@ -185,37 +187,6 @@ impl FindingsWatch {
             .collect();
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
-    }
-}
-
-/// The findings about the passes that there may be instead of a pass.
-struct OtherFindings {
-    /// With another history that the controller may have.
-    with_other_history: Vec<Finding>,
-    /// At the other time, if the time is in doubt.
-    at_other_time: Vec<Finding>,
-}
-
-impl OtherFindings {
-    fn of(pass: &Pass, ignored: &[Code], is_rolled_out: bool) -> Self {
-        let other = pass.elsewhen.as_deref();
-        let histories = std::iter::once(pass).chain(other).flat_map(Pass::at_bounds);
-        let mut others = Self {
-            with_other_history: histories
-                .flat_map(|pass| find_except(&pass, ignored))
-                .collect(),
-            at_other_time: other
-                .into_iter()
-                .flat_map(|pass| find_except(pass, ignored))
-                .collect(),
-        };
-        if is_rolled_out {
-            others
-                .with_other_history
-                .retain(|it| !is_of_pods(it.code()));
-            others.at_other_time.retain(|it| !is_of_pods(it.code()));
-        }
-        others
     }
 }
 

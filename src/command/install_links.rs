@@ -104,9 +104,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
             .iter()
             .map(|line| format!("{}\n", clean(line, false)))
             .collect(),
-        messages: Vec::new(),
         errors,
-        exit_code: 0,
         ..Answer::default()
     })
 }

@@ -15,8 +15,7 @@ use tokio::sync::oneshot;
 
 use super::fail_on::FindingsWatch;
 use super::progress::{reading, shown};
-use super::remember::remember;
-use super::state::{options, unanswered, without_target};
+use super::state::{options, pass, unanswered, without_target};
 use super::{Answer, Terminal, connected, write_saved};
 use crate::apimachinery::selector::Selector;
 use crate::args::{ConnectionFlags, Explain, MemoryArgs, NamedRequest, Output};
@@ -76,10 +75,9 @@ impl<'a> ListCommand<'a> {
             None,
         );
         let selection = if named.is_empty() {
-            let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());
             let text = args.selector.as_deref().unwrap_or_default();
             let invalid = |e| Error::usage(format!("-l {text:?}: invalid label selector: {e}"));
-            Selection::Labels(selector.map_err(invalid)?)
+            Selection::Labels(Selector::parse(text).map_err(invalid)?)
         } else {
             Selection::Named(named.clone())
         };
@@ -124,7 +122,7 @@ impl<'a> ListCommand<'a> {
             selection,
             clock,
             |input| {
-                hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
+                hpas.push(self.explained(input, lines.as_ref())?);
                 closed = end
                     .as_mut()
                     .filter(|_| !self.needs_all())
@@ -140,12 +138,11 @@ impl<'a> ListCommand<'a> {
         let unwritten = closed
             .or_else(|| end?.blocking_recv().ok())
             .unwrap_or_default();
-        let (refused, interrupted) = (Vec::new(), None);
         let explained = Explained {
             hpas,
             namespace,
-            refused,
-            interrupted,
+            refused: Vec::new(),
+            interrupted: None,
             unwritten,
         };
         // To name one is an error.
@@ -180,7 +177,7 @@ impl<'a> ListCommand<'a> {
         let explain = |place, it: Listed<_>| {
             let input = it.and_then(|it| observed::input(it, &self.options));
             let hpa = self.explained(input, lines.as_ref());
-            explained.borrow_mut().push(hpa.map(|hpa| (place, hpa)));
+            explained.borrow_mut().push((place, hpa));
         };
         let fetched = fetch_all(
             session,
@@ -222,17 +219,14 @@ impl<'a> ListCommand<'a> {
                 }
             },
         };
-        let mut hpas: Vec<_> = explained
-            .into_inner()
-            .into_iter()
-            .collect::<Result<_, Error>>()?;
-        hpas.sort_by_key(|(place, _)| *place);
-        let interrupted = code.map(|code| (code, progress.counts()));
+        let mut placed = explained.into_inner();
+        placed.sort_by_key(|(place, _)| *place);
+        let hpas = placed.into_iter().map(|(_, hpa)| hpa);
         Ok(Explained {
-            hpas,
+            hpas: hpas.collect::<Result<_, Error>>()?,
             namespace,
             refused,
-            interrupted,
+            interrupted: code.map(|code| (code, progress.counts())),
             unwritten,
         })
     }
@@ -244,10 +238,7 @@ impl<'a> ListCommand<'a> {
         lines: Option<&Sender<String>>,
     ) -> Result<ListedHpa, Error> {
         let Self { args, watch, .. } = self;
-        let pass = input.and_then(|mut input| {
-            remember(&args.memory, &mut input)?;
-            Ok(Pass::run(input))
-        });
+        let pass = input.and_then(|input| pass(input, &args.memory));
         let explained = explanation(&pass, watch);
         let mut text = String::new();
         let mut cells = None;
@@ -282,13 +273,8 @@ impl<'a> ListCommand<'a> {
         }
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);
-        let keeps =
-            args.save.is_some() || args.output == Some(Output::Yaml) || pass.result.is_err();
-        let pass = if keeps {
-            pass.and_then(|pass| Ok(Some(pass)))
-        } else {
-            pass.with(Ok(None))
-        };
+        let keeps = args.save.is_some() || args.output == Some(Output::Yaml);
+        let kept = pass.and_then(|pass| Ok(keeps.then_some(pass)));
         Ok(ListedHpa {
             text,
             cells,
@@ -297,7 +283,7 @@ impl<'a> ListCommand<'a> {
             judged,
             error,
             hint,
-            pass,
+            pass: kept,
         })
     }
 
@@ -308,7 +294,6 @@ impl<'a> ListCommand<'a> {
         mut messages: Vec<String>,
         terminal: &Terminal,
     ) -> Result<Answer, Error> {
-        let Self { args, watch, .. } = self;
         let Explained {
             mut hpas,
             namespace,
@@ -317,58 +302,29 @@ impl<'a> ListCommand<'a> {
             unwritten,
         } = explained;
         messages.extend(one_by_one(&refused));
-        let cells = hpas
-            .iter_mut()
-            .filter_map(|(_, hpa)| hpa.cells.take())
-            .collect();
-        let layout = terminal.layout();
-        let text = match args.output {
-            Some(Output::Json) => listed_json(&hpas)?,
-            Some(Output::Jsonl) => {
-                let lines = hpas.iter().map(|(_, hpa)| &*hpa.text);
-                [&*unwritten].into_iter().chain(lines).collect()
-            }
-            Some(Output::Yaml) => {
-                let passes: Vec<Listed<&Pass>> =
-                    hpas.iter().filter_map(|(_, hpa)| hpa.whole()).collect();
-                let list = passes.iter().map(|pass| explanation(pass, watch)).collect();
-                structured::yaml(&ExplanationList(list))?
-            }
-            _ if hpas.is_empty() && interrupted.is_none() => {
-                messages.push(match &namespace {
-                    Some(namespace) => format!("No resources found in {namespace} namespace."),
-                    None => "No resources found".to_owned(),
-                });
-                String::new()
-            }
-            _ if hpas.is_empty() => String::new(),
-            Some(Output::Markdown) => {
-                let judged = hpas.iter_mut().filter_map(|(_, hpa)| hpa.judged.take());
-                let expected = expected(&judged.collect::<Vec<_>>());
-                rows(
-                    &overview(cells, args.all_namespaces, false),
-                    expected.as_ref(),
-                )
-            }
-            output @ (None | Some(Output::Wide)) => {
-                let is_wide = output == Some(Output::Wide);
-                let overview = overview(cells, args.all_namespaces, is_wide);
-                page::rows(&overview, &SPARE, &layout)
-            }
-        };
-        let mut worst = ExpectationVerdict::Holds;
-        for (_, hpa) in &hpas {
-            worst = worst.max(hpa.verdict);
+        let text = self.text(&mut hpas, unwritten, terminal)?;
+        let is_data = matches!(
+            self.args.output,
+            Some(Output::Json | Output::Jsonl | Output::Yaml)
+        );
+        if hpas.is_empty() && interrupted.is_none() && !is_data {
+            messages.push(match &namespace {
+                Some(namespace) => format!("No resources found in {namespace} namespace."),
+                None => "No resources found".to_owned(),
+            });
+        }
+        for hpa in &hpas {
             let failed = hpa.failed.iter();
             messages.extend(failed.map(|it| format!("{}: {it}", hpa.pass.key())));
         }
-        let mut exit_code = worst.exit_code();
+        let verdicts = hpas.iter().map(|hpa| hpa.verdict);
+        let mut exit_code = verdicts.max().map_or(0, ExpectationVerdict::exit_code);
         let failed = hpas
             .iter()
-            .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
+            .filter_map(|hpa| Some((hpa.pass.key(), hpa.error.clone()?)));
         let mut errors = grouped(failed);
         messages.extend(without_targets(&hpas));
-        match args.save.as_ref().map(|path| save_all(path, &hpas)) {
+        match self.args.save.as_ref().map(|path| save_all(path, &hpas)) {
             Some(Ok(warnings)) => messages.extend(warnings),
             Some(Err(e)) => errors.push(e),
             None => {}
@@ -384,6 +340,37 @@ impl<'a> ListCommand<'a> {
             exit_code,
             ..Answer::default()
         })
+    }
+
+    /// Returns the list in the requested format. JSON lines follow the line that could not be written.
+    fn text(
+        &self,
+        hpas: &mut [ListedHpa],
+        unwritten: String,
+        terminal: &Terminal,
+    ) -> Result<String, Error> {
+        let Self { args, watch, .. } = self;
+        match args.output {
+            Some(Output::Json) => listed_json(hpas),
+            Some(Output::Jsonl) => Ok(hpas.iter().fold(unwritten, |text, hpa| text + &hpa.text)),
+            Some(Output::Yaml) => {
+                let passes: Vec<_> = hpas.iter().filter_map(ListedHpa::whole).collect();
+                let list = passes.iter().map(|pass| explanation(pass, watch)).collect();
+                structured::yaml(&ExplanationList(list))
+            }
+            _ if hpas.is_empty() => Ok(String::new()),
+            output @ (None | Some(Output::Wide | Output::Markdown)) => {
+                let cells = hpas.iter_mut().filter_map(|hpa| hpa.cells.take()).collect();
+                let is_wide = output == Some(Output::Wide);
+                let overview = overview(cells, args.all_namespaces, is_wide);
+                if output != Some(Output::Markdown) {
+                    return Ok(page::rows(&overview, &SPARE, &terminal.layout()));
+                }
+                let judged = hpas.iter_mut().filter_map(|hpa| hpa.judged.take());
+                let expected = expected(&Vec::from_iter(judged));
+                Ok(rows(&overview, expected.as_ref()))
+            }
+        }
     }
 }
 
@@ -407,10 +394,10 @@ fn left_out_note(count: usize) -> Option<String> {
 }
 
 /// Names the HPAs whose targets the input lacks, with what a pass of the first of them needs.
-fn without_targets(hpas: &[(usize, ListedHpa)]) -> Option<String> {
+fn without_targets(hpas: &[ListedHpa]) -> Option<String> {
     let all = hpas
         .iter()
-        .filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
+        .filter_map(|hpa| Some((hpa.pass.key(), hpa.hint.as_ref()?)));
     let (keys, hints): (Vec<String>, Vec<&String>) = all.unzip();
     let hint = hints.first()?;
     Some(format!("hint: {}: {hint}", listed(&keys)))
@@ -441,8 +428,7 @@ fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
 
 /// The explained HPAs, and what limited the list.
 pub(super) struct Explained {
-    /// The HPAs, each with its place in the list.
-    hpas: Vec<(usize, ListedHpa)>,
+    hpas: Vec<ListedHpa>,
     /// The namespace, if it was only one.
     namespace: Option<String>,
     /// The rights that lists lacked.
@@ -512,56 +498,42 @@ fn explanation<'p, P: Borrow<Pass>>(
 }
 
 /// Returns an `ExplanationList` of the JSON that was written for each HPA.
-fn listed_json(hpas: &[(usize, ListedHpa)]) -> Result<String, Error> {
+fn listed_json(hpas: &[ListedHpa]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
-    let failed: Vec<_> = hpas
-        .iter()
-        .filter(|(_, hpa)| hpa.pass.result.is_err())
-        .filter_map(|(_, hpa)| hpa.whole())
-        .collect();
-    let watch = FindingsWatch {
-        fail_on: Vec::new(),
-        ignored: Vec::new(),
-    };
-    let errors = failed.iter().map(|it| explanation(it, &watch)).collect();
-    let frame = structured::json(&ExplanationList(errors))?;
+    let failed = hpas.iter().filter_map(|hpa| {
+        let e = hpa.pass.result.as_ref().err()?;
+        Some(hpa.pass.with(Err(e.clone())))
+    });
+    let frame = structured::json(&ExplanationList(failed.collect()))?;
     let items: Vec<&str> = hpas
         .iter()
-        .map(|(_, hpa)| hpa.text.trim_end())
+        .map(|hpa| hpa.text.trim_end())
         .filter(|item| !item.is_empty())
         .collect();
     let Some((head, tail)) = frame.split_once(NO_ITEMS).filter(|_| !items.is_empty()) else {
         return Ok(frame);
     };
-    let length = items.iter().map(|item| item.len() + item.len() / 4).sum();
-    let mut text = String::with_capacity(length);
-    text.push_str(head);
-    text.push_str("\"items\": [");
+    let mut text = format!("{head}\"items\": [");
     for (place, item) in items.iter().enumerate() {
-        text.push_str(if place == 0 { "" } else { "," });
-        for line in item.lines() {
-            text.push_str("\n    ");
-            text.push_str(line);
-        }
+        text += if place == 0 { "\n    " } else { ",\n    " };
+        text += &item.replace('\n', "\n    ");
     }
-    text.push_str("\n  ]");
-    text.push_str(tail);
-    Ok(text)
+    Ok(text + "\n  ]" + tail)
 }
 
 /// Writes everything that was used, except for HPAs that could not be explained, which the messages name.
-fn save_all(path: &str, hpas: &[(usize, ListedHpa)]) -> Result<Vec<String>, Error> {
+fn save_all(path: &str, hpas: &[ListedHpa]) -> Result<Vec<String>, Error> {
     let explained = hpas
         .iter()
-        .filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());
+        .filter_map(|hpa| hpa.pass.result.as_ref().ok()?.as_ref());
     let inputs: Vec<&Input> = explained.map(|pass| &pass.input).collect();
     if inputs.is_empty() {
         return Ok(vec![format!("Warning: nothing to save to {path}")]);
     }
     write_saved(path, &Saved::of(&inputs, &[])?)?;
-    let missing = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
+    let missing = hpas.iter().filter(|hpa| hpa.pass.result.is_err());
     Ok(missing
-        .map(|(_, hpa)| format!("Warning: {} was not saved to {path}", hpa.pass.key()))
+        .map(|hpa| format!("Warning: {} was not saved to {path}", hpa.pass.key()))
         .collect())
 }
 

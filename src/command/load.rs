@@ -3,8 +3,8 @@
 use http::{HeaderName, header};
 use jiff::Timestamp;
 
-use super::Terminal;
 use super::progress::shown;
+use super::{Terminal, messages};
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
 use crate::cluster::progress::Progress;
@@ -20,7 +20,7 @@ use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::load::{Load, LoadNote, LoadQuery};
+use crate::snapshot::load::{Load, LoadNote};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
@@ -73,16 +73,15 @@ impl<'a> Query<'a> {
             namespace, service, ..
         } = &server
         {
-            let why = match () {
-                () if !headers.is_empty() => "--prometheus-header is only for an address",
-                () if args.authority.is_some() => "--prometheus-ca is only for an address",
-                () => "",
-            };
-            if !why.is_empty() {
-                return Err(
-                    Error::usage(format!("--prometheus {namespace}/{service}: {why}"))
-                        .hint("give its address: --prometheus URL"),
-                );
+            let typed = [
+                ("--prometheus-header", !headers.is_empty()),
+                ("--prometheus-ca", args.authority.is_some()),
+            ];
+            if let Some((flag, _)) = typed.iter().find(|(_, is_typed)| *is_typed) {
+                return Err(Error::usage(format!(
+                    "--prometheus {namespace}/{service}: {flag} is only for an address"
+                ))
+                .hint("give its address: --prometheus URL"));
             }
         }
         Ok(Some(Self {
@@ -103,9 +102,31 @@ impl<'a> Query<'a> {
         also: &[MetricSpec],
         terminal: &Terminal,
     ) -> Result<(Load, Vec<String>), Error> {
-        let way = self.connect(session, "use a longer --step, or a later --since")?;
-        let answered = ask(&way, self.args, recorded, input, also, terminal).await;
-        self.told(&way, answered)
+        let less = "use a longer --step, or a later --since";
+        self.ask(session, less, async |way| {
+            ask(way, self.args, recorded, input, also, terminal).await
+        })
+        .await
+    }
+
+    /// Queries the server. Also returns the messages about a connection other than `session`. `less` names the
+    /// flags for a smaller query.
+    pub(super) async fn ask<T>(
+        &self,
+        session: Option<&Session>,
+        less: &'static str,
+        ask: impl AsyncFnOnce(&Prometheus) -> Result<T, Error>,
+    ) -> Result<(T, Vec<String>), Error> {
+        let way = self.connect(session, less)?;
+        let asked = ask(&way).await;
+        let notes = match self.server {
+            PrometheusServer::Service { .. } => Vec::new(),
+            PrometheusServer::Url(_) => messages(way.session(), self.flags.verbosity),
+        };
+        match asked {
+            Ok(answer) => Ok((answer, notes)),
+            Err(e) => Err(Error { notes, ..e }),
+        }
     }
 
     /// Checks that a connection to the server is possible, without sending a query.
@@ -113,12 +134,7 @@ impl<'a> Query<'a> {
         self.connect(session, "").map(drop)
     }
 
-    /// Connects to the server. `less` names the flags for a smaller query.
-    pub(super) fn connect(
-        &self,
-        session: Option<&Session>,
-        less: &'static str,
-    ) -> Result<Prometheus, Error> {
+    fn connect(&self, session: Option<&Session>, less: &'static str) -> Result<Prometheus, Error> {
         let Self {
             server,
             headers,
@@ -141,36 +157,6 @@ impl<'a> Query<'a> {
     pub(super) fn typed(&self) -> &PrometheusArgs {
         self.args
     }
-
-    /// Adds the messages about a separate connection.
-    pub(super) fn told<T>(
-        &self,
-        way: &Prometheus,
-        answered: Result<T, Error>,
-    ) -> Result<(T, Vec<String>), Error> {
-        let messages = match self.server {
-            PrometheusServer::Service { .. } => Vec::new(),
-            PrometheusServer::Url(_) => {
-                let warned = way
-                    .session()
-                    .notices()
-                    .iter()
-                    .cloned()
-                    .chain(way.session().warnings());
-                warned
-                    .map(|text| format!("Warning: {text}"))
-                    .chain(way.session().notes(self.flags.verbosity))
-                    .collect()
-            }
-        };
-        match answered {
-            Ok(answered) => Ok((answered, messages)),
-            Err(e) => Err(Error {
-                notes: messages,
-                ..e
-            }),
-        }
-    }
 }
 
 async fn ask(
@@ -188,13 +174,7 @@ async fn ask(
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
-    let unasked = (0..metrics.len()).map(|place| unasked(place, &metrics, &stated));
-    if let Some(e) = unasked
-        .collect::<Option<Vec<Error>>>()
-        .and_then(|all| all.into_iter().next())
-    {
-        return Err(e);
-    }
+    check_asked(&metrics, &stated)?;
     let hpa = &snapshot.hpa;
     let wanted = LoadRequest {
         hpa,
@@ -203,25 +183,14 @@ async fn ask(
         replica_sets: &[],
         matching,
     };
-    let end = grid.time(
-        usize::try_from(grid.count)
-            .unwrap_or_default()
-            .saturating_sub(1),
-    );
+    let end = grid.last();
     let seconds = grid.count * grid.step;
     let progress = Progress::default();
-    let line = || line(&progress);
-    let [usage, state] = wanted.scrapes(seconds);
-    let mut first = vec![
-        ((), "the time between scrapes of usage", usage),
-        ((), "the time between scrapes of kube-state-metrics", state),
-        ((), "copies of the HPA", wanted.copies(seconds)),
-    ];
-    let owned = wanted.owned(seconds);
-    first.extend(owned.map(|query| ((), REPLICA_SETS, query)));
+    let mut first = Vec::from(wanted.scrapes(seconds));
+    first.push(wanted.copies(seconds));
+    first.extend(wanted.owned(seconds));
     let asked = async {
-        let answered = way.all_at_once(&first, end, &progress).await?;
-        let answers: Vec<QueryAnswer> = answered.into_iter().map(|(_, answer)| answer).collect();
+        let answers = way.all_at_once(&first, end, &progress).await?;
         let has_own = metrics.len() > stated.len();
         if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
             return Err(nothing(way, &wanted, seconds, end).await?);
@@ -245,12 +214,8 @@ async fn ask(
         })
         .await?
     };
-    let mut load = shown(asked, line, terminal).await?;
-    let queries = first.into_iter().map(|((), of, query)| LoadQuery {
-        of: of.to_owned(),
-        query,
-    });
-    load.queries.splice(0..0, queries);
+    let mut load = shown(asked, || line(&progress), terminal).await?;
+    load.queries.splice(0..0, first);
     Ok(load)
 }
 
@@ -315,9 +280,7 @@ async fn nothing(
     let Hpa {
         name, namespace, ..
     } = wanted.hpa;
-    let any = way
-        .at_once("any series of the namespace", &wanted.any(seconds), end)
-        .await?;
+    let any = way.at_once(&wanted.any(seconds), end).await?;
     let with = match wanted.matching {
         "" => String::new(),
         matching => format!(" with --prometheus-match '{matching}'"),
@@ -339,14 +302,11 @@ async fn nothing(
     Ok(Error::failed(format!("Prometheus has no series of {of}")).hint(hint))
 }
 
-/// The purpose of the query for ReplicaSets.
-pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
-
 /// The maximum total length of the names of ReplicaSets in a query: it is part of a URL.
 const MOST_OF_NAMES: usize = 60_000;
 
 /// Returns the ReplicaSets in an answer.
-fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
+pub(super) fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     let found = answer
         .series
         .iter()
@@ -361,22 +321,23 @@ fn names(answer: &QueryAnswer) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-/// Returns the error if a metric has no query; if none has one, no request is needed to say so.
-fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Option<Error> {
-    let spec = &metrics[place];
-    let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
-    let is_stated = stated
-        .iter()
-        .any(|(purpose, _)| *purpose == Purpose::Metric(place));
-    (!has_default && !is_stated).then(|| {
-        let name = spec.flag_name(metrics);
-        Error::usage(format!(
-            "neither cAdvisor nor kube-state-metrics has {name}"
-        ))
-        .hint(format!(
-            "--query '{name}=PROMQL' gives its total, such as sum(...)"
-        ))
-    })
+/// Checks that a metric has a query; if none has one, no request is needed to say so.
+fn check_asked(metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Result<(), Error> {
+    let has_default =
+        |spec: &MetricSpec| spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
+    let is_metric = |(purpose, _): &(Purpose, String)| matches!(purpose, Purpose::Metric(_));
+    match metrics.first() {
+        Some(first) if !metrics.iter().any(has_default) && !stated.iter().any(is_metric) => {
+            let name = first.flag_name(metrics);
+            Err(Error::usage(format!(
+                "neither cAdvisor nor kube-state-metrics has {name}"
+            ))
+            .hint(format!(
+                "--query '{name}=PROMQL' gives its total, such as sum(...)"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the line that shows the progress.
@@ -385,20 +346,6 @@ pub(super) fn line(progress: &Progress) -> String {
         None => "asking Prometheus".to_owned(),
         Some((done, all)) => format!("asking Prometheus: {done} of {all} requests"),
     }
-}
-
-/// Returns the target's ReplicaSets of the last `seconds`, with the answer that lists them.
-pub(super) async fn replica_sets(
-    way: &Prometheus,
-    wanted: &LoadRequest<'_>,
-    seconds: i64,
-    end: Timestamp,
-) -> Result<(Vec<String>, QueryAnswer), Error> {
-    let Some(owned) = wanted.owned(seconds) else {
-        return Ok(Default::default());
-    };
-    let owned = way.at_once(REPLICA_SETS, &owned, end).await?;
-    Ok((names(&owned)?, owned))
 }
 
 /// Returns the metrics of the HPA, and the other ones of candidates; of several based on the same usage,

@@ -128,14 +128,12 @@ fn connected_whatever<T>(
     waited(async {
         let session = connect(args, &Environment::of_process(false)).await?;
         let asked = ask(&session).await;
-        let warnings = session.warnings();
-        let warned = session.notices().iter().chain(&warnings);
-        let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
-        messages.extend(session.notes(args.verbosity));
+        let messages = messages(&session, args.verbosity);
         let answer = asked.map_err(|mut e| {
             e.notes.splice(0..0, messages.clone());
             e
         })?;
+        let warnings = session.warnings();
         let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
         let error = as_errors.then(|| {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
@@ -144,6 +142,16 @@ fn connected_whatever<T>(
         });
         Ok((answer, messages, error))
     })
+}
+
+/// Returns the messages about a connection: warnings, and what `-v` requests.
+fn messages(session: &Session, verbosity: i32) -> Vec<String> {
+    let warnings = session.warnings();
+    let warned = session.notices().iter().chain(&warnings);
+    warned
+        .map(|text| format!("Warning: {text}"))
+        .chain(session.notes(verbosity))
+        .collect()
 }
 
 /// Runs requests to a server to their end.
@@ -170,18 +178,19 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     answer
 }
 
-/// The report that is written to a file.
+/// The flags for files to write, as they precede a name.
+const SAVE: &str = "--save ";
 const JUNIT: &str = "--report junit=";
 
-/// Checks that saving does not overwrite anything that is read. `inputs` are the flags that name files,
-/// each with its value.
+/// Checks that saving does not overwrite anything that is read. `inputs` are the flags that name files, as they
+/// precede a name, each with its file.
 fn check_save<'a>(
     path: Option<&str>,
     connection: &ConnectionFlags,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
     path.map_or(Ok(()), |path| {
-        check_written("--save ", path, "state.json", connection, inputs)
+        check_written(SAVE, path, "state.json", connection, inputs)
     })
 }
 
@@ -199,34 +208,32 @@ fn check_written<'a>(
         ))
         .hint(format!("use a file, such as {flag}{example}")));
     }
+    let place = Path::new(path);
     let of_connection = cluster::files(connection, &Environment::of_process(false));
     if of_connection
         .iter()
-        .any(|file| file::is_same_file(file, Path::new(path)))
+        .any(|file| file::is_same_file(file, place))
     {
         return Err(Error::usage(format!(
             "{flag}{path}: the file describes the connection to a cluster"
         ))
         .hint("write to another file"));
     }
-    let place = Path::new(path);
-    let same = |input: &str| {
+    let is_same = |input: &str| {
         file::reads(input, place) || (input != "-" && file::is_same_file(Path::new(input), place))
     };
-    match inputs.into_iter().find(|(_, input)| same(input)) {
-        Some((reader, input)) => {
-            let (does, gap) = match reader {
-                JUNIT => ("written", ""),
-                "--save" => ("written", " "),
-                _ => ("read", " "),
-            };
-            Err(Error::usage(format!(
-                "{flag}{path}: the file is also {does} by {reader}{gap}{input}"
-            ))
-            .hint("write to another file, outside the directories that are read"))
-        }
-        None => Ok(()),
-    }
+    let Some((other, input)) = inputs.into_iter().find(|(_, input)| is_same(input)) else {
+        return Ok(());
+    };
+    let does = if [SAVE, JUNIT].contains(&other) {
+        "written"
+    } else {
+        "read"
+    };
+    Err(Error::usage(format!(
+        "{flag}{path}: the file is also {does} by {other}{input}"
+    ))
+    .hint("write to another file, outside the directories that are read"))
 }
 
 fn write_saved(path: &str, saved: &Saved<'_>) -> Result<(), Error> {
@@ -269,8 +276,8 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Examines standard output, standard error and the environment. `COLUMNS` takes precedence over the terminal's own width;
-    /// if the output is not a terminal, lines may have any length.
+    /// Examines standard output, standard error and the environment. `COLUMNS` takes precedence over the
+    /// terminal's own width; if the output is not a terminal, lines may have any length.
     pub fn detect() -> Self {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .into_iter()

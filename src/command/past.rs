@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Terminal;
-use super::load::{Query, REPLICA_SETS, line, replica_sets, stated};
+use super::load::{Query, line, names, stated};
 use super::progress::shown;
 use crate::args::{PrometheusArgs, TimeArgument};
 use crate::calendar::Calendar;
@@ -15,29 +15,31 @@ use crate::cluster::prometheus::Prometheus;
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
-use crate::past::{HistoryOrigin, check, check_count, read, record, rewind, span};
+use crate::past::{check, check_count, read, record, rewind, span};
 use crate::prometheus::answer::QueryAnswer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
-use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::load::LoadQuery;
+use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::past::Bounds;
 
-/// The seconds between two samples of a typed query.
-const STEP: i64 = 15;
+/// The time between two samples of a typed query.
+const STEP: SignedDuration = SignedDuration::from_secs(15);
 
-/// Turns the current state into the input of a past pass. Also returns the messages about a connection
-/// other than `session`.
+/// The flags for a smaller query.
+const LESS: &str = "--prometheus-match selects fewer series";
+
+/// Runs a past pass, from the current state. Also returns the messages about a connection other than `session`.
 pub(super) async fn past(
     query: &Query<'_>,
     typed: TimeArgument,
     session: Option<&Session>,
     input: Input,
     terminal: &Terminal,
-) -> Result<(Input, Vec<String>), Error> {
+) -> Result<(Pass, Vec<String>), Error> {
     let now = read(&input);
     let at = typed.before(now)?;
     if at > now {
@@ -48,16 +50,13 @@ pub(super) async fn past(
     }
     check(&input)?;
     check_count(&input)?;
-    let way = query.connect(session, "--prometheus-match selects fewer series")?;
-    let asked = ask(&way, query.typed(), at, &input, terminal).await;
-    let rewound = match asked {
-        Ok((history, origin)) => {
-            let rewound = way.aside(move || rewind(input, &history, at, origin)).await;
-            rewound.and_then(|rewound| rewound)
-        }
-        Err(e) => Err(e),
-    };
-    query.told(&way, rewound)
+    let (input, messages) = query
+        .ask(session, LESS, async |way| {
+            let history = ask(way, query.typed(), at, &input, terminal).await?;
+            way.aside(move || rewind(input, &history, at)).await?
+        })
+        .await?;
+    Ok((Pass::run(input), messages))
 }
 
 /// Narrows the possible memories of a pass by the history of the passes before it. Also returns the
@@ -70,11 +69,13 @@ pub(super) async fn narrow(
 ) -> Result<(Pass, Vec<String>), Error> {
     let mut input = pass.input;
     check(&input)?;
-    let way = query.connect(session, "--prometheus-match selects fewer series")?;
-    let asked = ask(&way, query.typed(), input.snapshot.now, &input, terminal).await;
-    let ((history, origin), mut messages) = query.told(&way, asked)?;
+    let (history, mut messages) = query
+        .ask(session, LESS, async |way| {
+            ask(way, query.typed(), input.snapshot.now, &input, terminal).await
+        })
+        .await?;
     let next = infer::next_pass(&input);
-    match record(&input, &history, next, origin) {
+    match record(&input, &history, next) {
         Ok(past)
             if past
                 .passes
@@ -102,113 +103,106 @@ async fn ask(
     at: Timestamp,
     input: &Input,
     terminal: &Terminal,
-) -> Result<(History, HistoryOrigin), Error> {
+) -> Result<History, Error> {
     let hpa = &input.snapshot.hpa;
-    let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
+    let metrics = &hpa.spec.metrics;
+    let stated = stated(&typed.queries, input, metrics)?;
     let matching = typed.matching()?;
     // Typed queries come first.
     for ((purpose, _), text) in stated.iter().zip(&typed.queries) {
-        let metric = match purpose {
-            Purpose::Metric(place) => Some(&hpa.spec.metrics[*place]),
-            _ => None,
+        let is_read = match purpose {
+            Purpose::Metric(place) => metrics[*place].is_resource(),
+            _ => true,
         };
-        if metric.is_none_or(MetricSpec::is_resource) {
+        if is_read {
             return Err(Error::usage(format!(
                 "--query {text}: the record and the usage of each pod are read anyway"
             ))
             .hint("--query is for metrics of Pods, Object and External"));
         }
     }
+    let wanted = LoadRequest {
+        hpa,
+        metrics,
+        stated: &stated,
+        replica_sets: &[],
+        matching,
+    };
     let (before, after) = span(input);
     let end = at.checked_add(after).unwrap_or(at).min(read(input).max(at));
-    let start = at.minus(before);
-    let seconds = end.duration_since(start).as_secs();
-    let step = SignedDuration::from_secs(STEP);
-    let until = end.checked_add(step).unwrap_or(end);
-    let grid = Grid::new(start, until, step)?;
     let progress = Progress::default();
-    let asked = async {
-        let metrics = &hpa.spec.metrics;
-        let wanted = LoadRequest {
-            hpa,
-            metrics,
-            stated: &stated,
-            replica_sets: &[],
-            matching,
-        };
-        let (sets, owned) = replica_sets(way, &wanted, seconds, end).await?;
-        let samples = wanted.samples(seconds);
-        let answers = way.all_at_once(&samples, end, &progress).await?;
-        let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
-            Purpose::Metric(place) => {
-                let of = hpa.spec.metrics[*place].flag_name(&hpa.spec.metrics);
-                Some(Question {
-                    purpose: *purpose,
-                    of,
-                    query: query.clone(),
-                })
-            }
-            _ => None,
-        });
-        let metrics = way.answers(questions.collect(), grid, &progress).await?;
-        let sets_query = wanted
-            .owned(seconds)
-            .map(|query| (REPLICA_SETS.to_owned(), query));
-        let of_samples = samples
-            .into_iter()
-            .map(|(_, of, query)| (of.to_owned(), query));
-        let of_metrics = metrics
-            .iter()
-            .map(|own| (own.question.of.clone(), own.question.query.clone()));
-        let queries = sets_query
-            .into_iter()
-            .chain(of_samples)
-            .chain(of_metrics)
-            .map(|(of, query)| LoadQuery { of, query })
-            .collect();
-        let origin = HistoryOrigin {
-            source: way.name().to_owned(),
-            queries,
-            ..HistoryOrigin::default()
-        };
-        let hpa = hpa.clone();
-        let read = move || history(&hpa, &sets, &owned, &answers, &metrics, origin);
-        way.aside(read).await?
-    };
+    let asked = history(way, &wanted, at.minus(before), end, &progress);
     shown(asked, || line(&progress), terminal).await
 }
 
-/// Returns the history of the pods, the HPA and its metrics, according to the answers. `owned` lists the
-/// ReplicaSets in `sets`.
-fn history(
-    hpa: &Hpa,
-    sets: &[String],
-    owned: &QueryAnswer,
+/// Queries the history of the pods, the HPA and its metrics between two times.
+async fn history(
+    way: &Prometheus,
+    wanted: &LoadRequest<'_>,
+    start: Timestamp,
+    end: Timestamp,
+    progress: &Progress,
+) -> Result<History, Error> {
+    let seconds = end.duration_since(start).as_secs();
+    let until = end.checked_add(STEP).unwrap_or(end);
+    let grid = Grid::new(start, until, STEP)?;
+    let owned = wanted.owned(seconds);
+    let owners = match &owned {
+        Some(query) => way.at_once(query, end).await?,
+        None => QueryAnswer::default(),
+    };
+    let sets = names(&owners)?;
+    let (kinds, samples): (Vec<Sampled>, Vec<LoadQuery>) =
+        wanted.samples(seconds).into_iter().unzip();
+    let found = way.all_at_once(&samples, end, progress).await?;
+    let answers: Vec<_> = kinds.into_iter().zip(found).collect();
+    let questions = wanted.stated.iter().filter_map(|(purpose, query)| {
+        let Purpose::Metric(place) = purpose else {
+            return None;
+        };
+        Some(Question {
+            purpose: *purpose,
+            of: wanted.metrics[*place].flag_name(wanted.metrics),
+            query: query.clone(),
+        })
+    });
+    let metrics = way.answers(questions.collect(), grid, progress).await?;
+    let asked = metrics.iter().map(|own| own.question.asked());
+    let queries = owned.into_iter().chain(samples).chain(asked).collect();
+    let (hpa, source) = (wanted.hpa.clone(), way.name().to_owned());
+    way.aside(move || {
+        Ok(History {
+            source,
+            queries,
+            warnings: notes(&owners, &answers, &metrics),
+            metrics: values(&hpa.spec.metrics, &metrics)?,
+            ..History::read(&hpa, &sets, &answers)
+        })
+    })
+    .await?
+}
+
+/// Returns the notes about a server's answers.
+fn notes(
+    owners: &QueryAnswer,
     answers: &[(Sampled, QueryAnswer)],
     metrics: &[Answered],
-    origin: HistoryOrigin,
-) -> Result<(History, HistoryOrigin), Error> {
-    let all = answers
-        .iter()
-        .map(|(_, answer)| answer)
-        .chain(metrics.iter().map(|own| &own.answer))
-        .chain([owned]);
-    let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);
-    let of_usage = answers.iter().filter(|(kind, _)| *kind == Sampled::Usage);
-    let followed = followed(of_usage.flat_map(|(_, answer)| &answer.series));
-    let hpas = of_hpa
-        .flat_map(|(_, answer)| &answer.series)
-        .filter(|series| series.labels.get("__name__") == Some(MAX_REPLICAS));
-    let warnings = several(hpas)
-        .into_iter()
-        .chain(followed)
-        .chain(warnings(all))
-        .collect();
-    let history = History {
-        metrics: values(&hpa.spec.metrics, metrics)?,
-        ..History::read(hpa, sets, answers)
+) -> Vec<LoadNote> {
+    let of = |wanted| {
+        let own = answers.iter().filter(move |(kind, _)| *kind == wanted);
+        own.flat_map(|(_, answer)| &answer.series)
     };
-    Ok((history, HistoryOrigin { warnings, ..origin }))
+    let hpas =
+        of(Sampled::Hpa).filter(|series| series.labels.get("__name__") == Some(MAX_REPLICAS));
+    let samples = answers.iter().map(|(_, answer)| answer);
+    let all = samples
+        .chain(metrics.iter().map(|own| &own.answer))
+        .chain([owners]);
+    several(hpas)
+        .into_iter()
+        .chain(followed(of(Sampled::Usage)))
+        .chain(warnings(all))
+        .collect()
 }
 
 /// Returns the values of metrics, by index in the spec.

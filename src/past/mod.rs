@@ -23,7 +23,6 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
-use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::note::Subject;
 use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, RecordedReplicas};
 use crate::snapshot::surroundings::Surroundings;
@@ -35,17 +34,6 @@ use moment::{GAP, Moments, Samples, View};
 
 /// The maximum number of passes before a past pass. Each is run several times.
 const MOST: i32 = 50_000;
-
-/// The origin of a history.
-#[derive(Debug, Clone, Default)]
-pub struct HistoryOrigin {
-    /// The server, without credentials.
-    pub source: String,
-    /// The queries.
-    pub queries: Vec<LoadQuery>,
-    /// The server's warnings.
-    pub warnings: Vec<LoadNote>,
-}
 
 /// Returns how long before a pass a history has to begin, and how long after it it has to continue.
 pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
@@ -108,12 +96,7 @@ pub fn read(input: &Input) -> Timestamp {
 /// # Errors
 ///
 /// The target's pods cannot be determined, the history does not contain them, or the HPA did not exist yet.
-pub fn rewind(
-    mut input: Input,
-    history: &History,
-    at: Timestamp,
-    origin: HistoryOrigin,
-) -> Result<Input, Error> {
+pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Input, Error> {
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let lacks = lacks(history, &input.snapshot.hpa.spec);
@@ -148,7 +131,6 @@ pub fn rewind(
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let (passes, rescales) = before(&moments, &base, at, begin);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
     let recorded = next.or_else(|| {
         if history.replicas.is_empty() {
@@ -157,25 +139,14 @@ pub fn rewind(
             None
         }
     });
+    let course = moments.course();
     let past = Past {
-        source: origin.source,
-        queries: origin.queries,
-        warnings: origin.warnings,
         read,
-        scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
-        lacks: lacks.clone(),
         changed,
         kept,
-        doubt: moments.course().doubt(),
-        replicas: moments.replicas(at),
-        outcome: moments
-            .course()
-            .outcome()
-            .filter(|_| moments.is_recorded_after(at)),
+        doubt: course.doubt(),
+        outcome: course.outcome().filter(|_| moments.is_recorded_after(at)),
         proposal: played.map(|(bounds, _)| bounds),
-        passes,
-        rescales,
-        decided: false,
         recorded: recorded.and_then(|(time, value)| {
             let time = Timestamp::from_millisecond(time).ok()?;
             Some(RecordedReplicas {
@@ -183,6 +154,7 @@ pub fn rewind(
                 time,
             })
         }),
+        ..before(&moments, &base, at, begin)
     };
     go_back(&mut input, likely, past);
     record::follow(&mut input, &moments, &base, at);
@@ -238,12 +210,7 @@ fn period(snapshot: &Snapshot) -> i64 {
 /// # Errors
 ///
 /// The target's pods cannot be determined, the passes are too many, or the history is that of another HPA.
-pub fn record(
-    input: &Input,
-    history: &History,
-    next: Timestamp,
-    origin: HistoryOrigin,
-) -> Result<Past, Error> {
+pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past, Error> {
     check_count(input)?;
     let snapshot = &input.snapshot;
     let lacks = lacks(history, &snapshot.hpa.spec);
@@ -265,32 +232,16 @@ pub fn record(
             docs("prometheus.md")
         )));
     }
-    let (mut passes, rescales) = before(&moments, snapshot, next, created);
-    for pass in &mut passes {
+    let mut past = before(&moments, snapshot, next, created);
+    past.replicas = moments.replicas(snapshot.now);
+    for pass in &mut past.passes {
         // Anything after the last scrape is not recorded.
         if history.scrapes.next(pass.time.as_millisecond()).is_none() {
             (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
         }
         pass.found = Some(moments.replicas(pass.time));
     }
-    Ok(Past {
-        source: origin.source,
-        queries: origin.queries,
-        warnings: origin.warnings,
-        read: snapshot.now,
-        scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
-        replicas: moments.replicas(snapshot.now),
-        lacks,
-        passes,
-        rescales,
-        changed: Vec::new(),
-        kept: Vec::new(),
-        proposal: None,
-        doubt: 0,
-        outcome: None,
-        decided: false,
-        recorded: None,
-    })
+    Ok(past)
 }
 
 /// In milliseconds.
@@ -312,22 +263,13 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
         spec.max_replicas = max;
     }
-    let names: Vec<String> = spec
-        .metrics
-        .iter()
-        .map(|metric| metric.name().to_owned())
-        .collect();
-    let labels: Vec<String> = spec
-        .metrics
-        .iter()
-        .map(|own| own.label(&spec.metrics))
-        .collect();
-    let metrics = spec.metrics.iter_mut().zip(labels);
-    for (metric, label) in metrics.filter(|_| !history.targets.is_empty()) {
-        let name = metric.name().to_owned();
+    let read = spec.metrics.clone();
+    let metrics = spec.metrics.iter_mut().zip(&read);
+    for (metric, own) in metrics.filter(|_| !history.targets.is_empty()) {
+        let (name, label) = (own.name(), own.label(&read));
         // Targets are recorded by this name alone.
-        let is_alone = metric.container().is_none()
-            && names.iter().filter(|other| **other == name).count() == 1;
+        let is_alone = own.container().is_none()
+            && read.iter().filter(|other| other.name() == name).count() == 1;
         let Some(target) = metric.target_mut() else {
             continue;
         };
@@ -339,7 +281,7 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         } = target;
         let field = format!("target of {label}");
         let recorded = |kind: &str| {
-            let samples = history.targets.get(&(name.clone(), kind.to_owned()))?;
+            let samples = history.targets.get(&(name.to_owned(), kind.to_owned()))?;
             samples.near(millis).filter(|_| is_alone)
         };
         let mut is_told = false;
@@ -377,13 +319,14 @@ fn difference(field: &str, then: &impl ToString, now: &impl ToString) -> Option<
     })
 }
 
-/// Runs the passes before one, whose history may matter to it.
+/// Runs the passes before one whose history may matter to it, and returns them as its past. The fields about the
+/// pass itself are empty.
 fn before(
     moments: &Moments<'_>,
     base: &Snapshot,
     at: Timestamp,
     created: Option<Timestamp>,
-) -> (Vec<PastPass>, Vec<PastRescale>) {
+) -> Past {
     let window = infer::window(&base.hpa, &base.controller);
     let period = base.controller.sync_period;
     let first = created.map(|created| sampled::first_pass(created, &base.controller));
@@ -395,38 +338,18 @@ fn before(
         if time < since || first.is_some_and(|first| time < first) {
             break;
         }
-        passes.extend(if moments.is_covered(time) {
-            moments
-                .played(base, time)
-                .map(|(recommended, likely)| PastPass {
-                    time,
-                    recommended,
-                    likely,
-                    found: None,
-                })
-        } else {
-            Some(PastPass {
-                time,
-                recommended: Bounds::UNKNOWN,
-                likely: None,
-                found: None,
-            })
-        });
+        if !moments.is_covered(time) {
+            passes.push(sampled_pass(time, Bounds::UNKNOWN, None));
+        } else if let Some((recommended, likely)) = moments.played(base, time) {
+            passes.push(sampled_pass(time, recommended, likely));
+        }
     }
     // The first pass of all begins with the replicas as a recommendation.
-    if let Some(earliest) = first.filter(|first| (since..=at).contains(first)) {
+    if let Some(earliest) = first.filter(|first| (since..=at).contains(first))
+        && let Some(PastPass { time, .. }) = passes.last()
+    {
         let replicas = moments.replicas(earliest);
-        let time = passes.last().map_or(at, |pass: &PastPass| pass.time);
-        if time < at {
-            let recommended = replicas;
-            let likely = Some(replicas.at_least);
-            passes.push(PastPass {
-                time,
-                recommended,
-                likely,
-                found: None,
-            });
-        }
+        passes.push(sampled_pass(*time, replicas, Some(replicas.at_least)));
     }
     passes.reverse();
     let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
@@ -439,7 +362,40 @@ fn before(
             until: time(until),
             likely: None,
         });
-    (passes, rescales.filter(|it| it.until >= since).collect())
+    let History {
+        source,
+        queries,
+        warnings,
+        scrape,
+        ..
+    } = moments.history;
+    Past {
+        source: source.clone(),
+        queries: queries.clone(),
+        warnings: warnings.clone(),
+        read: base.now,
+        scrape: scrape.map(|millis| (millis + SECOND / 2) / SECOND),
+        lacks: moments.lacks.to_vec(),
+        changed: Vec::new(),
+        kept: Vec::new(),
+        doubt: 0,
+        replicas: moments.replicas(at),
+        outcome: None,
+        decided: false,
+        proposal: None,
+        passes,
+        rescales: rescales.filter(|it| it.until >= since).collect(),
+        recorded: None,
+    }
+}
+
+fn sampled_pass(time: Timestamp, recommended: Bounds, likely: Option<i32>) -> PastPass {
+    PastPass {
+        time,
+        recommended,
+        likely,
+        found: None,
+    }
 }
 
 /// Returns the proposals of a pass over a snapshot, with an empty memory, which does not matter for them.

@@ -47,15 +47,6 @@ pub(super) enum BoundSide {
     High,
 }
 
-/// A choice among the usages that may have been read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Height {
-    /// The most likely one.
-    Shown,
-    /// One this many of [`HEIGHTS`] above the least.
-    Share(u32),
-}
-
 /// The steps from the least usage to the most.
 const HEIGHTS: u32 = 16;
 /// The steps to a peak of a few seconds, which shows only in part in the mean between two scrapes.
@@ -68,8 +59,8 @@ pub(super) struct View {
     time: BoundSide,
     /// The state as of the scrape after the time, rather than the one before.
     is_later: bool,
-    /// The usage.
-    usage: Height,
+    /// How many of [`HEIGHTS`] the usage is above the least that may have been read; `None` for the most likely one.
+    usage: Option<u32>,
     /// How early it was measured.
     measured: BoundSide,
 }
@@ -79,14 +70,14 @@ impl View {
     pub(super) const LIKELY: Self = Self {
         time: BoundSide::Likely,
         is_later: false,
-        usage: Height::Shown,
+        usage: None,
         measured: BoundSide::Likely,
     };
 
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
         let sides = [BoundSide::Low, BoundSide::High];
-        let usages = [Height::Share(0), Height::Share(HEIGHTS)]
+        let usages = [Some(0), Some(HEIGHTS)]
             .into_iter()
             .flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
@@ -125,7 +116,7 @@ impl View {
     /// Returns the same view with another usage.
     pub(super) fn with_share(self, share: u32) -> Self {
         Self {
-            usage: Height::Share(share),
+            usage: Some(share),
             ..self
         }
     }
@@ -133,7 +124,7 @@ impl View {
 
 /// The states that a history leads to.
 pub(super) struct Moments<'h> {
-    history: &'h History,
+    pub(super) history: &'h History,
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
     /// The times of the passes, and which of them changed the replicas.
@@ -142,7 +133,7 @@ pub(super) struct Moments<'h> {
     labels: Shared<Labels>,
     /// A current pod, for what the history lacks.
     model: Option<Pod>,
-    lacks: &'h [PastPart],
+    pub(super) lacks: &'h [PastPart],
 }
 
 impl<'h> Moments<'h> {
@@ -215,21 +206,18 @@ impl<'h> Moments<'h> {
     /// Returns the bounds of the proposal of the pass at a time, and the most likely proposal; `None` if it
     /// proposed nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
-        let ask = |view| asked_by(&self.at(base, time, view)?);
-        let likely = ask(View::LIKELY);
-        let sides: Vec<Option<(Bounds, Option<i32>)>> = View::all().map(ask).collect();
-        let mut known = sides
-            .iter()
-            .chain([&likely])
-            .flatten()
-            .map(|(bounds, _)| *bounds);
-        let first = known.next()?;
-        let all = known.fold(first, |all, own| all.with(own.at_least).with(own.at_most));
-        if likely.is_some() && sides.iter().all(Option::is_some) {
-            Some((all, likely.and_then(|(_, likely)| likely)))
+        let asked: Vec<_> = std::iter::once(View::LIKELY)
+            .chain(View::all())
+            .map(|view| asked_by(&self.at(base, time, view)?))
+            .collect();
+        let known = asked.iter().flatten().map(|(bounds, _)| *bounds);
+        let all = known.reduce(|all, own| all.with(own.at_least).with(own.at_most))?;
+        let likely = asked[0].and_then(|(_, likely)| likely);
+        if asked.iter().all(Option::is_some) {
+            Some((all, likely))
         } else {
             // It may have recommended nothing.
-            Some((Bounds::UNKNOWN, likely.and_then(|(_, likely)| likely)))
+            Some((Bounds::UNKNOWN, likely))
         }
     }
 
@@ -251,14 +239,9 @@ impl<'h> Moments<'h> {
             counts.at_least
         };
         let status = &self.history.status_replicas;
-        let status = if view.is_later {
-            status.next(millis)
-        } else {
-            status.last(millis)
-        };
-        let status_replicas = status
+        let status_replicas = beside(status, millis, view.is_later)
             .map(|(_, value)| value)
-            .or_else(|| self.history.status_replicas.near(millis))
+            .or_else(|| status.near(millis))
             .map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
@@ -403,7 +386,7 @@ impl<'h> Moments<'h> {
         let values: Vec<(&Option<Box<str>>, i64)> = series
             .iter()
             .filter_map(|own| {
-                let shown = gauge(&own.samples, millis, AGE, view)?;
+                let shown = gauge(&own.samples, millis, view)?;
                 Some((&own.pod, milli(shown.value).ok()?))
             })
             .collect();
@@ -595,28 +578,28 @@ fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
     if own.phases.is_empty() {
         return Phase::Running;
     }
-    let was_seen = own
-        .phases
-        .iter()
-        .any(|(_, samples)| samples.last(millis).is_some());
-    let goes_on = own
-        .phases
-        .iter()
-        .any(|(_, samples)| samples.next(millis).is_some());
-    let shows_next = goes_on && is_later;
-    if !was_seen && !shows_next {
+    let phases = || own.phases.iter();
+    let shows_next = is_later && phases().any(|(_, samples)| samples.next(millis).is_some());
+    if !shows_next && phases().all(|(_, samples)| samples.last(millis).is_none()) {
         // Created since the last scrape.
         return Phase::Pending;
     }
-    let found = own.phases.iter().find(|(_, samples)| {
-        let sample = if shows_next {
-            samples.next(millis)
-        } else {
-            samples.last(millis)
-        };
-        sample.is_some_and(|(_, value)| value == 1.0)
-    });
-    found.map(|(phase, _)| *phase).unwrap_or_default()
+    let is_shown = |(_, samples): &&(Phase, Samples)| {
+        beside(samples, millis, shows_next).is_some_and(|(_, value)| value == 1.0)
+    };
+    phases()
+        .find(is_shown)
+        .map(|(phase, _)| *phase)
+        .unwrap_or_default()
+}
+
+/// Returns the last sample up to a time, or the first one after it.
+fn beside(samples: &Samples, millis: i64, is_later: bool) -> Option<(i64, f64)> {
+    if is_later {
+        samples.next(millis)
+    } else {
+        samples.last(millis)
+    }
 }
 
 /// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.
@@ -715,8 +698,8 @@ fn pick(
     let (end, window) = (until(shown), shown.window);
     let values = candidates.iter().map(|own| own.value);
     let value = match view.usage {
-        Height::Shown => shown.value,
-        Height::Share(share) => {
+        None => shown.value,
+        Some(share) => {
             let least = values.clone().reduce(f64::min)?;
             least + (values.reduce(f64::max)? - least) * f64::from(share) / f64::from(HEIGHTS)
         }
@@ -747,14 +730,14 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     pick(&candidates, millis, !is_old, view)
 }
 
-/// Returns the value of a gauge, no older than an age.
-fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<WindowValue> {
+/// Returns the value of a gauge.
+fn gauge(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     let next = samples.next(millis);
-    let older = samples.last(millis - age);
+    let older = samples.last(millis - AGE);
     // One that holds until a later sample was there in between.
     let held = older.filter(|_| samples.last(millis) == older && next.is_some());
     let recent = samples.all().iter().copied().filter(|(end, _)| {
-        (millis - age < *end && *end <= millis)
+        (millis - AGE < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
     let candidates: Vec<WindowValue> = held
@@ -810,7 +793,7 @@ fn container_usage(
     for resource in wanted {
         let found = match *resource {
             "cpu" => rate(&own.cpu, millis, view),
-            "memory" => gauge(&own.memory, millis, AGE, view),
+            "memory" => gauge(&own.memory, millis, view),
             _ => None,
         }?;
         if measured.is_none_or(|(end, _)| found.end < end) {

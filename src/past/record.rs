@@ -4,9 +4,9 @@
 
 use jiff::Timestamp;
 
-use super::asked_by;
 use super::moment::{Moments, View};
-use super::replay::{ReplayedCourse, Replayer, SampledPass};
+use super::replay::{ReplayedCourse, Replayer};
+use super::{asked_by, sampled_pass};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::memory::{Memory, Remembered, infer, sampled};
@@ -68,7 +68,7 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
 
 /// Returns the passes around the explained one, in order: those before it whose history may matter, and those
 /// after it that may have made a change with it.
-fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
+fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<PastPass> {
     let course = moments.course();
     let window = infer::window(&base.hpa, &base.controller);
     let since = base.now.minus(window.plus(window));
@@ -82,27 +82,18 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Sam
         let snapshot = moments.at(base, time, View::LIKELY);
         let likely = snapshot.and_then(|snapshot| asked_by(&snapshot)?.1);
         let bounds = likely.map_or(Bounds::UNKNOWN, Bounds::exactly);
-        passes.push((time, bounds, likely));
+        passes.push(sampled_pass(time, bounds, likely));
     }
     passes.reverse();
-    let earlier = past.passes.iter();
-    passes.extend(earlier.map(|pass| (pass.time, pass.recommended, pass.likely)));
+    passes.extend(&past.passes);
     for place in 0..=course.last_open() {
         let time = course.time_of(place);
         let (bounds, likely) = moments
             .played(base, time)
             .unwrap_or((Bounds::UNKNOWN, None));
-        passes.push((time, bounds, likely));
+        passes.push(sampled_pass(time, bounds, likely));
     }
     passes
-        .into_iter()
-        .map(|(time, bounds, likely)| SampledPass {
-            place: course.place(time),
-            time,
-            bounds,
-            likely,
-        })
-        .collect()
 }
 
 /// The proposals of the pass on the views of the samples; they do not depend on the controller's history.
@@ -204,30 +195,30 @@ fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
 
 /// Returns the past with other likely recommendations.
 fn recommending(past: &Past, replicas: impl Fn(&PastPass) -> i32) -> Past {
-    let mut past = past.clone();
-    for pass in &mut past.passes {
+    let mut other = past.clone();
+    for pass in &mut other.passes {
         pass.likely = Some(replicas(pass));
     }
-    past
+    other
 }
 
 /// Returns the past with rescales at other likely times.
 fn rescaling(past: &Past, time: impl Fn(&PastRescale) -> Timestamp) -> Past {
-    let mut past = past.clone();
-    for rescale in &mut past.rescales {
+    let mut other = past.clone();
+    for rescale in &mut other.rescales {
         rescale.likely = Some(time(rescale));
     }
-    past
+    other
 }
 
 /// Returns the past with the recommendations and rescales along a course.
 fn along(past: &Past, path: &ReplayedCourse) -> Past {
-    let mut past = past.clone();
-    for pass in &mut past.passes {
+    let mut other = past.clone();
+    for pass in &mut other.passes {
         let recommended = path.recommended.iter().find(|own| own.time == pass.time);
         pass.likely = recommended.map(|own| own.replicas).or(pass.likely);
     }
-    for rescale in &mut past.rescales {
+    for rescale in &mut other.rescales {
         let PastRescale {
             replicas,
             from,
@@ -238,5 +229,5 @@ fn along(past: &Past, path: &ReplayedCourse) -> Past {
         let event = events.find(|own| from <= own.time && own.time <= until);
         rescale.likely = event.map(|own| own.time);
     }
-    past
+    other
 }

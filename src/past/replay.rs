@@ -12,7 +12,7 @@ use crate::memory::sampled::LITTLE;
 use crate::memory::{Memory, infer};
 use crate::snapshot::Snapshot;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
-use crate::snapshot::past::Bounds;
+use crate::snapshot::past::{Bounds, PastPass};
 
 /// The number of courses that are followed at the same time.
 const MOST: usize = 32;
@@ -20,17 +20,6 @@ const MOST: usize = 32;
 const OPEN: u32 = 1;
 /// The misfits of a pass that nothing within the bounds explains.
 const REFUTED: u32 = 2;
-
-/// The proposal of a pass, according to samples.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SampledPass {
-    /// The place of the pass.
-    pub(super) place: i64,
-    pub(super) time: Timestamp,
-    pub(super) bounds: Bounds,
-    /// `None` if it asked for nothing.
-    pub(super) likely: Option<i32>,
-}
 
 /// A possible course of the passes.
 #[derive(Debug, Clone)]
@@ -83,9 +72,9 @@ impl Replayer {
     pub(super) fn best(
         &mut self,
         course: &RecordedCourse,
-        passes: &[SampledPass],
+        passes: &[PastPass],
     ) -> Option<ReplayedCourse> {
-        let first = course.found_by(passes.first()?.place);
+        let first = course.found_by(course.place(passes.first()?.time));
         let mut counts = vec![first.at_least, first.at_most];
         counts.dedup();
         let mut paths: Vec<ReplayedCourse> = counts
@@ -99,12 +88,18 @@ impl Replayer {
             })
             .collect();
         for (at, pass) in passes.iter().enumerate() {
-            let (found, left) = (course.found_by(pass.place), course.found_by(pass.place + 1));
+            let place = course.place(pass.time);
+            let (found, left) = (course.found_by(place), course.found_by(place + 1));
             let mut next: Vec<ReplayedCourse> = Vec::new();
             for mut path in paths {
                 // Someone else may have changed the replicas.
                 path.current = path.current.clamp(found.at_least, found.at_most);
                 next.extend(self.after(&path, passes, at, left));
+            }
+            if place <= 0 {
+                for path in &mut next {
+                    path.left = path.current;
+                }
             }
             next.sort_by_key(|path| path.misfits);
             next.truncate(MOST);
@@ -117,11 +112,11 @@ impl Replayer {
     fn after(
         &mut self,
         path: &ReplayedCourse,
-        passes: &[SampledPass],
+        passes: &[PastPass],
         at: usize,
         left: Bounds,
     ) -> Vec<ReplayedCourse> {
-        let SampledPass { time, likely, .. } = passes[at];
+        let PastPass { time, likely, .. } = passes[at];
         let current = path.current;
         let mut asked = path.clone();
         asked
@@ -150,9 +145,6 @@ impl Replayer {
                 });
             }
             next.current = count;
-            if passes[at].place <= 0 {
-                next.left = count;
-            }
             courses.push(next);
         }
         courses
@@ -178,21 +170,21 @@ impl Replayer {
     fn explain(
         &mut self,
         path: &mut ReplayedCourse,
-        passes: &[SampledPass],
+        passes: &[PastPass],
         at: usize,
         outcome: i32,
         count: i32,
     ) -> u32 {
-        let SampledPass {
+        let PastPass {
             time,
-            bounds,
+            recommended,
             likely,
             ..
         } = passes[at];
         let mut other = path.clone();
         if likely.is_none() {
             other.recommended.push(Recommendation {
-                replicas: count.clamp(bounds.at_least, bounds.at_most),
+                replicas: count.clamp(recommended.at_least, recommended.at_most),
                 time,
             });
         }
@@ -230,12 +222,12 @@ impl Replayer {
 
 /// Returns the bounds of a pass's recommendation. The passes are in the order of their times; of equal ones, the first
 /// counts.
-fn bounds_of(passes: &[SampledPass], own: &Recommendation) -> Bounds {
+fn bounds_of(passes: &[PastPass], own: &Recommendation) -> Bounds {
     let place = passes.partition_point(|pass| pass.time < own.time);
     passes
         .get(place)
         .filter(|pass| pass.time == own.time)
-        .map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
+        .map_or(Bounds::exactly(own.replicas), |pass| pass.recommended)
 }
 
 #[cfg(test)]
@@ -270,11 +262,11 @@ mod tests {
     /// The first pass of all leaves a recommendation at the time of the pass that follows at once.
     #[test]
     fn of_passes_at_the_same_time_the_first_counts() {
-        let pass = |seconds, at_least, at_most| SampledPass {
-            place: 0,
+        let pass = |seconds, at_least, at_most| PastPass {
             time: Timestamp::from_second(seconds).unwrap(),
-            bounds: Bounds { at_least, at_most },
+            recommended: Bounds { at_least, at_most },
             likely: None,
+            found: None,
         };
         let passes = [pass(10, 2, 2), pass(10, 1, 9), pass(25, 3, 4)];
         for (seconds, want) in [(10, (2, 2)), (25, (3, 4)), (40, (7, 7))] {

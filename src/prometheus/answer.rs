@@ -47,23 +47,13 @@ impl AnswerMemory {
     /// The memory that is counted for a warning, because each is compared with all others.
     const WARNING: usize = 16 << 10;
 
-    /// Returns the whole memory.
-    pub fn new() -> Self {
-        Self::of(Self::MOST)
-    }
-
     fn of(bytes: usize) -> Self {
         Self(AtomicUsize::new(bytes))
     }
 
-    /// Whether an answer did not fit.
-    fn is_exceeded(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == 0
-    }
-
     /// Returns the fault in an answer that could not be read.
     fn fault(&self, cause: String) -> QueryFault {
-        if self.is_exceeded() {
+        if self.0.load(Ordering::Relaxed) == 0 {
             QueryFault::TooMuch
         } else {
             QueryFault::Odd(cause)
@@ -84,9 +74,10 @@ impl AnswerMemory {
     }
 }
 
+/// The whole memory.
 impl Default for AnswerMemory {
     fn default() -> Self {
-        Self::new()
+        Self::of(Self::MOST)
     }
 }
 
@@ -390,7 +381,7 @@ mod tests {
     use super::{AnswerMemory, QueryAnswer, QueryFault};
 
     fn read(body: &[u8]) -> Result<QueryAnswer, QueryFault> {
-        super::read(body, &AnswerMemory::new())
+        super::read(body, &AnswerMemory::default())
     }
 
     fn points(answer: &QueryAnswer) -> Vec<Vec<(i64, f64)>> {

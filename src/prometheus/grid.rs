@@ -71,6 +71,11 @@ impl Grid {
     }
 
     /// Returns the last time.
+    pub fn last(self) -> Timestamp {
+        self.time(self.len() - 1)
+    }
+
+    /// Returns the last time in seconds since 1970.
     pub fn end(self) -> i64 {
         self.start + (self.count - 1) * self.step
     }

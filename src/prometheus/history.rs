@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::answer::{QueryAnswer, Series};
-use super::queries::{self, CONTROLLER_DESIRED, CPU, HPA_CREATED, MEMORY, Sampled};
+use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
 
 /// Values by time in milliseconds since 1970, ascending.
@@ -102,6 +103,12 @@ impl Samples {
 /// Everything that was scraped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
+    /// The server, without credentials.
+    pub source: String,
+    /// The queries.
+    pub queries: Vec<LoadQuery>,
+    /// The server's warnings.
+    pub warnings: Vec<LoadNote>,
     /// The pods of the target, by name and creation: a StatefulSet reuses a name.
     pub pods: Vec<PodHistory>,
     /// The replicas that were requested of the target.
@@ -220,21 +227,18 @@ impl History {
             .map(|(_, pod)| pod)
             .filter(|pod| !pod.seen.is_empty())
             .collect();
-        let desired = queries::replicas(target).map(|own| own.desired);
+        let desired = queries::known_kind(target).map(|own| own.desired);
         for series in all(Sampled::Target) {
-            match name(series) {
-                own if desired == Some(own) => {
-                    history.replicas.add(&series.points);
-                }
-                _ => history.status_replicas.add(&series.points),
-            }
+            let samples = if desired == Some(name(series)) {
+                &mut history.replicas
+            } else {
+                &mut history.status_replicas
+            };
+            samples.add(&series.points);
             history.scrapes.add(&series.points);
         }
         for series in all(Sampled::Hpa) {
             history.add_hpa(series);
-        }
-        for series in all(Sampled::Hpa).filter(|own| name(own) == HPA_CREATED) {
-            history.creations.add(&series.points);
         }
         for series in all(Sampled::Controller) {
             let exported = label(series, "exported_namespace");
@@ -270,6 +274,7 @@ impl History {
             .strip_prefix("kube_horizontalpodautoscaler_")
             .unwrap_or_default();
         let samples = match own {
+            "created" => &mut self.creations,
             "spec_min_replicas" => &mut self.min,
             "spec_max_replicas" => &mut self.max,
             "status_desired_replicas" => &mut self.desired,
@@ -301,7 +306,6 @@ impl PodHistory {
         let Some((_, last)) = points.last().copied() else {
             return;
         };
-        let container = || label(series, "container").into();
         match name(series) {
             "kube_pod_start_time" => self.started = second(last),
             "kube_pod_deletion_timestamp" => self.deleted.add(points),
@@ -313,48 +317,40 @@ impl PodHistory {
                     "Failed" => Phase::Failed,
                     _ => Phase::Running,
                 };
-                match self.phases.iter_mut().find(|(own, _)| *own == phase) {
-                    Some((_, samples)) => samples.add(points),
-                    None => self.phases.push((phase, Samples(points.to_vec()))),
-                }
+                add_to(&mut self.phases, phase, points);
             }
-            "kube_pod_container_info" => {
-                self.containers.entry(container()).or_default().has_info = true;
-            }
+            "kube_pod_container_info" => self.container(series).has_info = true,
             "kube_pod_init_container_info" => {
                 let stays = label(series, "restart_policy") == "Always";
-                self.containers.entry(container()).or_default().init = Some(stays);
+                self.container(series).init = Some(stays);
             }
-            "kube_pod_container_resource_requests" => self.add_request(series, points),
-            "kube_pod_init_container_resource_requests" => {
-                let own = self.containers.entry(container()).or_default();
-                own.init.get_or_insert(false);
-                self.add_request(series, points);
+            own @ ("kube_pod_container_resource_requests"
+            | "kube_pod_init_container_resource_requests") => {
+                let container = self.container(series);
+                if own.starts_with("kube_pod_init") {
+                    container.init.get_or_insert(false);
+                }
+                let resource = resource_name(label(series, "resource"));
+                add_to(&mut container.requests, resource, points);
             }
-            CPU => self
-                .containers
-                .entry(container())
-                .or_default()
-                .cpu
-                .follow(points),
-            MEMORY => self
-                .containers
-                .entry(container())
-                .or_default()
-                .memory
-                .follow(points),
+            CPU => self.container(series).cpu.follow(points),
+            MEMORY => self.container(series).memory.follow(points),
             _ => {}
         }
     }
 
-    fn add_request(&mut self, series: &Series, points: &[(i64, f64)]) {
-        let resource = resource_name(label(series, "resource"));
-        let container = label(series, "container").into();
-        let requests = &mut self.containers.entry(container).or_default().requests;
-        match requests.iter_mut().find(|(own, _)| *own == resource) {
-            Some((_, samples)) => samples.add(points),
-            None => requests.push((resource, Samples(points.to_vec()))),
-        }
+    /// Returns the container that a series is about.
+    fn container(&mut self, series: &Series) -> &mut ContainerHistory {
+        let name = label(series, "container").into();
+        self.containers.entry(name).or_default()
+    }
+}
+
+/// Adds the points to the samples of a phase or resource.
+fn add_to<K: PartialEq>(all: &mut Vec<(K, Samples)>, key: K, points: &[(i64, f64)]) {
+    match all.iter_mut().find(|(own, _)| *own == key) {
+        Some((_, samples)) => samples.add(points),
+        None => all.push((key, Samples(points.to_vec()))),
     }
 }
 
@@ -362,6 +358,10 @@ impl PodHistory {
 /// has their creation times, each with the first sample that states it, because labels with the uid may
 /// have been dropped.
 fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
+    let named = PodHistory {
+        name: name.into(),
+        ..PodHistory::default()
+    };
     let mut pods = Vec::new();
     let mut creations = created.into_iter().flatten().peekable();
     while let Some((second, seen)) = creations.next() {
@@ -371,19 +371,14 @@ fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodH
             (second * 1000).min(*seen)
         };
         let pod = PodHistory {
-            name: name.into(),
             created: Some(*second),
             replaced: creations.peek().map(|(next, _)| **next),
-            ..PodHistory::default()
+            ..named.clone()
         };
         pods.push((since, pod));
     }
     if pods.is_empty() {
-        let pod = PodHistory {
-            name: name.into(),
-            ..PodHistory::default()
-        };
-        pods.push((i64::MIN, pod));
+        pods.push((i64::MIN, named));
     }
     pods
 }
@@ -420,6 +415,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::prometheus::queries::HPA_CREATED;
 
     #[test]
     fn each_pod_of_a_name_has_its_own_samples() {

@@ -3,6 +3,7 @@
 //! and oddities are noted.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::RangeInclusive;
 
 use jiff::SignedDuration;
 
@@ -13,7 +14,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::calendar::Calendar;
 use crate::error::{Error, docs};
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
+use crate::snapshot::load::{Load, LoadNote, LoadPart};
 
 /// A query with its answer.
 #[derive(Debug, Clone)]
@@ -43,8 +44,8 @@ const SAME: f64 = 0.01;
 /// The values of a series at the times of a grid.
 type Column = Vec<Option<f64>>;
 
-/// A field of the HPA's spec, with what it was at the times of a grid.
-type FieldHistory = (String, Vec<Option<String>>);
+/// The same in words.
+type TextColumn = Vec<Option<String>>;
 
 /// Assembles a load of metrics. `source` is the origin of the answers, and `min_replicas` the HPA's.
 ///
@@ -66,48 +67,14 @@ pub fn assemble(
     };
     let mut load = Load {
         source: source.to_owned(),
+        queries: answered.iter().map(|own| own.question.asked()).collect(),
+        notes: warnings(answered.iter().map(|own| &own.answer)),
         ..Load::default()
     };
-    for Answered { question, .. } in answered {
-        let Question { of, query, .. } = question;
-        load.queries.push(LoadQuery {
-            of: of.clone(),
-            query: query.clone(),
-        });
-    }
-    load.notes = warnings(answered.iter().map(|own| &own.answer));
-    load.columns.push("time".to_owned());
-    let mut cells = recording.cells(&mut load.columns)?;
-    let replicas = recording.column(Purpose::Replicas)?;
-    let ready = recording.column(Purpose::Ready)?;
-    pods_only("replicas", &replicas, grid)?;
-    pods_only("ready", &ready, grid)?;
-    // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
-    let zero = |row: usize| replicas.get(row).copied().flatten() == Some(0.0);
-    let awake = (0..replicas.len())
-        .find(|row| !zero(*row) && replicas[*row].is_some())
-        .filter(|_| {
-            let first = replicas.iter().position(Option::is_some);
-            first.is_some_and(zero)
-        });
-    let has = |row: &usize| {
-        awake.is_none_or(|awake| *row >= awake) && cells.iter().any(|column| column[*row].is_some())
-    };
-    let rows = 0..grid.len();
-    let (Some(first), Some(last)) = (rows.clone().find(has), rows.clone().rfind(has)) else {
-        return Err(Error::usage("there is no metric to ask Prometheus for")
-            .hint("name a query with --query METRIC=PROMQL"));
-    };
-    // A short gap at either end is due to scrapes that did not fall on it.
-    let later = |rows: usize| rows as i64 * grid.step > AGAIN;
-    if awake.is_some() {
-        load.notes.push(LoadNote::AtZeroUntil(grid.time(first)));
-    } else if later(first) {
-        load.notes.push(LoadNote::Begins(grid.time(first)));
-    }
-    if later(rows.len() - 1 - last) {
-        load.notes.push(LoadNote::Ends(grid.time(last)));
-    }
+    let (titles, mut cells) = recording.cells()?;
+    let replicas = recording.pods("replicas", Purpose::Replicas)?;
+    let ready = recording.pods("ready", Purpose::Ready)?;
+    let rows = recording.known_rows(&cells, &replicas, &mut load.notes)?;
     for (part, values) in [(LoadPart::Replicas, &replicas), (LoadPart::Ready, &ready)] {
         if values.iter().all(Option::is_none) {
             load.notes.push(LoadNote::NotRecorded(part));
@@ -115,24 +82,31 @@ pub fn assemble(
     }
     let mut marks = recording.marks(&replicas)?;
     for (field, values) in recording.fields()? {
-        load.notes.extend(marks.changes(&field, &values, grid));
+        load.notes.extend(marks.changes(field, &values));
     }
     recording.measure(&mut load)?;
-    let has_marks = marks.texts.range(first..=last).next().is_some();
+    let has_marks = marks.texts.range(rows.clone()).next().is_some();
     let (names, counts): (Vec<&str>, Vec<Column>) = [("replicas", replicas), ("ready", ready)]
         .into_iter()
         .filter(|(_, values)| values.iter().any(Option::is_some))
         .unzip();
+    load.columns.push("time".to_owned());
+    load.columns.extend(titles);
     load.columns.extend(names.into_iter().map(str::to_owned));
     load.columns.extend(has_marks.then(|| "spec".to_owned()));
-    for row in first..=last {
+    for row in rows {
         let values = cells
             .iter_mut()
             .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
         let pods = counts
             .iter()
             .map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
-        let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
+        let mark = has_marks.then(|| {
+            marks
+                .texts
+                .get(&row)
+                .map_or(String::new(), |it| it.join("; "))
+        });
         load.rows.push(
             std::iter::once(grid.time(row).to_string())
                 .chain(values)
@@ -161,21 +135,37 @@ impl Recording<'_> {
 
     /// Returns the values for a purpose; empty if it was not queried.
     fn column(&self, purpose: Purpose) -> Result<Column, Error> {
-        self.answer(purpose)
-            .map_or(Ok(Vec::new()), |answered| single(answered, self.grid))
+        self.answer(purpose).map_or(Ok(Vec::new()), single)
     }
 
-    /// Returns the values of the queried metrics, as a metrics API would state them, with their names in `columns`.
-    fn cells(&self, columns: &mut Vec<String>) -> Result<Vec<Vec<Option<String>>>, Error> {
-        let mut cells = Vec::new();
+    /// Returns the values for a purpose, which must be numbers of pods.
+    fn pods(&self, name: &str, purpose: Purpose) -> Result<Column, Error> {
+        let values = self.column(purpose)?;
+        let is_count =
+            |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
+        let wrong = known(&values)
+            .into_iter()
+            .find(|(_, value)| !is_count(**value));
+        if let Some((row, value)) = wrong {
+            let time = self.grid.time(row);
+            return Err(Error::failed(format!(
+                "the query for {name} gives {value} at {time}: it is not a number of pods"
+            )));
+        }
+        Ok(values)
+    }
+
+    /// Returns the names of the queried metrics, and their values as a metrics API would state them.
+    fn cells(&self) -> Result<(Vec<String>, Vec<TextColumn>), Error> {
+        let (mut titles, mut cells) = (Vec::new(), Vec::new());
         for (place, spec) in self.metrics.iter().enumerate() {
             let Some(answered) = self.answer(Purpose::Metric(place)) else {
                 continue;
             };
-            columns.push(spec.flag_name(self.metrics));
-            let values = single(answered, self.grid)?;
+            titles.push(spec.flag_name(self.metrics));
+            let values = single(answered)?;
             if values.iter().all(Option::is_none) {
-                return Err(no_samples(answered, self.grid));
+                return Err(no_samples(answered));
             }
             let mut column = vec![None; values.len()];
             for (row, value) in known(&values) {
@@ -188,13 +178,42 @@ impl Recording<'_> {
             }
             cells.push(column);
         }
-        Ok(cells)
+        Ok((titles, cells))
+    }
+
+    /// Returns the rows from the first to the last with a value, and notes why others are left out.
+    fn known_rows(
+        &self,
+        cells: &[TextColumn],
+        replicas: &Column,
+        notes: &mut Vec<LoadNote>,
+    ) -> Result<RangeInclusive<usize>, Error> {
+        // Before the first replicas, a load per pod is unknown, and so is whether the controller followed the metrics.
+        let awake = awake(replicas);
+        let mut rows = awake.unwrap_or(0)..self.grid.len();
+        let has = |row: &usize| cells.iter().any(|column| column[*row].is_some());
+        let Some(first) = rows.find(has) else {
+            return Err(Error::usage("there is no metric to ask Prometheus for")
+                .hint("name a query with --query METRIC=PROMQL"));
+        };
+        let last = rows.rfind(has).unwrap_or(first);
+        // A short gap at either end is due to scrapes that did not fall on it.
+        let is_long = |rows: usize| rows as i64 * self.grid.step > AGAIN;
+        if awake.is_some() {
+            notes.push(LoadNote::AtZeroUntil(self.grid.time(first)));
+        } else if is_long(first) {
+            notes.push(LoadNote::Begins(self.grid.time(first)));
+        }
+        if is_long(self.grid.len() - 1 - last) {
+            notes.push(LoadNote::Ends(self.grid.time(last)));
+        }
+        Ok(first..=last)
     }
 
     /// Returns the changes other than those of the load and the HPA's spec.
     fn marks(&self, replicas: &Column) -> Result<Marks, Error> {
         let mut marks = Marks {
-            step: self.grid.step,
+            grid: self.grid,
             texts: BTreeMap::new(),
         };
         // If the number of outdated pods stays the same, none is being replaced.
@@ -212,7 +231,7 @@ impl Recording<'_> {
         let desired = self.column(Purpose::Desired)?;
         let zeros = self.zeros(replicas, &desired);
         marks.last(&zeros, false, |_| "0 replicas".to_owned());
-        marks.rises(&self.column(Purpose::Template)?, "rollout");
+        marks.templates(&self.column(Purpose::Template)?);
         marks.by_hand(replicas, &desired);
         Ok(marks)
     }
@@ -232,7 +251,7 @@ impl Recording<'_> {
     }
 
     /// Returns fields of the HPA's spec, with their values at each time.
-    fn fields(&self) -> Result<Vec<FieldHistory>, Error> {
+    fn fields(&self) -> Result<Vec<(String, TextColumn)>, Error> {
         let mut fields = Vec::new();
         for (field, purpose) in [
             ("minReplicas", Purpose::MinReplicas),
@@ -248,10 +267,7 @@ impl Recording<'_> {
         let mut types: BTreeMap<&str, Vec<(&str, Column)>> = BTreeMap::new();
         for series in &answered.answer.series {
             let label = |name: &str| series.labels.get(name).unwrap_or_default();
-            let of_type = (
-                label("metric_target_type"),
-                values(series, answered, self.grid)?,
-            );
+            let of_type = (label("metric_target_type"), values(series, answered)?);
             types.entry(label("metric_name")).or_default().push(of_type);
         }
         for (name, columns) in types {
@@ -273,66 +289,58 @@ impl Recording<'_> {
 
     /// Adds the measurements of the pods other than the load.
     fn measure(&self, load: &mut Load) -> Result<(), Error> {
-        if let Some(answered) = self.answer(Purpose::Unmeasured) {
-            let counts = single(answered, answered.grid)?;
-            let lost = counts
-                .iter()
-                .flatten()
-                .filter(|count| **count > 0.0)
-                .count();
-            let share = lost as f64 / counts.len().max(1) as f64;
-            load.notes
-                .extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
+        let counts = self.column(Purpose::Unmeasured)?;
+        let known = counts.iter().flatten();
+        let lost = known.filter(|count| **count > 0.0).count();
+        if lost > 0 {
+            let share = lost as f64 / counts.len() as f64;
+            load.notes.push(LoadNote::Unmeasured(share));
         }
-        if let Some(answered) = self.answer(Purpose::Started)
-            && let Some((pods, took)) = started(&answered.answer)
-        {
-            load.ready_after = Some(GoDuration(took));
-            load.notes.push(LoadNote::Started {
-                pods,
-                took: GoDuration(took),
-            });
+        if let Some((pods, took)) = self.started(Purpose::Started) {
+            load.ready_after = Some(took);
+            load.notes.push(LoadNote::Started { pods, took });
         }
-        if let Some(answered) = self.answer(Purpose::Measured)
-            && let Some((pods, took)) = started(&answered.answer)
-        {
-            load.metrics_after = Some(GoDuration(took.plus(API)));
-            load.notes.push(LoadNote::Measured {
-                pods,
-                took: GoDuration(took),
-            });
+        if let Some((pods, took)) = self.started(Purpose::Measured) {
+            load.metrics_after = Some(GoDuration(took.0.plus(API)));
+            load.notes.push(LoadNote::Measured { pods, took });
         }
         for (place, spec) in self.metrics.iter().enumerate() {
-            if let Some(answered) = self.answer(Purpose::Requests(place)) {
-                let values = single(answered, answered.grid)?;
-                load.notes.extend(requests(spec, self.metrics, &values));
-            }
+            let values = self.column(Purpose::Requests(place))?;
+            load.notes.extend(requests(spec, self.metrics, &values));
         }
-        if let Some(answered) = self.answer(Purpose::Throttled) {
-            let shares: Vec<f64> = single(answered, answered.grid)?
-                .into_iter()
-                .flatten()
-                .collect();
-            let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-            load.notes
-                .extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
+        let throttled = self.column(Purpose::Throttled)?;
+        let shares: Vec<f64> = throttled.into_iter().flatten().collect();
+        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        if mean >= THROTTLED {
+            load.notes.push(LoadNote::Throttled(mean));
         }
         Ok(())
     }
+
+    /// Returns the number of new pods with a known time for a purpose, and the median of these times.
+    fn started(&self, purpose: Purpose) -> Option<(usize, GoDuration)> {
+        let series = self.answer(purpose)?.answer.series.iter();
+        let mut times: Vec<f64> = series
+            // A pod that lost its readiness again shows the last time.
+            .filter_map(|series| {
+                let times = series.points.iter().map(|(_, value)| *value);
+                times.min_by(f64::total_cmp)
+            })
+            .filter(|time| (0.0..1e6).contains(time))
+            .collect();
+        times.sort_unstable_by(f64::total_cmp);
+        let median = times.get(times.len() / 2)?;
+        let took = SignedDuration::from_millis((median * 1e3) as i64);
+        Some((times.len(), GoDuration(took)))
+    }
 }
 
-/// Checks that values are numbers of pods.
-fn pods_only(name: &str, values: &Column, grid: Grid) -> Result<(), Error> {
-    let whole = |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
-    match known(values).into_iter().find(|(_, value)| !whole(**value)) {
-        None => Ok(()),
-        Some((row, value)) => {
-            let time = grid.time(row);
-            Err(Error::failed(format!(
-                "the query for {name} gives {value} at {time}: it is not a number of pods"
-            )))
-        }
-    }
+/// Returns the first row with replicas of a target that begins with none.
+fn awake(replicas: &Column) -> Option<usize> {
+    let known = known(replicas);
+    known.first().filter(|(_, count)| **count == 0.0)?;
+    let (row, _) = known.iter().find(|(_, count)| **count != 0.0)?;
+    Some(*row)
 }
 
 /// The number of the server's warnings that are listed.
@@ -359,7 +367,7 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a QueryAnswer>) -> Vec<LoadN
 /// Returns the note about an HPA that exists more than once, as in a store for several clusters. Labels
 /// that distinguish two servers with the same targets do not count.
 pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
-    const OF_SCRAPES: [&str; 17] = [
+    const OF_SCRAPES: [&str; 13] = [
         "__name__",
         "container",
         "endpoint",
@@ -370,25 +378,21 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         "node",
         "pod",
         "prometheus",
-        "prometheus_replica",
         "receive",
-        "receive_replica",
-        "replica",
         "service",
         "uid",
-        "__replica__",
     ];
     let (label, values) = differing(copies)
         .into_iter()
-        .find(|(label, _)| !OF_SCRAPES.contains(label))?;
+        .find(|(label, _)| !OF_SCRAPES.contains(label) && !OF_REPLICAS.contains(label))?;
     Some(LoadNote::Several {
         label: label.to_owned(),
-        values: owned(&values),
+        values: values.into_iter().map(str::to_owned).collect(),
     })
 }
 
-/// Returns the note about usage that several servers recorded, of which one is followed: series of one
-/// container at the same time.
+/// Returns the note about usage that several servers recorded, as series of one container at the same time: one
+/// server is followed.
 pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
     // When a container replaces another, both may be present for a moment.
     const OF_RUNS: [&str; 3] = ["id", "image", "name"];
@@ -481,17 +485,9 @@ fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec
         .collect()
 }
 
-fn owned(values: &[&str]) -> Vec<String> {
-    values.iter().map(|&value| value.to_owned()).collect()
-}
-
 /// There are no samples of a metric.
-fn no_samples(own: &Answered, grid: Grid) -> Error {
-    let (start, end) = (
-        grid.time(0),
-        grid.time(usize::MAX)
-            .min(grid.time(grid.count as usize - 1)),
-    );
+fn no_samples(own: &Answered) -> Error {
+    let (start, end) = (own.grid.time(0), own.grid.last());
     Error::failed(format!(
         "Prometheus has no samples of {} between {start} and {end}",
         own.question.of
@@ -504,18 +500,18 @@ fn no_samples(own: &Answered, grid: Grid) -> Error {
 }
 
 /// Returns the values of the only series of an answer; all missing if it has no series.
-fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
+fn single(own: &Answered) -> Result<Column, Error> {
     match &own.answer.series[..] {
-        [] => Ok(vec![None; grid.len()]),
-        [series] => values(series, own, grid),
+        [] => Ok(vec![None; own.grid.len()]),
+        [series] => values(series, own),
         more => Err(not_one(&own.question.of, more)),
     }
 }
 
-fn values(series: &Series, own: &Answered, grid: Grid) -> Result<Column, Error> {
-    let mut values = vec![None; grid.len()];
+fn values(series: &Series, own: &Answered) -> Result<Column, Error> {
+    let mut values = vec![None; own.grid.len()];
     for (millis, value) in &series.points {
-        let place = grid.place(*millis).ok_or_else(|| {
+        let place = own.grid.place(*millis).ok_or_else(|| {
             Error::failed(format!(
                 "Prometheus answers the query for {} with samples at other times than were asked for",
                 own.question.of
@@ -566,17 +562,15 @@ fn written(spec: &MetricSpec, milli: i64) -> String {
 
 /// The changes other than the load, by row.
 struct Marks {
-    step: i64,
-    texts: BTreeMap<usize, String>,
+    grid: Grid,
+    texts: BTreeMap<usize, Vec<String>>,
 }
 
 impl Marks {
-    fn add(&mut self, row: usize, text: &str) {
+    fn add(&mut self, row: usize, text: String) {
         let marked = self.texts.entry(row).or_default();
-        if marked.split("; ").all(|other| other != text) {
-            let separator = if marked.is_empty() { "" } else { "; " };
-            *marked += separator;
-            *marked += text;
+        if !marked.contains(&text) {
+            marked.push(text);
         }
     }
 
@@ -589,20 +583,20 @@ impl Marks {
                 continue;
             };
             let is_new = since.is_none_or(|(since, before)| {
-                (row - since) as i64 * self.step >= AGAIN && (!changes || value != before)
+                (row - since) as i64 * self.grid.step >= AGAIN && (!changes || value != before)
             });
             if is_new {
-                self.add(row, &text(value));
+                self.add(row, text(value));
                 since = Some((row, value));
             }
         }
     }
 
-    /// Marks the rows in which a value is higher than the previous one.
-    fn rises(&mut self, values: &[Option<f64>], text: &str) {
-        for (row, before, value) in pairs(values) {
-            if value > before {
-                self.add(row, text);
+    /// Marks the rows in which the newest template is newer than before.
+    fn templates(&mut self, created: &[Option<f64>]) {
+        for (row, before, time) in pairs(created) {
+            if time > before {
+                self.add(row, "rollout".to_owned());
             }
         }
     }
@@ -616,27 +610,26 @@ impl Marks {
             let Some(count) = count else { continue };
             let adopts = desired.get(row + 1).copied().flatten() == Some(count);
             if !adopts && replicas[row - 1].is_some_and(|before| before != count) {
-                self.add(row, &format!("{count} replicas by hand"));
+                self.add(row, format!("{count} replicas by hand"));
             }
         }
     }
 
     /// Marks the rows at which a field of the HPA changed, and returns its value before the last change.
-    fn changes(&mut self, field: &str, values: &[Option<String>], grid: Grid) -> Option<LoadNote> {
+    fn changes(&mut self, field: String, values: &[Option<String>]) -> Option<LoadNote> {
         let mut last = None;
         for (row, before, value) in pairs(values)
             .into_iter()
             .filter(|(_, one, other)| one != other)
         {
-            self.add(row, &format!("{field} from {before} to {value}"));
+            self.add(row, format!("{field} from {before} to {value}"));
             last = Some((row, before));
         }
         let (row, before) = last?;
-        let (field, from) = (field.to_owned(), before.clone());
         Some(LoadNote::SpecChanged {
             field,
-            from,
-            until: grid.time(row),
+            from: before.clone(),
+            until: self.grid.time(row),
         })
     }
 }
@@ -662,26 +655,6 @@ fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
         .windows(2)
         .map(|pair| (pair[1].0, pair[0].1, pair[1].1))
         .collect()
-}
-
-/// Returns the number of new pods with a known time to become ready, and the median of these times.
-fn started(answer: &QueryAnswer) -> Option<(usize, SignedDuration)> {
-    let mut times: Vec<f64> = answer
-        .series
-        .iter()
-        // A pod that lost its readiness again shows the last time.
-        .filter_map(|series| {
-            let times = series.points.iter().map(|(_, value)| *value);
-            times.min_by(f64::total_cmp)
-        })
-        .filter(|time| (0.0..1e6).contains(time))
-        .collect();
-    times.sort_unstable_by(f64::total_cmp);
-    let median = times.get(times.len() / 2)?;
-    Some((
-        times.len(),
-        SignedDuration::from_millis((median * 1e3) as i64),
-    ))
 }
 
 /// Returns the note about requests that were not always the same.

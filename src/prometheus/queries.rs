@@ -2,9 +2,10 @@
 //! both more exact. Pods are found by their owners, as kube-state-metrics reports them, and not by their
 //! labels; series have the names of kube-state-metrics and cAdvisor.
 
-use std::fmt::Write;
+use std::fmt;
 
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
+use crate::snapshot::load::LoadQuery;
 
 /// The step for values that change slowly, in samples.
 pub const SLOW: i64 = 20;
@@ -123,6 +124,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// Returns the query without its purpose for the program.
+    pub fn asked(&self) -> LoadQuery {
+        LoadQuery::new(&*self.of, self.query.clone())
+    }
+
     /// Whether one value for many samples is enough.
     pub fn is_slow(&self) -> bool {
         matches!(
@@ -160,82 +166,83 @@ pub fn title(spec: &MetricSpec) -> String {
 impl LoadRequest<'_> {
     /// Returns the queries for the maximum number of scrapes in ten minutes of a span, of the containers and of
     /// the HPA.
-    pub fn scrapes(&self, seconds: i64) -> [String; 2] {
-        let cpu = self.containers(CPU, None);
-        let hpa = self.of_hpa(MAX_REPLICAS);
-        [cpu, hpa].map(|series| {
-            format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])")
+    pub fn scrapes(&self, seconds: i64) -> [LoadQuery; 2] {
+        [
+            ("usage", self.containers(CPU, None)),
+            ("kube-state-metrics", self.of_hpa(MAX_REPLICAS)),
+        ]
+        .map(|(of, series)| {
+            LoadQuery::new(
+                format!("the time between scrapes of {of}"),
+                format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])"),
+            )
         })
     }
 
     /// Returns the query for the HPA's series in a span; there should be one.
-    pub fn copies(&self, seconds: i64) -> String {
+    pub fn copies(&self, seconds: i64) -> LoadQuery {
         let hpa = self.of_hpa(MAX_REPLICAS);
-        format!("last_over_time({hpa}[{seconds}s])")
+        LoadQuery::new(
+            "copies of the HPA",
+            format!("last_over_time({hpa}[{seconds}s])"),
+        )
     }
 
     /// Returns the query for whether any pod of the namespace has series in a span.
-    pub fn any(&self, seconds: i64) -> String {
+    pub fn any(&self, seconds: i64) -> LoadQuery {
         let namespace = [("namespace", &*self.hpa.namespace)];
-        let series = self.series("", &namespace);
-        let series = with(series, "__name__", &format!("kube_pod_owner|{CPU}"));
-        format!("count(present_over_time({series}[{seconds}s]))")
+        let names = format!("kube_pod_owner|{CPU}");
+        let series = self.series("", &namespace).like("__name__", &names);
+        LoadQuery::new(
+            "any series of the namespace",
+            format!("count(present_over_time({series}[{seconds}s]))"),
+        )
     }
 
     /// Returns the query for the target's ReplicaSets in the last `seconds`, by the label `replicaset`; `None`
     /// if the target owns its pods directly.
-    pub fn owned(&self, seconds: i64) -> Option<String> {
+    pub fn owned(&self, seconds: i64) -> Option<LoadQuery> {
+        if self.target_kind().is_some_and(|own| !own.has_replica_sets) {
+            return None;
+        }
         let target = &self.hpa.spec.scale_target_ref;
-        matches!(
-            workload(target),
-            WorkloadKind::Deployment | WorkloadKind::Other
-        )
-        .then(|| {
-            let labels = [
-                ("namespace", &*self.hpa.namespace),
-                ("owner_kind", kind(target)),
-                ("owner_name", &target.name),
-            ];
-            let sets = self.series("kube_replicaset_owner", &labels);
-            format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))")
-        })
+        let labels = [
+            ("namespace", &*self.hpa.namespace),
+            ("owner_kind", kind(target)),
+            ("owner_name", &target.name),
+        ];
+        let sets = self.series("kube_replicaset_owner", &labels);
+        Some(LoadQuery::new(
+            "the ReplicaSets of the target",
+            format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))"),
+        ))
     }
 
-    /// Returns the queries for the samples of the last `seconds`, each with its subject in words.
-    pub fn samples(&self, seconds: i64) -> Vec<(Sampled, &'static str, String)> {
-        let named = |series: String, names: &str| {
-            format!("{}[{seconds}s]", with(series, "__name__", names))
-        };
-        let pods = self.of_pods("", &[]);
+    /// Returns the queries for the samples of the last `seconds`.
+    pub fn samples(&self, seconds: i64) -> Vec<(Sampled, LoadQuery)> {
+        let of = |of, series: SeriesSelector| LoadQuery::new(of, format!("{series}[{seconds}s]"));
         // For each condition and phase, the most informative series.
-        let pods = with(pods, "condition", "|true");
-        let pods = with(pods, "phase", "|Pending|Running|Failed");
-        let pods = with(pods, "resource", "|cpu|memory");
-        let pods = named(pods, &POD_SERIES.join("|"));
-        let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
+        let pods = self
+            .of_pods("", &[])
+            .like("condition", "|true")
+            .like("phase", "|Pending|Running|Failed")
+            .like("resource", "|cpu|memory")
+            .like("__name__", &POD_SERIES.join("|"));
+        let usage = self.containers("", None);
+        let usages = usage.like("__name__", &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
         let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
+        let hpa = self.of_hpa("").like("__name__", &HPA_SERIES.join("|"));
         let mut samples = vec![
-            (Sampled::Pods, "the pods", pods),
-            (Sampled::Usage, "usage", usage),
-            (
-                Sampled::Hpa,
-                "the HPA",
-                named(self.of_hpa(""), &HPA_SERIES.join("|")),
-            ),
-            (
-                Sampled::Controller,
-                "the controller",
-                format!("{controller}[{seconds}s]"),
-            ),
+            (Sampled::Pods, of("the pods", pods)),
+            (Sampled::Usage, of("usage", usages)),
+            (Sampled::Hpa, of("the HPA", hpa)),
+            (Sampled::Controller, of("the controller", controller)),
         ];
-        if let Some(own) = replicas(&self.hpa.spec.scale_target_ref) {
+        if let Some(own) = self.target_kind() {
             let names = format!("{}|{}", own.desired, own.status);
-            samples.push((
-                Sampled::Target,
-                "replicas",
-                named(self.of_target(""), &names),
-            ));
+            let target = self.of_target("").like("__name__", &names);
+            samples.push((Sampled::Target, of("replicas", target)));
         }
         samples
     }
@@ -342,22 +349,18 @@ impl LoadRequest<'_> {
 
     /// Returns the query for the number of pods with an earlier template, if the target's kind states it.
     fn outdated(&self) -> Option<String> {
-        let ReplicaSeries {
-            status, updated, ..
-        } = replicas(&self.hpa.spec.scale_target_ref)?;
-        let updated = self.of_target(updated?);
-        Some(format!("max({}) - max({updated})", self.of_target(status)))
+        let kind = self.target_kind()?;
+        let [status, updated] = [kind.status, kind.updated?].map(|name| self.of_target(name));
+        Some(format!("max({status}) - max({updated})"))
     }
 
     /// Returns the query for the creation time of a Deployment's newest ReplicaSet.
     fn newest_template(&self) -> Option<String> {
-        let Hpa {
-            spec, namespace, ..
-        } = self.hpa;
-        let of_all = self.series("kube_replicaset_created", &[("namespace", namespace)]);
-        let created = with(of_all, "replicaset", &self.replica_sets());
-        matches!(workload(&spec.scale_target_ref), WorkloadKind::Deployment)
-            .then(|| format!("max({created})"))
+        self.target_kind().filter(|own| own.has_replica_sets)?;
+        let namespace = [("namespace", &*self.hpa.namespace)];
+        let of_all = self.series("kube_replicaset_created", &namespace);
+        let created = of_all.like("replicaset", &self.replica_sets());
+        Some(format!("max({created})"))
     }
 
     /// Returns the query for the number of restarts within `span` seconds.
@@ -478,8 +481,7 @@ impl LoadRequest<'_> {
 
     /// Returns the queries for the replicas that were requested of the target, and for the ready pods.
     fn record(&self, window: i64) -> (String, String) {
-        let Some(ReplicaSeries { desired, ready, .. }) = replicas(&self.hpa.spec.scale_target_ref)
-        else {
+        let Some(KnownKind { desired, ready, .. }) = self.target_kind() else {
             let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
             let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
             let (ready, pods) = (fresh(&ready, window), self.pods());
@@ -492,18 +494,25 @@ impl LoadRequest<'_> {
         (latest(desired), latest(ready))
     }
 
+    /// Returns the target's kind, if it is built in.
+    fn target_kind(&self) -> Option<&'static KnownKind> {
+        known_kind(&self.hpa.spec.scale_target_ref)
+    }
+
     /// Returns the series with these labels.
-    fn series(&self, name: &str, labels: &[(&str, &str)]) -> String {
-        let series = selector(name, labels);
-        if self.matching.is_empty() {
-            series
-        } else {
-            and(series, self.matching)
+    fn series(&self, name: &str, labels: &[(&str, &str)]) -> SeriesSelector {
+        let labels = labels
+            .iter()
+            .map(|(label, value)| format!("{label}={}", quote(value)));
+        let matching = Some(self.matching).filter(|text| !text.is_empty());
+        SeriesSelector {
+            name: name.to_owned(),
+            matchers: labels.chain(matching.map(str::to_owned)).collect(),
         }
     }
 
     /// Returns the series about the HPA.
-    fn of_hpa(&self, name: &str) -> String {
+    fn of_hpa(&self, name: &str) -> SeriesSelector {
         let Hpa {
             namespace,
             name: hpa,
@@ -516,7 +525,7 @@ impl LoadRequest<'_> {
     }
 
     /// Returns the series about a target of a built-in kind.
-    fn of_target(&self, name: &str) -> String {
+    fn of_target(&self, name: &str) -> SeriesSelector {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
         self.series(
@@ -527,50 +536,53 @@ impl LoadRequest<'_> {
 
     /// Returns the query for series about pods whose names begin like those of the target's pods. Only their
     /// owners show which of them are the target's.
-    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> String {
+    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> SeriesSelector {
         let mut all = vec![("namespace", &*self.hpa.namespace)];
         all.extend_from_slice(labels);
-        let text = self.series(name, &all);
-        let target = &self.hpa.spec.scale_target_ref;
-        if matches!(workload(target), WorkloadKind::Other) {
-            return text;
+        let series = self.series(name, &all);
+        if self.target_kind().is_none() {
+            return series;
         }
+        let target = &self.hpa.spec.scale_target_ref;
         // Pod names contain only the start of a long name.
         let pattern = match target.name.char_indices().nth(MOST_OF_NAME) {
             Some((end, _)) => format!("{}.*", literal(&target.name[..end])),
             None => format!("{}-.*", literal(&target.name)),
         };
-        with(text, "pod", &pattern)
+        series.like("pod", &pattern)
     }
 
     /// Returns the query for series of containers, without the sums over pods and the container that holds the
     /// network.
-    fn containers(&self, name: &str, container: Option<&str>) -> String {
+    fn containers(&self, name: &str, container: Option<&str>) -> SeriesSelector {
         match container {
             Some(container) => self.of_pods(name, &[("container", container)]),
-            None => and(self.of_pods(name, &[]), r#"container!="",container!="POD""#),
+            None => {
+                let series = self.of_pods(name, &[]);
+                series.and(r#"container!="",container!="POD""#.to_owned())
+            }
         }
     }
 
     /// Returns the series of the target's pods, found by their owners.
     fn pods(&self) -> String {
-        self.pods_as(|owned| owned)
+        self.pods_as(|owned| owned.to_string())
     }
 
     /// Returns the same series with a function applied to each.
-    fn pods_as(&self, of: impl Fn(String) -> String) -> String {
-        match workload(&self.hpa.spec.scale_target_ref) {
-            WorkloadKind::Deployment => of(self.pods_of_replica_sets()),
-            WorkloadKind::Other => format!(
+    fn pods_as(&self, of: impl Fn(SeriesSelector) -> String) -> String {
+        match self.target_kind() {
+            Some(own) if own.has_replica_sets => of(self.pods_of_replica_sets()),
+            Some(_) => of(self.pods_of_target()),
+            None => format!(
                 "({} or {})",
                 of(self.pods_of_target()),
                 of(self.pods_of_replica_sets())
             ),
-            _ => of(self.pods_of_target()),
         }
     }
 
-    fn pods_of_target(&self) -> String {
+    fn pods_of_target(&self) -> SeriesSelector {
         let target = &self.hpa.spec.scale_target_ref;
         self.of_pods(
             "kube_pod_owner",
@@ -578,9 +590,9 @@ impl LoadRequest<'_> {
         )
     }
 
-    fn pods_of_replica_sets(&self) -> String {
+    fn pods_of_replica_sets(&self) -> SeriesSelector {
         let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
-        with(owned, "owner_name", &self.replica_sets())
+        owned.like("owner_name", &self.replica_sets())
     }
 
     /// Returns a regular expression for the ReplicaSets of the target. If there are many, their common prefix
@@ -608,18 +620,13 @@ impl LoadRequest<'_> {
     }
 }
 
-/// Kinds of targets, by how their pods are found.
-enum WorkloadKind {
-    Deployment,
-    StatefulSet,
-    ReplicaSet,
-    ReplicationController,
-    /// Owns its pods directly, or through ReplicaSets.
-    Other,
-}
-
-/// The series of the replicas of a target of a built-in kind.
-pub struct ReplicaSeries {
+/// A built-in kind of targets, with the series of its replicas.
+pub struct KnownKind {
+    groups: &'static [&'static str],
+    /// The kind as owner references have it.
+    kind: &'static str,
+    /// Whether it owns its pods through ReplicaSets, and not directly.
+    has_replica_sets: bool,
     /// The series of the requested replicas.
     pub desired: &'static str,
     /// The series of the actual replicas.
@@ -630,35 +637,49 @@ pub struct ReplicaSeries {
     updated: Option<&'static str>,
 }
 
-/// Returns the series of the replicas of a target, if it is of a built-in kind.
-pub fn replicas(target: &CrossVersionObjectReference) -> Option<ReplicaSeries> {
-    Some(match workload(target) {
-        WorkloadKind::Deployment => ReplicaSeries {
-            desired: "kube_deployment_spec_replicas",
-            status: "kube_deployment_status_replicas",
-            ready: "kube_deployment_status_replicas_ready",
-            updated: Some("kube_deployment_status_replicas_updated"),
-        },
-        WorkloadKind::StatefulSet => ReplicaSeries {
-            desired: "kube_statefulset_replicas",
-            status: "kube_statefulset_status_replicas",
-            ready: "kube_statefulset_status_replicas_ready",
-            updated: Some("kube_statefulset_status_replicas_updated"),
-        },
-        WorkloadKind::ReplicaSet => ReplicaSeries {
-            desired: "kube_replicaset_spec_replicas",
-            status: "kube_replicaset_status_replicas",
-            ready: "kube_replicaset_status_ready_replicas",
-            updated: None,
-        },
-        WorkloadKind::ReplicationController => ReplicaSeries {
-            desired: "kube_replicationcontroller_spec_replicas",
-            status: "kube_replicationcontroller_status_replicas",
-            ready: "kube_replicationcontroller_status_ready_replicas",
-            updated: None,
-        },
-        WorkloadKind::Other => return None,
-    })
+static KNOWN_KINDS: [KnownKind; 4] = [
+    KnownKind {
+        groups: &["apps", "extensions"],
+        kind: "Deployment",
+        has_replica_sets: true,
+        desired: "kube_deployment_spec_replicas",
+        status: "kube_deployment_status_replicas",
+        ready: "kube_deployment_status_replicas_ready",
+        updated: Some("kube_deployment_status_replicas_updated"),
+    },
+    KnownKind {
+        groups: &["apps"],
+        kind: "StatefulSet",
+        has_replica_sets: false,
+        desired: "kube_statefulset_replicas",
+        status: "kube_statefulset_status_replicas",
+        ready: "kube_statefulset_status_replicas_ready",
+        updated: Some("kube_statefulset_status_replicas_updated"),
+    },
+    KnownKind {
+        groups: &["apps", "extensions"],
+        kind: "ReplicaSet",
+        has_replica_sets: false,
+        desired: "kube_replicaset_spec_replicas",
+        status: "kube_replicaset_status_replicas",
+        ready: "kube_replicaset_status_ready_replicas",
+        updated: None,
+    },
+    KnownKind {
+        groups: &[""],
+        kind: "ReplicationController",
+        has_replica_sets: false,
+        desired: "kube_replicationcontroller_spec_replicas",
+        status: "kube_replicationcontroller_status_replicas",
+        ready: "kube_replicationcontroller_status_ready_replicas",
+        updated: None,
+    },
+];
+
+/// Returns the kind of a target, if it is built in. Any other may own its pods directly, or through ReplicaSets.
+pub fn known_kind(target: &CrossVersionObjectReference) -> Option<&'static KnownKind> {
+    let mut kinds = KNOWN_KINDS.iter();
+    kinds.find(|own| own.groups.contains(&target.group()) && target.is_kind(own.kind))
 }
 
 /// Whether pods with this owner belong to the target, given its past and present ReplicaSets.
@@ -670,59 +691,47 @@ pub fn owns(
 ) -> bool {
     let direct = owner_kind == kind(target) && name == target.name;
     let through = owner_kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
-    match workload(target) {
-        WorkloadKind::Deployment => through,
-        WorkloadKind::Other => direct || through,
-        _ => direct,
-    }
-}
-
-fn workload(target: &CrossVersionObjectReference) -> WorkloadKind {
-    match target.group() {
-        "apps" | "extensions" if target.is_kind("Deployment") => WorkloadKind::Deployment,
-        "apps" if target.is_kind("StatefulSet") => WorkloadKind::StatefulSet,
-        "apps" | "extensions" if target.is_kind("ReplicaSet") => WorkloadKind::ReplicaSet,
-        "" if target.is_kind("ReplicationController") => WorkloadKind::ReplicationController,
-        _ => WorkloadKind::Other,
+    match known_kind(target) {
+        Some(own) if own.has_replica_sets => through,
+        Some(_) => direct,
+        None => direct || through,
     }
 }
 
 /// Returns the kind of a target as owner references have it; another than a built-in one is as it was typed.
 fn kind(target: &CrossVersionObjectReference) -> &str {
-    match workload(target) {
-        WorkloadKind::Deployment => "Deployment",
-        WorkloadKind::StatefulSet => "StatefulSet",
-        WorkloadKind::ReplicaSet => "ReplicaSet",
-        WorkloadKind::ReplicationController => "ReplicationController",
-        WorkloadKind::Other => &target.kind,
+    known_kind(target).map_or(&target.kind, |own| own.kind)
+}
+
+/// Series by name and labels: `name{label="value"}`.
+struct SeriesSelector {
+    name: String,
+    matchers: Vec<String>,
+}
+
+impl SeriesSelector {
+    /// Returns the same series with one more condition.
+    fn and(mut self, matcher: String) -> Self {
+        self.matchers.push(matcher);
+        self
+    }
+
+    /// Returns the same series, limited to those with a label that matches a regular expression.
+    fn like(self, label: &str, pattern: &str) -> Self {
+        self.and(format!("{label}=~{}", quote(pattern)))
     }
 }
 
-/// `name{label="value"}`.
-fn selector(name: &str, labels: &[(&str, &str)]) -> String {
-    let matchers: Vec<String> = labels
-        .iter()
-        .map(|(label, value)| format!("{label}={}", quote(value)))
-        .collect();
-    format!("{name}{{{}}}", matchers.join(","))
-}
-
-/// Returns the same series with one more condition.
-fn and(mut series: String, condition: &str) -> String {
-    series.truncate(series.len() - 1);
-    let _ = write!(series, ",{condition}}}");
-    series
-}
-
-/// Returns the same series, limited to those with a label that matches a regular expression.
-fn with(series: String, label: &str, pattern: &str) -> String {
-    and(series, &format!("{label}=~{}", quote(pattern)))
+impl fmt::Display for SeriesSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{{{}}}", self.name, self.matchers.join(","))
+    }
 }
 
 /// Returns the query for the rate of a counter between its last two samples, at the samples' times: the
 /// interval depends neither on the start of a window nor on lost scrapes. If the counter was reset between
 /// them, the previous rate applies, because the usage until the reset is unknown.
-fn rate(counter: &str, scraped: Scraped) -> String {
+fn rate(counter: &SeriesSelector, scraped: Scraped) -> String {
     let (reach, before) = (scraped.reach(), scraped.before_reset());
     let range = format!("{counter}[{reach}s]");
     format!(
@@ -737,7 +746,7 @@ fn sum(each: &str, pods: &str) -> String {
 }
 
 /// Returns the values that are no older than the window: Prometheus would repeat a value for five minutes.
-fn fresh(series: &str, window: i64) -> String {
+fn fresh(series: &SeriesSelector, window: i64) -> String {
     format!("({series} and present_over_time({series}[{window}s]))")
 }
 
@@ -1041,7 +1050,7 @@ mod tests {
             .questions(Scraped::default(), 60)
             .into_iter()
             .map(|own| own.query);
-        let samples = wanted.samples(600).into_iter().map(|(.., query)| query);
+        let samples = wanted.samples(600).into_iter().map(|(_, own)| own.query);
         let [one, other] = wanted.scrapes(600);
         let more = [
             one,
@@ -1050,7 +1059,8 @@ mod tests {
             wanted.owned(600).unwrap(),
             wanted.any(600),
         ];
-        for query in questions.chain(samples).chain(more) {
+        let first = more.map(|own| own.query);
+        for query in questions.chain(samples).chain(first) {
             assert_eq!(
                 query.matches('{').count(),
                 query.matches(matching).count(),

@@ -134,6 +134,14 @@ pub struct LoadQuery {
     pub query: String,
 }
 
+impl LoadQuery {
+    /// Returns a query with its purpose.
+    pub fn new(of: impl Into<String>, query: String) -> Self {
+        let of = of.into();
+        Self { of, query }
+    }
+}
+
 /// One note about a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -8,7 +8,7 @@
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
-use kubectl_hpa::past::{HistoryOrigin, check_count, record, rewind};
+use kubectl_hpa::past::{check_count, record, rewind};
 use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
@@ -96,7 +96,7 @@ fn memory() -> Value {
 }
 
 fn past(metrics: &[Value], history: &History) -> Result<Pass, Error> {
-    rewind(input(metrics), history, at(), HistoryOrigin::default()).map(Pass::run)
+    rewind(input(metrics), history, at()).map(Pass::run)
 }
 
 fn explained(pass: &Pass) -> (Page, Value) {
@@ -303,9 +303,7 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         .snapshot
         .hpa;
     let of = |history: &History| {
-        let pass = rewind(input.clone(), history, at(), HistoryOrigin::default())
-            .map(Pass::run)
-            .unwrap();
+        let pass = rewind(input.clone(), history, at()).map(Pass::run).unwrap();
         let (_, json) = explained(&pass);
         let assumed = |item: &str| {
             let mut basis = json["basis"].as_array().unwrap().iter();
@@ -370,7 +368,7 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         .unwrap();
     assert_eq!(past.replicas, Bounds::exactly(3));
     let next = Timestamp::from_millisecond(since + 60_000).unwrap();
-    let recorded = record(&input, &history, next, HistoryOrigin::default()).unwrap();
+    let recorded = record(&input, &history, next).unwrap();
     let found = |second: i64| {
         let time = next + SignedDuration::from_secs(second);
         let pass = recorded.passes.iter().find(|pass| pass.time == time);
@@ -516,7 +514,7 @@ fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
         created
     );
     let then = Timestamp::from_second(created - 60).unwrap();
-    let pass = rewind(input(&[cpu()]), &history, then, HistoryOrigin::default())
+    let pass = rewind(input(&[cpu()]), &history, then)
         .map(Pass::run)
         .unwrap();
     assert_eq!(pass.input.snapshot.pods.len(), 2);

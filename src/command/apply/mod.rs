@@ -93,8 +93,8 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             name.unwrap_or_default()
         }
         None => {
-            let page = Some(page).filter(|_| !plan.is_told);
-            text(page.as_ref(), &result, terminal)
+            let untold = (!plan.is_told).then_some(&page);
+            text(untold, &result, terminal)
         }
     };
     let errors = result.errors().into_iter().chain(warned).collect();
@@ -300,12 +300,12 @@ impl Attempts<'_> {
     /// Returns the HPA right before the write, if neither it nor the scale has changed.
     async fn unmoved(&self, plan: &WritePlan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
-        let (read, state) = tokio::join!(
+        let (hpa_again, scale_again) = tokio::join!(
             hpa::read_again(self.session, hpa),
             scale::read_again(self.session, at)
         );
-        let read = read.map_err(|e| unseen(&e))?;
-        let state = state.map_err(|e| unseen(&e))?;
+        let read = hpa_again.map_err(|e| unseen(&e))?;
+        let state = scale_again.map_err(|e| unseen(&e))?;
         match moved([hpa, &read.hpa], [&at.state, &state]) {
             Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),
@@ -337,14 +337,15 @@ impl Attempts<'_> {
     /// Writes the status and the event, if requested. Both describe the write as sent, so they are not written
     /// if the server changed it, or if another run may have written it, along with its own event.
     async fn rest(&self, plan: &mut WritePlan, read: &Read, dry_run: bool) {
-        let is_another = matches!(
-            plan.applied.result,
-            ApplyOutcome::Written(_, Told::Conflict(_))
-        );
-        let is_as_sent = match &plan.applied.result {
-            ApplyOutcome::Written(..) => !is_another,
-            ApplyOutcome::Accepted(state) => plan.applied.made(state).is_none(),
-            ApplyOutcome::Altered(..) => false,
+        let prevented = match &plan.applied.result {
+            ApplyOutcome::Written(_, Told::Conflict(_)) => {
+                Some("another run may have written the replicas")
+            }
+            ApplyOutcome::Written(..) => None,
+            ApplyOutcome::Accepted(state) if plan.applied.made(state).is_none() => None,
+            ApplyOutcome::Accepted(_) | ApplyOutcome::Altered(..) => {
+                Some("the server stored a different number of replicas")
+            }
             _ => return,
         };
         let How {
@@ -353,19 +354,10 @@ impl Attempts<'_> {
             ..
         } = *self.how();
         let outcome = &plan.pass.decision.outcome;
-        let why = if is_another {
-            "another run may have written the replicas"
-        } else {
-            "the server stored a different number of replicas"
-        };
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
-            plan.applied.status = Some(if is_as_sent {
-                self.extra(write).await
-            } else {
-                Extra::NotWritten(Error::failed(why))
-            });
+            plan.applied.status = Some(self.extra(write, prevented).await);
         }
         if let Some(rescale) = outcome.rescale().filter(|_| event) {
             let happened = Happened {
@@ -375,15 +367,19 @@ impl Attempts<'_> {
                 time: plan.pass.input.snapshot.now,
             };
             let send = hpa::send_event(self.session, &read.hpa, happened, dry_run, self.cut());
-            plan.applied.event = Some(if is_as_sent {
-                self.extra(send).await
-            } else {
-                Extra::NotWritten(Error::failed(why))
-            });
+            plan.applied.event = Some(self.extra(send, prevented).await);
         }
     }
 
-    async fn extra(&self, written: impl Future<Output = Fate<()>>) -> Extra {
+    /// Writes something in addition to the scale, unless something prevents it.
+    async fn extra(
+        &self,
+        written: impl Future<Output = Fate<()>>,
+        prevented: Option<&str>,
+    ) -> Extra {
+        if let Some(why) = prevented {
+            return Extra::NotWritten(Error::failed(why));
+        }
         match self.insisting(written).await {
             Fate::Written { .. } => Extra::Written,
             Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),
@@ -407,16 +403,23 @@ impl Attempts<'_> {
         );
         let come = self.interrupts.come(1);
         pin!(waited, come);
-        let (end, signal) = match select(waited, come).await {
-            Either::Left((end, _)) => (Some(end.map_err(|e| denied(&e))?), 0),
-            Either::Right((code, _)) => (None, code),
+        let ended = match select(waited, come).await {
+            Either::Left((ended, _)) => ended.map_err(|e| denied(&e))?,
+            Either::Right((signal, _)) => {
+                return Ok(Waited {
+                    end: WaitEnd::Interrupted,
+                    replicas: ready.get(),
+                    by: None,
+                    signal,
+                });
+            }
         };
-        let (end, replicas, by) = match end {
-            Some(End::Ready) => (WaitEnd::Ready, replicas, None),
-            Some(End::Changed(replicas, by)) => (WaitEnd::Changed, replicas, by),
-            Some(End::Gone) => (WaitEnd::Gone, 0, None),
-            Some(End::TimedOut(ready)) => (WaitEnd::TimedOut, ready, None),
-            Some(End::Unread(failure)) => {
+        let (end, replicas, by) = match ended {
+            End::Ready => (WaitEnd::Ready, replicas, None),
+            End::Changed(replicas, by) => (WaitEnd::Changed, replicas, by),
+            End::Gone => (WaitEnd::Gone, 0, None),
+            End::TimedOut(ready) => (WaitEnd::TimedOut, ready, None),
+            End::Unread(failure) => {
                 let e = denied(&failure);
                 let message = format!(
                     "the replicas were not seen ready in time, and the last check \
@@ -425,13 +428,12 @@ impl Attempts<'_> {
                 );
                 return Err(Error { message, ..e });
             }
-            None => (WaitEnd::Interrupted, ready.get(), None),
         };
         Ok(Waited {
             end,
             replicas,
             by,
-            signal,
+            signal: 0,
         })
     }
 }

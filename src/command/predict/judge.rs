@@ -1,11 +1,12 @@
 //! Judges the expectations for each spec that was played, or for the one pass.
 
 use super::{Baseline, Evaluation, Scenario, Simulation};
-use crate::backtest::{CandidateRun, SearchResult};
+use crate::backtest::{Backtest, CandidateRun, Run, SearchResult};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::report::expected::Judged;
 use crate::report::{Explanation, backtest};
+use crate::snapshot::hpa::Hpa;
 use crate::whatif::expect::{Expectation, ExpectationVerdict, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::Totals;
 
@@ -15,7 +16,12 @@ pub(super) fn judge<'s>(
     baseline: &Baseline<'_>,
     simulation: &'s Simulation,
 ) -> Result<Evaluation<'s>, Error> {
-    let Simulation { pass, backtest, .. } = simulation;
+    let Simulation {
+        pass,
+        timeline,
+        backtest,
+        ..
+    } = simulation;
     let candidates = backtest.as_ref().map_or(&[][..], |own| &own.candidates);
     let others = candidates.get(1..).unwrap_or_default();
     scenario.gate.check(&pass.input.snapshot.hpa.spec)?;
@@ -23,81 +29,88 @@ pub(super) fn judge<'s>(
         let checked = scenario.gate.check(&run.pass.input.snapshot.hpa.spec);
         checked.map_err(|e| e.within(&run.name))?;
     }
-    let several = backtest.as_ref().filter(|_| candidates.len() > 1);
-    let name = |of: &CandidateRun| several.map(|runs| backtest::name(runs, of));
     let replay = backtest.as_ref().map(|own| &own.replay);
     let judgement = Judgement {
         scenario,
+        hpa: &baseline.pass.input.snapshot.hpa,
+        backtest: backtest.as_ref(),
         replay: replay.map(|own| RunFacts::new(&own.pass, &own.timeline.totals)),
-        search: backtest.as_ref().and_then(|own| own.search.as_ref()),
     };
-
-    let first = candidates.first();
-    let rolled_out = first.and_then(|own| own.run.rolled_out.as_deref());
-    let explanation = scenario.watch.explain(pass, rolled_out);
-    let totals = simulation.timeline.as_ref().map(|own| &own.totals);
-    let (expectations, mut worst) = judgement.of(pass, &explanation, totals, rolled_out.is_some());
-    let candidate = scenario.candidates.first();
-    let mut judged = vec![Judged {
-        candidate: first.and_then(name),
-        manifest: candidate.and_then(|own| own.manifest(&baseline.pass.input.snapshot.hpa)),
-        expectations,
-    }];
-    let mut findings = vec![explanation.findings.clone()];
-    for other in others {
-        let pass = &other.run.pass;
-        let rolled_out = other.run.rolled_out.as_deref();
-        let explanation = scenario.watch.explain(pass, rolled_out);
-        let totals = &other.run.timeline.totals;
-        let (expectations, verdict) =
-            judgement.of(pass, &explanation, Some(totals), rolled_out.is_some());
-        worst = worst.max(verdict);
-        judged.push(Judged {
-            candidate: name(other),
-            manifest: other.manifest.clone(),
-            expectations,
-        });
-        findings.push(explanation.findings);
-    }
-    Ok(Evaluation {
+    let totals = timeline.as_ref().map(|own| &own.totals);
+    let (explanation, judged, verdict) = judgement.of(0, pass, totals, candidates.first());
+    let mut evaluation = Evaluation {
+        findings: vec![explanation.findings.clone()],
         explanation,
-        findings,
-        judged,
-        verdict: worst,
-    })
+        judged: vec![judged],
+        verdict,
+    };
+    for (place, own) in candidates.iter().enumerate().skip(1) {
+        let Run { pass, timeline, .. } = &own.run;
+        let (explanation, judged, verdict) =
+            judgement.of(place, pass, Some(&timeline.totals), Some(own));
+        evaluation.findings.push(explanation.findings);
+        evaluation.judged.push(judged);
+        evaluation.verdict = evaluation.verdict.max(verdict);
+    }
+    Ok(evaluation)
 }
 
 /// The basis on which every spec is judged.
 struct Judgement<'s> {
     scenario: &'s Scenario<'s>,
+    /// The observed HPA.
+    hpa: &'s Hpa,
+    backtest: Option<&'s Backtest>,
     replay: Option<RunFacts<'s>>,
-    search: Option<&'s SearchResult>,
 }
 
 impl Judgement<'_> {
-    fn of(
+    /// Explains and judges the first pass of the spec at a place, with the totals of its run.
+    fn of<'p>(
         &self,
-        pass: &Pass,
-        explanation: &Explanation<'_>,
+        place: usize,
+        pass: &'p Pass,
         totals: Option<&Totals>,
-        is_rolled_out: bool,
+        candidate: Option<&CandidateRun>,
+    ) -> (Explanation<'p>, Judged, ExpectationVerdict) {
+        let Scenario { watch, .. } = self.scenario;
+        let rolled_out = candidate.and_then(|own| own.run.rolled_out.as_deref());
+        let explanation = watch.explain(pass, rolled_out);
+        let mut facts = PassFacts::of(pass);
+        if let Some(totals) = totals {
+            let run = RunFacts::new(pass, totals);
+            facts = facts.with_runs(run, self.replay.unwrap_or(run));
+        }
+        let found = watch.expectations(pass, &explanation, &facts, rolled_out.is_some());
+        let (expectations, verdict) = self.judged(&facts, found);
+        let several = self.backtest.filter(|own| own.candidates.len() > 1);
+        let spec = self.scenario.candidates.get(place);
+        let judged = Judged {
+            candidate: several
+                .zip(candidate)
+                .map(|(runs, own)| backtest::name(runs, own)),
+            manifest: spec.and_then(|own| own.manifest(self.hpa)),
+            expectations,
+        };
+        (explanation, judged, verdict)
+    }
+
+    /// Judges facts by the command line, and by the expectations about findings.
+    fn judged(
+        &self,
+        facts: &PassFacts<'_>,
+        found: Vec<Expectation>,
     ) -> (Vec<Expectation>, ExpectationVerdict) {
-        let Scenario { gate, watch, .. } = self.scenario;
-        let run = totals.map(|totals| RunFacts::new(pass, totals));
-        let facts = PassFacts::of(pass);
-        let facts = run.map_or(facts, |run| {
-            facts.with_runs(run, self.replay.unwrap_or(run))
-        });
-        let found = watch.expectations(pass, explanation, &facts, is_rolled_out);
-        let Some(search) = self.search else {
-            return gate.judge(&facts, found);
+        let gate = &self.scenario.gate;
+        let Some(search) = self.backtest.and_then(|own| own.search.as_ref()) else {
+            return gate.judge(facts, found);
         };
         // The expectations were used to choose the settings.
         let names = gate.names();
-        let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
-        let some = (!names.is_empty()).then_some(some);
+        let some = (!names.is_empty())
+            .then(|| Expectation::of_some_setting(&names, search.meets(), tried(search)));
         gate.of_change_alone()
-            .judge(&facts, some.into_iter().chain(found))
+            .judge(facts, some.into_iter().chain(found))
     }
 }
 

@@ -16,12 +16,12 @@ use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
 use crate::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
 
-/// The result of the query to Prometheus, with messages.
+/// The result of the query to Prometheus.
 enum FromPrometheus {
     Nothing,
-    Load(Box<Load>, Vec<String>),
+    Load(Box<Load>),
     /// The history before now, in the pass.
-    History(Vec<String>),
+    History,
 }
 
 /// Reads saved objects, or queries a cluster.
@@ -31,7 +31,7 @@ pub(super) fn observe<'s>(
     terminal: &Terminal,
 ) -> Result<Baseline<'s>, Error> {
     let mut as_read = None;
-    let ((mut pass, recorded), mut messages) = match saved {
+    let ((mut pass, recorded, more), mut messages) = match saved {
         Some(objects) => {
             let (pass, read) = read(scenario, objects)?;
             as_read = read;
@@ -53,20 +53,19 @@ pub(super) fn observe<'s>(
         ))
         .hint("use --trace or --prometheus"));
     }
-    let timeline = &scenario.args.timeline;
+    messages.extend(more);
+    let args = &scenario.args.timeline;
     let (load, timeline) = match recorded {
         FromPrometheus::Nothing => {
             let load = scenario.load.as_ref().map(Cow::Borrowed);
             (load, scenario.timeline.clone())
         }
-        FromPrometheus::Load(load, more) => {
-            messages.extend(more);
-            let timeline = timeline_options(timeline, Some(&load))?;
+        FromPrometheus::Load(load) => {
+            let timeline = timeline_options(args, Some(&load))?;
             (Some(Cow::Owned(*load)), Some(timeline))
         }
-        FromPrometheus::History(more) => {
-            messages.extend(more);
-            check_not_played(&scenario.gate, timeline)?;
+        FromPrometheus::History => {
+            check_not_played(&scenario.gate, args)?;
             (None, None)
         }
     };
@@ -109,25 +108,26 @@ fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<I
 }
 
 /// Queries Prometheus for a load. If a value is assumed for every metric and no run is requested, there is
-/// nothing to play, and the query is for the history before now.
+/// nothing to play, and the query is for the history before now. Also returns the messages about a connection
+/// other than `session`.
 async fn recorded(
     scenario: &Scenario<'_>,
     session: Option<&Session>,
     pass: Pass,
     terminal: &Terminal,
-) -> Result<(Pass, FromPrometheus), Error> {
+) -> Result<(Pass, FromPrometheus, Vec<String>), Error> {
     let Some(query) = &scenario.query else {
-        return Ok((pass, FromPrometheus::Nothing));
+        return Ok((pass, FromPrometheus::Nothing, Vec::new()));
     };
     if !wants_run(scenario) && scenario.assumptions.fixes_all_metrics(&pass.input.snapshot) {
         let (pass, messages) = narrow(query, session, pass, terminal).await?;
-        return Ok((pass, FromPrometheus::History(messages)));
+        return Ok((pass, FromPrometheus::History, messages));
     }
     let (recorded, also) = (&scenario.args.recorded, &scenario.options.also);
     let (load, messages) = query
         .load(recorded, session, &pass.input, also, terminal)
         .await?;
-    Ok((pass, FromPrometheus::Load(Box::new(load), messages)))
+    Ok((pass, FromPrometheus::Load(Box::new(load)), messages))
 }
 
 /// Whether a flag requests more than the next pass.

@@ -10,7 +10,7 @@ use crate::args::{ExpectArgs, FailOn, NamedRequest, Predict, PredictOutput, Repo
 use crate::backtest::{NamedSpec, Search};
 use crate::command::fail_on::FindingsWatch;
 use crate::command::load::{Query, table};
-use crate::command::{JUNIT, check_save, check_written, state};
+use crate::command::{JUNIT, SAVE, check_save, check_written, state};
 use crate::error::Error;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -33,7 +33,7 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
         .as_ref()
         .map(|text| NamedMetric::read(text, "--curve"))
         .transpose()?;
-    let inputs = inputs(args).filter(|(flag, path)| *flag != "--history" && *path == "-");
+    let inputs = inputs(args).filter(|(flag, path)| *flag != "--history " && *path == "-");
     if inputs.count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
     }
@@ -111,10 +111,14 @@ fn findings(args: &ExpectArgs) -> impl Iterator<Item = &String> {
 
 /// The files that are read, each with its flag.
 fn inputs(args: &Predict) -> impl Iterator<Item = (&'static str, &String)> {
-    let files = args.filenames.iter().map(|input| ("-f", input));
-    let manifests = args.overrides.hpa.iter().map(|input| ("--hpa", input));
-    let trace = args.timeline.trace.iter().map(|input| ("--trace", input));
-    let history = args.memory.history.iter().map(|input| ("--history", input));
+    let files = args.filenames.iter().map(|input| ("-f ", input));
+    let manifests = args.overrides.hpa.iter().map(|input| ("--hpa ", input));
+    let trace = args.timeline.trace.iter().map(|input| ("--trace ", input));
+    let history = args
+        .memory
+        .history
+        .iter()
+        .map(|input| ("--history ", input));
     files.chain(manifests).chain(trace).chain(history)
 }
 
@@ -194,7 +198,7 @@ pub(super) fn check_not_played(gate: &Gate, args: &TimelineArgs) -> Result<(), E
 fn check_files(args: &Predict) -> Result<Option<String>, Error> {
     check_save(args.save.as_deref(), &args.connection, inputs(args))?;
     let mut others: Vec<_> = inputs(args).collect();
-    others.extend(args.save.iter().map(|path| ("--save", path)));
+    others.extend(args.save.iter().map(|path| (SAVE, path)));
     for report in &args.expect.reports {
         if let Report::Junit(file) = report {
             check_written(JUNIT, file, "hpa.xml", &args.connection, others.clone())?;

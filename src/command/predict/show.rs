@@ -81,18 +81,12 @@ pub(super) fn show(
     })
 }
 
-/// The metric of `--curve`.
-struct CurveRequest {
-    meant: Meant,
-    /// Its place in the spec.
-    drawn: Option<usize>,
-}
-
-/// Returns the values of each metric at which the answer changes; a picture shows those of one metric alone.
+/// Returns the values of each metric at which the answer changes, and the metric of `--curve`; a picture shows
+/// the values of one metric alone.
 fn changes(
     scenario: &Scenario<'_>,
     pass: &Pass,
-) -> Result<(Vec<Thresholds>, Option<CurveRequest>), Error> {
+) -> Result<(Vec<Thresholds>, Option<Meant>), Error> {
     let is_picture = scenario.args.output == Some(PredictOutput::Svg) && scenario.summary.is_none();
     let Some(wanted) = &scenario.curve else {
         let all = (!is_picture).then(|| thresholds(pass, None));
@@ -109,14 +103,14 @@ fn changes(
         thresholds(pass, own)
     };
     changes.extend(container.and_then(|(place, own)| of_container(pass, place, own)));
-    Ok((changes, Some(CurveRequest { meant, drawn })))
+    Ok((changes, Some(meant)))
 }
 
 /// Returns the answer in the requested format.
 fn text(
     scenario: &Scenario<'_>,
     prediction: &Prediction<'_>,
-    curve: Option<&CurveRequest>,
+    curve: Option<&Meant>,
     terminal: &Terminal,
 ) -> Result<String, Error> {
     match scenario.args.output {
@@ -133,13 +127,13 @@ fn text(
 }
 
 /// Returns the requested chart: a curve, or otherwise a timeline.
-fn drawn(prediction: &Prediction<'_>, curve: Option<&CurveRequest>) -> Result<Chart, Error> {
-    let Some(place) = curve.and_then(|own| own.drawn) else {
+fn drawn(prediction: &Prediction<'_>, curve: Option<&Meant>) -> Result<Chart, Error> {
+    let Some(place) = curve.and_then(|own| own.places.first()) else {
         let chart = prediction.over_time();
         return chart.ok_or_else(|| Error::failed(NOT_PLAYED));
     };
     // A container comes after the metric of whole pods at its place.
-    let drawn = prediction.thresholds.iter().rfind(|of| of.index == place);
+    let drawn = prediction.thresholds.iter().rfind(|of| of.index == *place);
     let why = match drawn.map(|of| &of.found) {
         Some(ThresholdValues::Nothing { error }) => error,
         _ => "the pass ignores metrics",
@@ -194,10 +188,10 @@ fn report(
 }
 
 /// Returns the error that explains why there is no answer, unless the question is another one.
-fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&CurveRequest>) -> Option<Error> {
+fn unanswered(scenario: &Scenario<'_>, pass: &Pass, curve: Option<&Meant>) -> Option<Error> {
     let mut unread = pass.decision.outcome.unread.iter();
     let is_curve = pass.input.snapshot.scale.is_ok()
-        && curve.is_some_and(|own| unread.all(|it| own.meant.places.contains(&it.index)));
+        && curve.is_some_and(|own| unread.all(|it| own.places.contains(&it.index)));
     // Expectations also cover unknown results, which have separate exit codes.
     if scenario.is_gated() || is_curve {
         None

@@ -26,7 +26,7 @@ use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::outlook::{Outlook, Range};
 use kubectl_hpa::pass;
-use kubectl_hpa::past::{HistoryOrigin, record};
+use kubectl_hpa::past::record;
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
@@ -150,7 +150,7 @@ fn check(name: &str, past: Past, every: usize) -> Share {
         if past == Past::Recorded {
             let history = history::history(&moments(name)[..=place], Scrapes::PLAIN);
             let next = infer::next_pass(&input);
-            let recorded = record(&input, &history, next, HistoryOrigin::default()).unwrap();
+            let recorded = record(&input, &history, next).unwrap();
             input.evidence.recorded = Some(recorded);
         }
         let pass = pass::Pass::run(input);
@@ -512,13 +512,7 @@ fn a_history_of_another_hpa_is_not_used() {
         for (time, second) in creations.all() {
             history.creations.add(&[(*time, second - seconds as f64)]);
         }
-        record(
-            input,
-            &history,
-            infer::next_pass(input),
-            HistoryOrigin::default(),
-        )
-        .err()
+        record(input, &history, infer::next_pass(input)).err()
     };
     assert!(error(0).is_none() && error(1).is_none());
     let message = error(2).unwrap().to_string();

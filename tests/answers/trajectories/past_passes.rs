@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::SignedDuration;
 use kubectl_hpa::pass;
-use kubectl_hpa::past::{HistoryOrigin, rewind, span};
+use kubectl_hpa::past::{rewind, span};
 
 use super::history::{Faults, Scrapes, history};
 use super::{NAMES, Pass, moments, passes};
@@ -91,7 +91,7 @@ fn judge(name: &str, pass: &Pass, scrapes: Scrapes, offset: i64, judged: &mut Ju
     // Scrapes are as far apart wherever the part begins.
     let from = place(at - before).next_multiple_of(scrapes.every);
     let history = history(&moments[from..place(at + after)], scrapes);
-    let run = match rewind(input, &history, at, HistoryOrigin::default()) {
+    let run = match rewind(input, &history, at) {
         Ok(input) => pass::Pass::run(input),
         Err(e) => {
             assert!(e.message.contains("has no samples of"), "{e}");

@@ -7,13 +7,16 @@ use super::{About, Advice, Case, Remedy};
 use crate::engine::decision::MetricStep;
 use crate::keda;
 
+/// Returns the query of KEDA's trigger for a metric, if the input has it.
+fn query<'t>(case: &Case<'t>, step: &MetricStep) -> Option<&'t str> {
+    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    case.scaled_object()
+        .and_then(|object| keda::prometheus_query(object, spec))
+}
+
 /// Whether the query of KEDA's trigger shows that a metric does not grow with the pods.
 pub(super) fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
-    let spec = &case.snapshot().hpa.spec.metrics[step.index];
-    let query = case
-        .scaled_object()
-        .and_then(|object| keda::prometheus_query(object, spec));
-    query.is_some_and(keda::is_per_pod)
+    query(case, step).is_some_and(keda::is_per_pod)
 }
 
 /// Whether a metric is an average or a quantile, judging by a word of its name.
@@ -26,8 +29,12 @@ pub(super) fn is_average(name: &str) -> bool {
 
 /// Whether a name contains one of some words, apart from other letters and digits.
 pub(super) fn has_word(name: &str, words: &[&str]) -> bool {
+    words_of(name).any(|word| words.contains(&word))
+}
+
+/// Returns the words of a name, which other letters and digits do not separate.
+fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(|letter: char| !letter.is_alphanumeric())
-        .any(|word| words.contains(&word))
 }
 
 /// Whether a name contains one of some parts, in any case.
@@ -49,7 +56,7 @@ pub(super) fn is_duration(name: &str) -> bool {
     has_part(name, &PARTS)
 }
 
-/// Why a metric seems to be a counter.
+/// Why a metric may be a counter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Counter {
     /// Its name ends as those of Prometheus's counters do.
@@ -59,34 +66,73 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// Returns why a metric above its target seems to be a counter, if it does. The suffix `_count` is as common for
-    /// gauges, and times, shares and bytes may rise with age.
+    /// Returns why a metric above its target may be a counter, unless its query or its name says what else it is. The
+    /// suffix `_count` is as common for gauges, and old pods have more connections and bytes than new ones.
     pub(super) fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
-        let name = step.name.to_lowercase();
         let is_above = step.proposal().is_some_and(|it| it.ratio > 1.0);
-        let is_gauge = is_duration(&name) || is_share(&step.name) || has_part(&name, &["bytes"]);
-        if !is_above || step.is_resource() {
+        if !is_above || step.is_resource() || query(case, step).is_some_and(keda::is_rate) {
             None
-        } else if name.ends_with("_total") {
+        } else if is_counter(&step.name) {
             Some(Self::Name)
         } else {
-            (!is_gauge && rises_with_age(case, step)).then_some(Self::Ages)
+            (!is_gauge(&step.name) && rises_with_age(case, step)).then_some(Self::Ages)
         }
     }
 
     /// Returns the advice on a metric: any target is too low for a counter in the end.
     pub(super) fn advice(self, about: &About<'_>, metric: usize) -> Advice {
-        let label = about.label(metric);
-        let text = match self {
-            Self::Name => {
-                format!("Use a rate of {label}, if it is the counter that its name says.")
-            }
-            Self::Ages => {
-                format!("Use a rate of {label}: like a counter, it rises with the age of a pod.")
-            }
+        let why = match self {
+            Self::Name => ", as its name says",
+            Self::Ages => ": it rises with the age of a pod",
         };
+        let text = format!(
+            "Use a rate of {} if it is a counter{why}.",
+            about.label(metric)
+        );
         Remedy::UseRate.says(text).with(about.ask(metric))
     }
+}
+
+/// Whether a name ends as those of Prometheus's counters do.
+fn is_counter(name: &str) -> bool {
+    name.to_lowercase().ends_with("_total")
+}
+
+/// Whether a metric is none that only rises, judging by its name.
+fn is_gauge(name: &str) -> bool {
+    const PARTS: [&str; 10] = [
+        "bytes",
+        "connection",
+        "session",
+        "queue",
+        "depth",
+        "active",
+        "flight",
+        "concurren",
+        "pending",
+        "backlog",
+    ];
+    const WORDS: [&str; 6] = ["per", "rate", "rps", "qps", "lag", "current"];
+    let is_other = has_part(name, &PARTS) || has_word(&name.to_lowercase(), &WORDS);
+    is_other || is_duration(name) || is_share(name)
+}
+
+/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but not the length of
+/// a queue or a counter of one.
+pub(super) fn falls_with_replicas(name: &str) -> bool {
+    const WORDS: [&str; 6] = ["time", "wait", "delay", "avg", "average", "mean"];
+    const PER_POD: [&str; 4] = ["pod", "replica", "instance", "container"];
+    const NUMBERS: [&str; 8] = [
+        "queue", "length", "depth", "size", "count", "total", "backlog", "messages",
+    ];
+    let lowercase = name.to_lowercase();
+    let words: Vec<&str> = words_of(&lowercase).collect();
+    let is_per_pod = words
+        .windows(2)
+        .any(|pair| pair[0] == "per" && PER_POD.contains(&pair[1]));
+    let is_number = words.last().is_some_and(|last| NUMBERS.contains(last));
+    let falls = is_duration(name) || is_share(name) || has_word(&lowercase, &WORDS);
+    is_per_pod || falls && !is_number
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter

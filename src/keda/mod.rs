@@ -152,34 +152,57 @@ pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Opti
 }
 
 /// Whether such a query has an average, a quantile or a value per pod, which does not grow with the number
-/// of pods. No other conclusion is drawn from it.
+/// of pods. No other conclusion is drawn from it. An average of queues is none of pods.
 pub(crate) fn is_per_pod(query: &str) -> bool {
     const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
-    const COUNTS: [&str; 6] = [
-        "count",
+    const QUEUES: [&str; 5] = ["queue", "messages", "backlog", "pending", "lag"];
+    const COUNTS: [&str; 5] = [
         "kube_deployment_",
         "kube_statefulset_",
         "kube_replicaset_",
         "kube_pod_",
         "kube_horizontalpodautoscaler_",
     ];
+    let plain = without_values(query);
     let is_open = |letter: char| letter.is_whitespace() || letter == '(';
-    let outer = query.trim_start_matches(is_open);
-    let name = outer
-        .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
-        .next();
     let divides = |divisor: &str| {
-        let mut divisor = divisor.trim_start_matches(is_open);
-        while let Some(inner) = ["scalar", "sum", "max"].iter().find_map(|it| {
-            divisor
-                .strip_prefix(it)
-                .filter(|inner| inner.starts_with(is_open))
-        }) {
-            divisor = inner.trim_start_matches(is_open);
-        }
-        COUNTS.iter().any(|it| divisor.starts_with(it))
+        let mut named = words_of(divisor.trim_start_matches(is_open));
+        let inner = named.find(|word| !["", "scalar", "sum", "max"].contains(word));
+        inner.is_some_and(|it| it == "count" || COUNTS.iter().any(|own| it.starts_with(own)))
     };
-    name.is_some_and(|name| AVERAGES.contains(&name)) || query.split('/').skip(1).any(divides)
+    let first = words_of(plain.trim_start_matches(is_open)).next();
+    let is_average = first.is_some_and(|name| AVERAGES.contains(&name));
+    let is_of_queue = first == Some("avg") && QUEUES.iter().any(|it| plain.contains(it));
+    is_average && !is_of_queue || plain.split('/').skip(1).any(divides)
+}
+
+/// Whether such a query has a rate of something.
+pub(crate) fn is_rate(query: &str) -> bool {
+    const RATES: [&str; 5] = ["rate", "irate", "increase", "delta", "deriv"];
+    words_of(&without_values(query)).any(|word| RATES.contains(&word))
+}
+
+/// Returns the names and keywords of a query.
+fn words_of(query: &str) -> impl Iterator<Item = &str> {
+    query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+}
+
+/// Returns a query without the values in quotes, which may contain anything.
+fn without_values(query: &str) -> String {
+    let mut plain = String::new();
+    let mut quote = None;
+    let mut letters = query.chars();
+    while let Some(letter) = letters.next() {
+        match quote {
+            // A backslash escapes the next letter, but not in a raw string.
+            Some('"' | '\'') if letter == '\\' => drop(letters.next()),
+            Some(open) if letter == open => quote = None,
+            Some(_) => {}
+            None if ['"', '\'', '`'].contains(&letter) => quote = Some(letter),
+            None => plain.push(letter),
+        }
+    }
+    plain
 }
 
 /// The only version of a ScaledObject.

@@ -1,9 +1,10 @@
 //! The finding `at-max`.
 
-use super::bound::{Bound, bound, bounded, leave, suspected};
+use super::bound::{Bound, Suspicion, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::about::exact;
+use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::{Adjustment, adjustments};
@@ -134,8 +135,16 @@ impl Kind for AtMax {
                     about.label(metric)
                 ))
                 .with_all(about.list_pods("")),
-            None if self.bound.suspicion.is_some() => suspected(about, &self.bound),
-            None => self.raise(about),
+            None => match (self.bound.suspicion, self.bound.metric) {
+                (Some(Suspicion::Counter(Counter::Name)), Some(metric)) => {
+                    let label = about.label(metric);
+                    self.raise(about).and(&format!(
+                        "If {label} is a counter, as its name says, use a rate of it instead."
+                    ))
+                }
+                (Some(_), _) => suspected(about, &self.bound),
+                (None, _) => self.raise(about),
+            },
         }
     }
 }

@@ -295,7 +295,7 @@ mod tests {
             with(items, "Pod", &json!({"spec": {"containers": containers}}))
         };
         let raise = "Raise maxReplicas as far as nodes can carry it, or the target to 18 if a pod can carry more";
-        let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
+        let counter = "Use a rate of served if it is a counter: it rises with the age of a pod.";
         for (code, items, want) in [
             (Code::AtMax, queue("90", &["50m"; 4]), raise),
             (
@@ -327,8 +327,14 @@ mod tests {
             ),
             (
                 Code::AtMax,
+                named("websocket_connections", ["90", "60", "10"]),
+                "Raise maxReplicas",
+            ),
+            (
+                Code::AtMax,
                 named("served_total", ["90", "90", "90"]),
-                "Use a rate of served_total, if it is the counter that its name says.",
+                "Raise maxReplicas as far as nodes can carry it, or the target to 68 if a pod can carry more \
+                 (predict --target). If served_total is a counter, as its name says, use a rate of it instead.",
             ),
             // Not in the order of their ages, or not far apart.
             (

@@ -212,7 +212,7 @@ impl SuspectUnit {
             None => format!("value: {} instead of averageValue", self.target),
         };
         Remedy::UseValue
-            .says(format!("Use {used}."))
+            .says(format!("Use {used} if it falls as replicas are added."))
             .with_all(about.patch_target(self.metric, self.undivided_target()))
     }
 }
@@ -673,7 +673,7 @@ mod tests {
             );
             assert_eq!(
                 text.advice.text(),
-                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web."
+                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web if it falls as replicas are added."
             );
             assert!(!format!("{text:?}").contains("secret"), "{text:?}");
         }
@@ -681,6 +681,10 @@ mod tests {
             "sum(rate(x[2m]))",
             "max(lag) / 60",
             "sum(avg_over_time(queue[5m]))",
+            "avg(rabbitmq_queue_messages_ready{queue=\"orders\"})",
+            "sum(rate(requests{path=\"/countries\"}[2m]))",
+            "sum(rate(requests{path='a\\'/count'}[2m]))",
+            "max(messages{vhost=`/count`})",
         ] {
             assert!(
                 !codes(&asking(query)).contains(&Code::SuspectUnit),
@@ -702,7 +706,7 @@ mod tests {
             said(Code::SuspectUnit, &named("checkout_latency_p95"))
                 .advice
                 .text(),
-            "Use value: 20 instead of averageValue."
+            "Use value: 20 instead of averageValue if it falls as replicas are added."
         );
         assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
         // A total target is right for it, and AverageValue is not advised.

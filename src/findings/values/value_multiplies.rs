@@ -3,7 +3,7 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::Because;
 use crate::findings::Alternative;
-use crate::findings::measures::{Counter, has_word, is_duration, is_share, says_per_pod};
+use crate::findings::measures::{Counter, falls_with_replicas, says_per_pod};
 use crate::findings::prelude::*;
 use crate::findings::targets::retarget;
 use crate::snapshot::hpa::MetricTarget;
@@ -124,13 +124,13 @@ impl Kind for ValueMultiplies {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
+        if let Some(counter) = self.counter {
+            return counter.advice(about, self.metric);
+        }
         if self.is_average {
             return Remedy::Nothing
                 .says("Nothing to do if it falls as replicas are added, as a time or an average should.")
                 .with(about.ask(self.metric));
-        }
-        if let Some(counter) = self.counter {
-            return counter.advice(about, self.metric);
         }
         let used = about.average_value(self.metric, &self.target.to_string());
         Remedy::UseAverageValue
@@ -141,12 +141,6 @@ impl Kind for ValueMultiplies {
                 about.patch_target(self.metric, MetricTarget::per_replica(self.target.clone())),
             )
     }
-}
-
-/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average.
-fn falls_with_replicas(name: &str) -> bool {
-    const WORDS: [&str; 7] = ["time", "wait", "delay", "avg", "average", "mean", "per"];
-    is_duration(name) || is_share(name) || has_word(&name.to_lowercase(), &WORDS)
 }
 
 #[cfg(test)]
@@ -201,6 +195,14 @@ mod tests {
                 named("CPUUtilization", "225"),
             ),
             ("as a counter", named("http_requests_total", "225")),
+            (
+                "as a rate, which does not fall with the replicas",
+                named("requests-per-second", "225"),
+            ),
+            (
+                "as a queue, which does not fall with the replicas",
+                named("wait_queue", "225"),
+            ),
             (
                 "a little more than the target, where only the maximum ends it",
                 with_spec(&external(&build::value("75"), "90"), &most),
@@ -263,8 +265,22 @@ mod tests {
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
             - If the value stays at 225, at 9 replicas it proposes 27.
             - As a target per replica (AverageValue), 75 proposes 3 replicas.
-            > Use a rate of http_requests_total, if it is the counter that its name says.
+            > Use a rate of http_requests_total if it is a counter, as its name says.
             $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/http_requests_total
+        as a rate, which does not fall with the replicas: warning, explains, without it 3 -> 3
+            requests-per-second proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            - As a target per replica (AverageValue), 75 proposes 3 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"requests-per-second"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"requests-per-second"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
+        as a queue, which does not fall with the replicas: warning, explains, without it 3 -> 3
+            wait_queue proposes 9 replicas now, and more in each pass while it stays at 225
+            - The target 75 is for the value in all, so each pass multiplies the ready pods by 225 / 75.
+            - If the value stays at 225, at 9 replicas it proposes 27.
+            - As a target per replica (AverageValue), 75 proposes 3 replicas.
+            > Use averageValue: 75 if the metric does not fall with the replicas.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/external/metric/name","value":"wait_queue"},{"op":"replace","path":"/spec/metrics/0","value":{"external":{"metric":{"name":"wait_queue"},"target":{"averageValue":"75","type":"AverageValue"}},"type":"External"}}]'
         a little more than the target, where only the maximum ends it: warning, explains, without it 2 -> 3
             queue proposes 4 replicas now, and more in each pass while it stays at 90
             - The target 75 is for the value in all, so each pass multiplies the ready pods by 90 / 75.

@@ -11,7 +11,7 @@ use super::control_plane::ControllerAnswers;
 use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{More, Needs, clock};
+use super::{Awaited, More, Needs, clock};
 use crate::cluster::observed::{Now, Observed};
 use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
@@ -28,15 +28,14 @@ pub(super) type ByNamespace<T> = HashMap<String, Vec<T>>;
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 pub(super) struct AboutAll {
-    pub(super) version: RefCell<Option<Result<ServerVersion, Failure>>>,
-    pub(super) events: RefCell<Option<Result<ByNamespace<Event>, Failure>>>,
+    pub(super) version: Awaited<ServerVersion>,
+    pub(super) events: Awaited<ByNamespace<Event>>,
     pub(super) controller: ControllerAnswers,
     /// Which answers about the VerticalPodAutoscalers are missing.
     pub(super) surroundings: SurroundingAnswers,
     pub(super) vpas: RefCell<ByNamespace<VerticalPodAutoscaler>>,
     /// Whether the VerticalPodAutoscalers of all namespaces are refused.
     pub(super) refuses_vpas: Cell<bool>,
-    pub(super) refuses_events: Cell<bool>,
     /// Whether the wait for them has already happened; it is not repeated.
     pub(super) waited: Cell<bool>,
 }
@@ -44,8 +43,7 @@ pub(super) struct AboutAll {
 impl AboutAll {
     /// Returns the events of a namespace that have arrived with those of all namespaces.
     pub(super) fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
-        let answer = self.events.borrow();
-        Some(match answer.as_ref()? {
+        Some(match self.events.get()? {
             Ok(all) => Ok(all.get(namespace).cloned().unwrap_or_default()),
             Err(failure) => Err(failure.clone()),
         })
@@ -105,6 +103,15 @@ pub(super) struct Whole<'s> {
     pub(super) all: [More<'s>; 3],
     pub(super) progress: &'s Progress,
     pub(super) answers: &'s Answers<'s>,
+}
+
+impl Whole<'_> {
+    /// Whether the events of all namespaces are refused.
+    pub(super) fn refuses_events(&self) -> bool {
+        let answer = self.about.events.get();
+        self.namespace.is_none()
+            && answer.is_some_and(|events| events.as_ref().is_err_and(Failure::is_forbidden))
+    }
 }
 
 /// The time at which HPAs were listed.

@@ -56,22 +56,18 @@ pub async fn fetch_all(
     .boxed_local()
     .shared();
     let events = async {
-        let answer = asked.events(namespace, None).await;
-        let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
-        about.refuses_events.set(refuses);
-        let grouped = answer.map(|all| by_namespace(all, |event| Some(&event.namespace)));
-        *about.events.borrow_mut() = Some(grouped);
+        let grouped = async || {
+            let all = asked.events(namespace, None).await?;
+            Ok(by_namespace(all, |event| Some(&event.namespace)))
+        };
+        about.events.get_or_init(grouped).await;
     }
     .boxed_local()
     .shared();
     let others = [vpas.clone(), events.clone()];
     let more = async {
-        let version = async {
-            let answer = asked.version().await;
-            *about.version.borrow_mut() = Some(answer);
-        };
         join!(
-            version,
+            about.version.get_or_init(|| asked.version()),
             asked.controller(&about.controller),
             join_all(others)
         );
@@ -91,7 +87,7 @@ pub async fn fetch_all(
     let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
     let refused = graceful(needed, more, worth).await.map_err(|e| {
         if e.is_not_found() {
-            unserved(about.version.take().and_then(Result::ok))
+            unserved(&about.version)
         } else {
             denied(&e)
         }

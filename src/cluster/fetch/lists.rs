@@ -11,14 +11,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync;
-
 use super::super::Failure;
-use super::Fetch;
 use super::discovery::Resource;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
 use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
+use super::{Awaited, Fetch};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
@@ -39,9 +37,6 @@ type BySelector<T> = HashMap<String, Vec<T>>;
 
 const REPLICA_SET: &str = "ReplicaSet";
 
-/// An answer that may not have arrived yet.
-type Awaited = Rc<sync::OnceCell<Result<Body, Failure>>>;
-
 /// The objects that were listed for the HPAs of a namespace. Others are requested HPA by HPA.
 #[derive(Default)]
 pub(super) struct Lists {
@@ -53,7 +48,7 @@ pub(super) struct Lists {
     /// The number of pages of targets and ReplicaSets that were read.
     pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
-    answers: RefCell<HashMap<String, Awaited>>,
+    answers: RefCell<HashMap<String, Rc<Awaited<Body>>>>,
     /// The rights that lists of targets lacked, by resource.
     refused: RefCell<BTreeMap<String, MissingRight>>,
 }
@@ -99,7 +94,7 @@ impl Lists {
     }
 
     /// Returns the answer to a request that others may make, too.
-    pub(super) fn answer(&self, path: &str) -> Awaited {
+    pub(super) fn answer(&self, path: &str) -> Rc<Awaited<Body>> {
         Rc::clone(
             self.answers
                 .borrow_mut()

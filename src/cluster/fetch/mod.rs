@@ -84,7 +84,7 @@ pub async fn fetch(
     also: &[MetricSpec],
 ) -> Result<Observed, Error> {
     let asked = Fetch::new(session, namespace);
-    let discovery = Discovered::default();
+    let discovery = Awaited::default();
     let optional = OptionalAnswers::default();
     let answers = SurroundingAnswers::default();
     let (wishes, wished) = unbounded_channel();
@@ -192,8 +192,8 @@ fn without_pods(hpa: Hpa, now: Now, found: FetchedScale, notes: Vec<Note>) -> Ob
     }
 }
 
-/// The server's resources, once they have been requested.
-type Discovered = OnceCell<Result<Discovery, Failure>>;
+/// An answer that may not have arrived yet.
+type Awaited<T> = OnceCell<Result<T, Failure>>;
 
 /// The reason why there is no answer.
 struct FetchError {
@@ -258,7 +258,7 @@ impl Fetch<'_> {
         &self,
         name: &str,
         also: &[MetricSpec],
-        discovered: &Discovered,
+        discovered: &Awaited<Discovery>,
         wishes: Wishes,
     ) -> Result<Observed, FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
@@ -295,7 +295,10 @@ impl Fetch<'_> {
     }
 
     /// Requests the server's resources, unless that has been done.
-    async fn discovery<'d>(&self, discovered: &'d Discovered) -> &'d Result<Discovery, Failure> {
+    async fn discovery<'d>(
+        &self,
+        discovered: &'d Awaited<Discovery>,
+    ) -> &'d Result<Discovery, Failure> {
         discovered
             .get_or_init(|| Discovery::ask(self.session))
             .await

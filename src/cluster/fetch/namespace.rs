@@ -17,7 +17,7 @@ use super::optional::{other, version_of};
 use super::right::denied;
 use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
-use super::{AT_ONCE, Fetch, GRACE, LONG, More, beside, without_pods};
+use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, beside, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
 use crate::error::Error;
@@ -40,7 +40,7 @@ struct ListedNamespace<'s, 'w> {
     lists: &'s Lists,
     answers: SurroundingAnswers,
     /// The events, if those of all namespaces are refused.
-    events: OnceCell<Result<Vec<Event>, Failure>>,
+    events: Awaited<Vec<Event>>,
 }
 
 /// The optional answers that the HPAs of a namespace share.
@@ -237,7 +237,7 @@ impl ListedNamespace<'_, '_> {
         };
         let own_events = async {
             about.wait(all_events).await;
-            if about.refuses_events.get() {
+            if self.whole.refuses_events() {
                 self.events
                     .get_or_init(|| self.fetch.events(Some(self.fetch.namespace), None))
                     .await;
@@ -273,13 +273,13 @@ impl ListedNamespace<'_, '_> {
         let _ = timeout(GRACE, self.refused_everywhere()).await;
 
         let mut notes = Vec::new();
-        let version = version_of(about.version.borrow().clone(), &mut notes);
-        let events = if about.refuses_events.get() {
+        let version = version_of(&about.version, &mut notes);
+        let events = if self.whole.refuses_events() {
             self.events.get().cloned()
         } else {
             about.events(self.fetch.namespace)
         };
-        let events = come(events, UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
+        let events = come(events.as_ref(), UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
         let (lease, control_plane) = about.controller.come(self.fetch.session);
         Optional {
             version,

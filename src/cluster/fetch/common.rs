@@ -11,7 +11,7 @@ use super::control_plane::ControllerAnswers;
 use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{Awaited, More, Needs, clock};
+use super::{Awaited, More, clock, needs_discovery};
 use crate::cluster::observed::{Now, Observed};
 use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
@@ -142,7 +142,7 @@ pub(super) struct Common {
 impl Common {
     /// Returns the discovery that an HPA would have had alone.
     pub(super) fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
-        if Needs::of(hpa).discovery {
+        if needs_discovery(hpa) {
             &self.discovery
         } else {
             &UNDISCOVERED

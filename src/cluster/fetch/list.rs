@@ -19,7 +19,7 @@ use super::namespace::answer;
 use super::optional::unserved;
 use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, Needs, graceful, hpas_path};
+use super::{AT_ONCE, Fetch, graceful, hpas_path, needs_discovery};
 use crate::args::Named;
 use crate::cluster::progress::Progress;
 use crate::error::Error;
@@ -128,10 +128,8 @@ impl Fetch<'_> {
         items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
 
-        let mut needs = items
-            .iter()
-            .filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
-        let discovery = if needs.any(|needs| needs.discovery) {
+        let mut hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
+        let discovery = if hpas.any(needs_discovery) {
             Discovery::ask(self.session).await
         } else {
             Ok(Discovery::default())

@@ -52,7 +52,7 @@ use crate::error::Error;
 use crate::numbers::duration;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
@@ -101,12 +101,13 @@ pub async fn fetch(
     let left_out = answers.unlearnt();
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
-    let needed = answered.map_err(|absent| {
-        if absent.no_hpa {
+    let needed = answered.map_err(|FetchError { failure, no_hpa }| {
+        let error = denied(&failure);
+        if no_hpa {
             let flags = session.command_flags();
-            optional.about_absence([namespace, name], absent.error, &surroundings, flags)
+            optional.about_absence([namespace, name], error, &surroundings, flags)
         } else {
-            absent.error
+            error
         }
     })?;
     if needed.scale.is_err() {
@@ -197,41 +198,31 @@ type Awaited<T> = OnceCell<Result<T, Failure>>;
 
 /// The reason why there is no answer.
 struct FetchError {
-    error: Error,
+    failure: Failure,
     /// Whether the HPA itself does not exist.
     no_hpa: bool,
 }
 
-impl From<Error> for FetchError {
-    fn from(error: Error) -> Self {
+impl From<Failure> for FetchError {
+    fn from(failure: Failure) -> Self {
         Self {
-            error,
+            failure,
             no_hpa: false,
         }
     }
 }
 
-/// The additional needs of the metrics of a spec, besides the target.
-struct Needs {
-    resource: bool,
-    discovery: bool,
+/// Whether a pass needs the server's resources: for the version of the custom metrics API, or for the resource
+/// of the target's kind.
+fn needs_discovery(hpa: &Hpa) -> bool {
+    let target = &hpa.spec.scale_target_ref;
+    let is_unknown = !target.is_namespace() && built_in(target.group(), &target.kind).is_none();
+    uses_custom(hpa) || (is_unknown && is_well_formed(&target.api_version))
 }
 
-impl Needs {
-    fn of(hpa: &Hpa) -> Self {
-        let metrics = &hpa.spec.metrics;
-        let custom = |metric: &MetricSpec| metric.api_group() == CUSTOM;
-        let unknown = |reference: &CrossVersionObjectReference| {
-            !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
-        };
-        let target = &hpa.spec.scale_target_ref;
-        Self {
-            resource: metrics.iter().any(MetricSpec::is_resource),
-            // The version of the custom metrics API, or the resource of a kind.
-            discovery: metrics.iter().any(custom)
-                || (unknown(target) && is_well_formed(&target.api_version)),
-        }
-    }
+/// Whether an HPA has metrics of the custom metrics API.
+fn uses_custom(hpa: &Hpa) -> bool {
+    hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM)
 }
 
 pub(super) struct Fetch<'s> {
@@ -262,30 +253,27 @@ impl Fetch<'_> {
         wishes: Wishes,
     ) -> Result<Observed, FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
-        let found = self.hpa(name).await;
-        if found.as_ref().is_err_and(|absent| absent.no_hpa) {
-            wish(Wish::scaled_objects(self.namespace));
-        }
+        let found = self.hpa(name).await.map_err(|failure| {
+            let no_hpa = failure.is_not_found();
+            if no_hpa {
+                wish(Wish::scaled_objects(self.namespace));
+            }
+            FetchError { failure, no_hpa }
+        });
         let (mut hpa, now, notes) = found?;
         let read = Instant::now();
         Wish::of(&hpa).for_each(wish);
         let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
-        let needs = Needs::of(&hpa);
-        let discovery = async {
-            if needs.discovery {
+        let discovery = async || {
+            if needs_discovery(&hpa) {
                 self.discovery(discovered).await
             } else {
                 &UNDISCOVERED
             }
         };
-        let direct = self.built_in_scale(&hpa);
-        let (discovery, direct) = join!(discovery, direct);
-        let fetched = match direct {
-            Some(scale) => scale,
-            None => self.custom_scale(&hpa, discovery).await,
-        }
-        .map_err(|failure| denied(&failure))?;
+        let (discovery, fetched) = join!(discovery(), self.target_scale(&hpa, discovery()));
+        let fetched = fetched?;
         let scale = fetched.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery).for_each(wish);
         let needed = without_pods(hpa, now, fetched, notes);
@@ -311,7 +299,7 @@ impl Fetch<'_> {
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
         read: Instant,
-    ) -> Result<Observed, Error> {
+    ) -> Result<Observed, Failure> {
         let Observed {
             hpa,
             scale,
@@ -322,13 +310,11 @@ impl Fetch<'_> {
             surroundings,
             ..
         } = &mut needed;
-        let needs = Needs::of(hpa);
         let target = &hpa.spec.scale_target_ref;
         let discovered = discovery.as_ref().ok();
-        let asks = hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM);
         surroundings.custom_version = custom_version(discovery)
             .ok()
-            .filter(|_| asks)
+            .filter(|_| uses_custom(hpa))
             .map(str::to_owned);
         surroundings.serves_scale =
             discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
@@ -340,7 +326,7 @@ impl Fetch<'_> {
             .map_or("", ScaleSelector::as_str);
         if !selector.is_empty() {
             let resource = async {
-                if !needs.resource {
+                if !hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
                     return Ok(Vec::new());
                 }
                 self.pod_metrics(selector).await
@@ -371,7 +357,7 @@ impl Fetch<'_> {
                     let why = UnknownFactCause::NoPods;
                     notes.push(Note::not_known(UnknownFact::SharedPods, &why));
                 }
-                Err(e) => return Err(denied(&e)),
+                Err(e) => return Err(e),
             }
         }
         let took = read.elapsed();
@@ -433,19 +419,11 @@ impl Fetch<'_> {
     }
 
     /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), FetchError> {
+    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self.session.get(&path).await.map_err(|e| FetchError {
-            error: denied(&e),
-            no_hpa: e.is_not_found(),
-        })?;
-        self.session
-            .no_page(&path, &response.content_type)
-            .map_err(Error::from)?;
-        let mut object = self
-            .admit(&path, &response.body)
-            .await
-            .map_err(Error::from)?;
+        let response = self.session.get(&path).await?;
+        self.session.no_page(&path, &response.content_type)?;
+        let mut object = self.admit(&path, &response.body).await?;
         let (now, note) = clock(response.date);
         let mut notes = std::mem::take(&mut object.notes);
         notes.extend(note);

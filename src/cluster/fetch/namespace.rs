@@ -1,6 +1,7 @@
 //! The answers for the HPAs of one namespace. What their passes have in common is fetched once.
 
 use std::collections::{BTreeSet, HashSet};
+use std::future::ready;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::sync::OnceCell;
@@ -20,7 +21,6 @@ use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_api
 use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, beside, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
-use crate::error::Error;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
@@ -121,7 +121,9 @@ pub(super) async fn answer(
                 .hpa
                 .as_ref()
                 .map_or_else(|_| String::new(), Hpa::reference),
-            result: observed.map(|observed| namespace.complete(observed, optional)),
+            result: observed
+                .map(|observed| namespace.complete(observed, optional))
+                .map_err(|failure| denied(&failure)),
         };
         whole.progress.step();
         (whole.answers)(place, listed);
@@ -174,10 +176,9 @@ impl ListedNamespace<'_, '_> {
 
     async fn scale(&self, item: &HpaItem) -> Result<FetchedScale, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        match self.fetch.built_in_scale(hpa).await {
-            Some(scale) => scale,
-            None => self.fetch.custom_scale(hpa, &self.common.discovery).await,
-        }
+        self.fetch
+            .target_scale(hpa, ready(&self.common.discovery))
+            .await
     }
 
     /// Fetches what only explains the passes.
@@ -251,10 +252,10 @@ impl ListedNamespace<'_, '_> {
         item: &HpaItem,
         scale: &Result<FetchedScale, Failure>,
         read: &ListingTime,
-    ) -> Result<Observed, Error> {
+    ) -> Result<Observed, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let notes = item.notes.iter().chain(&read.note).cloned().collect();
-        let scale = scale.as_ref().map_err(denied)?;
+        let scale = scale.as_ref().map_err(Clone::clone)?;
         let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
         self.fetch
             .with_pods(needed, self.common.discovery(hpa), read.at)

@@ -207,13 +207,7 @@ impl Fetch<'_> {
                 .hpa
                 .as_ref()
                 .map_err(|failure| item.unreadable(failure))?;
-            let scale = match self.built_in_scale(hpa).await {
-                Some(scale) => scale,
-                None => {
-                    self.custom_scale(hpa, self.discovery(discovered).await)
-                        .await
-                }
-            };
+            let scale = self.target_scale(hpa, self.discovery(discovered)).await;
             other(hpa, &scale)
         });
         let answers: Vec<Known> = stream::iter(asked).buffered(AT_ONCE).collect().await;

@@ -10,7 +10,7 @@ use super::discovery::collection;
 use super::read::List;
 use super::right::cause;
 use super::{Awaited, Fetch};
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::query;
 use crate::saved::wire::{EventObject, LeaseObject};
 use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
@@ -146,11 +146,8 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         fields: &str,
     ) -> Result<Vec<EventObject>, Failure> {
-        let path = format!(
-            "{}?fieldSelector={}",
-            collection("/api/v1", namespace, "events"),
-            segment(fields)
-        );
+        let path =
+            collection("/api/v1", namespace, "events") + &query(&[("fieldSelector", fields)]);
         let list: List<EventObject> = self.json(&path, "EventList").await?;
         Ok(list.items)
     }
@@ -176,8 +173,9 @@ impl Fetch<'_> {
     /// Reads the pods of the controller manager; only their flags are kept.
     async fn manager_pods(&self) -> Result<Vec<ManagerPod>, Failure> {
         let (label, value) = MANAGER_LABEL;
-        let selector = segment(&format!("{label}={value}"));
-        let path = format!("/api/v1/namespaces/{LEASE_NAMESPACE}/pods?labelSelector={selector}");
+        let selector = format!("{label}={value}");
+        let path = collection("/api/v1", Some(LEASE_NAMESPACE), "pods")
+            + &query(&[("labelSelector", &selector)]);
         let list: List<Pod> = self.json(&path, "PodList").await?;
         let mut pods = list.items;
         Ok(pods.iter_mut().filter_map(ManagerPod::of).collect())

@@ -15,10 +15,9 @@ use super::super::Failure;
 use super::discovery::Resource;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
-use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
+use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, replica_sets_path, resource};
 use super::{Awaited, Fetch};
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
@@ -225,11 +224,11 @@ impl AskedSelectors {
         Some(Arc::new(Self { texts, selectors }))
     }
 
-    /// Returns the query that lists the matching objects; for several selectors, all objects.
-    fn query(&self) -> String {
+    /// Returns the selector of a list that has the objects of all of them: the only one, or the empty one.
+    fn common(&self) -> &str {
         match &self.texts[..] {
-            [one] => format!("labelSelector={}", segment(one)),
-            _ => String::new(),
+            [one] => one,
+            _ => "",
         }
     }
 
@@ -282,7 +281,8 @@ impl Fetch<'_> {
             if most < 2 {
                 continue;
             }
-            let listed = self.workloads(&resource, "", most, move |workload| {
+            let path = resource.collection(self.namespace);
+            let listed = self.workloads(&path, list_kind(&resource), most, move |workload| {
                 // For other workloads, only the names may matter.
                 if !names.contains(&workload.metadata.name) {
                     workload.template = None;
@@ -313,13 +313,13 @@ impl Fetch<'_> {
         let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
         let asked = AskedSelectors::of(scaled.filter(has).map(|(_, scale)| scale));
         let Some(asked) = asked else { return true };
-        let resource = Resource::new("apps", "v1", "replicasets");
+        let path = replica_sets_path(self.namespace, asked.common());
         let selects = {
             let asked = Arc::clone(&asked);
             move |it: &mut Workload| asked.selectors.any_matches(&it.metadata.labels)
         };
         match self
-            .workloads(&resource, &asked.query(), asked.most(), selects)
+            .workloads(&path, "ReplicaSetList", asked.most(), selects)
             .await
         {
             Ok(None) => true,
@@ -331,12 +331,12 @@ impl Fetch<'_> {
         }
     }
 
-    /// Lists the objects of a kind that `keeps` keeps, for `most` requests; `None` if these have to be made one
+    /// Lists the objects at a path that `keeps` keeps, for `most` requests; `None` if these have to be made one
     /// by one.
     async fn workloads(
         &self,
-        resource: &Resource,
-        query: &str,
+        path: &str,
+        kind: &str,
         most: usize,
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
@@ -352,15 +352,7 @@ impl Fetch<'_> {
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
-        let listed = self
-            .pages_of(
-                &resource.collection(self.namespace),
-                query,
-                list_kind(resource),
-                most,
-                items,
-            )
-            .await?;
+        let listed = self.pages_of(path, kind, most, items).await?;
         Ok(listed.map(|(listed, _)| listed))
     }
 
@@ -378,18 +370,15 @@ impl Fetch<'_> {
             let asked = Arc::clone(&asked);
             selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
         };
-        let (query, most) = (asked.query(), asked.most());
-        let pods = match self
-            .pages_of(&self.pods_path(), &query, "PodList", most, items)
-            .await
-        {
+        let path = self.pods_path(asked.common());
+        let pods = match self.pages_of(&path, "PodList", asked.most(), items).await {
             Ok(Some((pods, _))) => Ok(pods),
             Err(failure) if fails_for_all(&failure) => Err(failure),
             // Their usage would be as long, or may fail for the same reason.
             Ok(None) | Err(_) => return,
         };
         if let Some(measured) = measured
-            && let Some(usage) = labelled(self.usage_of(&measured.query()).await, &pods)
+            && let Some(usage) = labelled(self.usage_of(measured.common()).await, &pods)
         {
             let _ = lists
                 .pod_metrics
@@ -429,7 +418,7 @@ fn fails_for_all(failure: &Failure) -> bool {
     matches!(failure.status(), Some(403 | 404 | 503))
 }
 
-/// Returns the kind of a list of targets, or of their ReplicaSets.
+/// Returns the kind of a list of targets.
 fn list_kind(resource: &Resource) -> &'static str {
     match &*resource.name {
         "deployments" => "DeploymentList",

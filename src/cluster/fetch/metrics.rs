@@ -78,31 +78,26 @@ impl Fetch<'_> {
         &self,
         selector: &str,
     ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let path = format!(
-            "{}?labelSelector={}",
-            self.pod_metrics_path(),
-            segment(selector)
-        );
         match self.lists.and_then(|lists| lists.pod_metrics(selector)) {
-            Some(listed) => listed.map_err(|e| e.of_path(path)),
-            None => self.usage(&path).await,
+            Some(listed) => listed.map_err(|e| e.of_path(self.pod_metrics_path(selector))),
+            None => self.usage_of(selector).await,
         }
     }
 
-    /// Returns the usage of those pods of the namespace that a query selects, or of all.
-    pub(super) async fn usage_of(&self, query: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let mark = if query.is_empty() { "" } else { "?" };
-        self.usage(&format!("{}{mark}{query}", self.pod_metrics_path()))
-            .await
+    /// Returns the usage of the pods that a selector matches, or of all pods if it is empty, without a look at
+    /// the lists.
+    pub(super) async fn usage_of(
+        &self,
+        selector: &str,
+    ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+        let path = self.pod_metrics_path(selector);
+        let body = self.metrics_body(&path).await?;
+        self.session.object(&path, &body, all_usage).await
     }
 
-    fn pod_metrics_path(&self) -> String {
+    fn pod_metrics_path(&self, selector: &str) -> String {
         collection("/apis/metrics.k8s.io/v1beta1", Some(self.namespace), "pods")
-    }
-
-    async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let body = self.metrics_body(path).await?;
-        self.session.object(path, &body, all_usage).await
+            + &query(&[("labelSelector", selector)])
     }
 
     /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;

@@ -20,8 +20,9 @@ use super::discovery::{Discovery, Resource, built_in, collection};
 use super::metrics::custom_version;
 use super::right::{cause, missing};
 use crate::apimachinery::json;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{query, segment};
 use crate::cluster::Failure;
+use crate::cluster::http::body::Body;
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -70,8 +71,7 @@ impl Wish {
 
     /// The ReplicaSets behind the pods of a selector.
     pub(super) fn replica_sets(hpa: &Hpa, selector: &str) -> Option<Self> {
-        let all = collection("/apis/apps/v1", Some(&hpa.namespace), "replicasets");
-        let path = format!("{all}?labelSelector={}", segment(selector));
+        let path = replica_sets_path(&hpa.namespace, selector);
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
@@ -251,6 +251,12 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
     }
 }
 
+/// Returns the path of the ReplicaSets that a selector matches, or of all of them if it is empty.
+pub(super) fn replica_sets_path(namespace: &str, selector: &str) -> String {
+    collection("/apis/apps/v1", Some(namespace), "replicasets")
+        + &query(&[("labelSelector", selector)])
+}
+
 fn scaled_objects(namespace: &str) -> String {
     collection("/apis/keda.sh/v1alpha1", Some(namespace), "scaledobjects")
 }
@@ -342,40 +348,43 @@ impl Fetch<'_> {
         }
         let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
         left_out(Some((adds, UnknownFactCause::Late)));
-        let (why, read) = match self.session.get(&path).await {
+        let why = match self.session.get(&path).await {
             Ok(response) => {
-                let origin = path.clone();
-                let read = self.session.read(&response.body, move |body| {
-                    let mut objects = Objects::default();
-                    let failed = match json::text(body) {
-                        Ok(text) => file::read_answer(&text, &origin, &mut objects)
-                            .err()
-                            .map(|e| e.message),
-                        Err(cause) => Some(cause),
-                    };
-                    (objects, failed)
-                });
-                let failed = match read.await {
-                    Ok((objects, failed)) => {
-                        answers.objects.borrow_mut().append(objects);
-                        failed
-                    }
-                    Err(e) => Some(e.to_string()),
-                };
-                (
-                    failed
-                        .map(|cause| (adds, UnknownFactCause::Failed(self.session.struck(cause)))),
-                    true,
-                )
+                let read = self.read_objects(&path, &response.body, answers).await;
+                let failed = |cause| UnknownFactCause::Failed(self.session.struck(cause));
+                read.err().map(failed)
             }
-            Err(failure) if self.leave_out(adds, &failure) => (None, false),
+            Err(failure) if self.leave_out(adds, &failure) => {
+                left_out(None);
+                return false;
+            }
             // There is nothing of that kind or name.
-            Err(failure) if failure.is_not_found() => (None, true),
+            Err(failure) if failure.is_not_found() => None,
             // The metrics themselves are answered likewise.
-            Err(_) if path == EXTERNAL_NAMES => (None, true),
-            Err(failure) => (Some((adds, cause(&failure))), true),
+            Err(_) if path == EXTERNAL_NAMES => None,
+            Err(failure) => Some(cause(&failure)),
         };
-        left_out(why);
+        left_out(why.map(|why| (adds, why)));
+        true
+    }
+
+    /// Reads the objects of an answer into `answers`, as far as they can be read.
+    async fn read_objects(
+        &self,
+        path: &str,
+        body: &Body,
+        answers: &SurroundingAnswers,
+    ) -> Result<(), String> {
+        let origin = path.to_owned();
+        let read = self.session.read(body, move |body| {
+            let mut objects = Objects::default();
+            let read = json::text(body).and_then(|text| {
+                file::read_answer(&text, &origin, &mut objects).map_err(|e| e.message)
+            });
+            (objects, read)
+        });
+        let (objects, read) = read.await.map_err(|e| e.to_string())?;
+        answers.objects.borrow_mut().append(objects);
         read
     }
 

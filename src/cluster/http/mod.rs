@@ -42,8 +42,6 @@ const REQUESTS: i32 = 6;
 /// A successful answer.
 #[derive(Debug, Clone)]
 pub struct Response<B = Body> {
-    /// The HTTP status, 2xx.
-    pub status: u16,
     /// The body, decompressed unless the caller does that.
     pub body: B,
     /// The server's clock.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
+use super::query;
 use super::settle::{self, Fate, ReadBack, Write};
 use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::read::read;
@@ -28,7 +29,9 @@ pub(crate) trait Scales {
     /// Returns the last writer of the replicas, if known.
     async fn owner(&self) -> Option<String>;
     /// Waits a moment for writes in flight.
-    async fn pause(&self, time: Duration);
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
 }
 
 /// The scale of a target behind an API server.
@@ -39,8 +42,12 @@ struct Remote<'s> {
 }
 
 impl Remote<'_> {
+    fn path(&self) -> String {
+        format!("{}/scale", self.at.path)
+    }
+
     async fn scale(&self, body: &Body, method: Method) -> Result<ScaleObject, Failure> {
-        let path = format!("{}/scale", self.at.path);
+        let path = self.path();
         let scale = self
             .session
             .object(&path, body, |body| read("Scale", body))
@@ -51,19 +58,14 @@ impl Remote<'_> {
 
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
-        let path = format!("{}/scale", self.at.path);
-        let response = self.session.get(&path).await?;
+        let response = self.session.get(&self.path()).await?;
         Ok(ScaleState::of(
             &self.scale(&response.body, Method::Get).await?,
         ))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
-        let dry_run = if self.dry_run { "dryRun=All&" } else { "" };
-        let path = format!(
-            "{}/scale?{dry_run}fieldManager={FIELD_MANAGER}",
-            self.at.path
-        );
+        let path = self.path() + &query(self.dry_run);
         let scale = json!({
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
@@ -96,20 +98,15 @@ impl Scales for Remote<'_> {
     }
 
     fn unproven(&self, cause: &str) -> Failure {
-        let path = format!("{}/scale", self.at.path);
         Failure {
             method: Method::Put,
-            ..self.session.unreadable(&path, cause.to_owned())
+            ..self.session.unreadable(&self.path(), cause.to_owned())
         }
     }
 
     async fn owner(&self) -> Option<String> {
         let target = target(self.session, self.at).await.ok()?;
         target.owner().map(str::to_owned)
-    }
-
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
     }
 }
 

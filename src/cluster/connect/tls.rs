@@ -103,23 +103,22 @@ fn no_root(e: &rustls::Error) -> Error {
 }
 
 /// A user's certificates and private key, in PEM.
-pub(super) struct Identity {
-    certificate: String,
-    key: Secret,
+#[derive(Debug, PartialEq)]
+pub(crate) struct Identity {
+    pub(crate) certificate: String,
+    pub(crate) key: Secret,
 }
 
 impl Identity {
-    /// Takes a plugin's certificate and key.
-    pub(super) fn new(certificate: String, key: Secret) -> Self {
-        Self { certificate, key }
-    }
-
     /// Reads the kubeconfig's certificate and key; inline data takes precedence over a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
         let certificate = read_part(&user.client_certificate_data, &user.client_certificate)?;
         let key = read_part(user.client_key_data.expose(), &user.client_key)?;
         match (certificate, key) {
-            (Some(certificate), Some(key)) => Ok(Some(Self::new(certificate, Secret::new(key)))),
+            (Some(certificate), Some(key)) => Ok(Some(Self {
+                certificate,
+                key: Secret::new(key),
+            })),
             (None, None) => Ok(None),
             _ => Err(unreadable_identity()),
         }
@@ -420,7 +419,10 @@ mod tests {
             ),
             (certificate, key.replace("PRIVATE KEY", "EC PRIVATE KEY"), 1),
         ] {
-            let identity = Identity::new(certificates, Secret::new(key));
+            let identity = Identity {
+                certificate: certificates,
+                key: Secret::new(key),
+            };
             assert_eq!(identity.parse().unwrap().0.len(), count);
             assert!(Tls::new(&cluster, Some(&identity)).is_ok());
         }
@@ -486,7 +488,10 @@ mod tests {
             (&*certificate, "UnsupportedCertVersion", version),
             (broken, "BadEncoding", ""),
         ] {
-            let identity = Identity::new(certificate.to_owned(), Secret::new(key.serialize_pem()));
+            let identity = Identity {
+                certificate: certificate.to_owned(),
+                key: Secret::new(key.serialize_pem()),
+            };
             let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
             let message = format!("unable to set up TLS: invalid client certificate: {cause}");
             assert_eq!(e.message, message);

@@ -373,7 +373,8 @@ impl Fetch<'_> {
         Ok(needed)
     }
 
-    async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
+    /// Requests an object of a kind; an empty kind accepts any object.
+    pub(super) async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
         kind: &str,

@@ -10,8 +10,7 @@ use tokio::time::sleep;
 use super::query;
 use super::settle::{self, Fate, ReadBack, Write};
 use crate::apimachinery::metadata::Metadata;
-use crate::cluster::fetch::read::read;
-use crate::cluster::http::body::Body;
+use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
@@ -46,22 +45,15 @@ impl Remote<'_> {
         format!("{}/scale", self.at.path)
     }
 
-    async fn scale(&self, body: &Body, method: Method) -> Result<ScaleObject, Failure> {
-        let path = self.path();
-        let scale = self
-            .session
-            .object(&path, body, |body| read("Scale", body))
-            .await;
-        scale.map_err(|e| Failure { method, ..e })
+    fn fetch(&self) -> Fetch<'_> {
+        Fetch::new(self.session, &self.at.namespace)
     }
 }
 
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
-        let response = self.session.get(&self.path()).await?;
-        Ok(ScaleState::of(
-            &self.scale(&response.body, Method::Get).await?,
-        ))
+        let scale: ScaleObject = self.fetch().json(&self.path(), "Scale").await?;
+        Ok(ScaleState::of(&scale))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
@@ -82,7 +74,14 @@ impl Scales for Remote<'_> {
             .session
             .write(Method::Put, &path, body.as_bytes())
             .await?;
-        let scale = self.scale(&response.body, Method::Put).await?;
+        let scale: ScaleObject = self
+            .fetch()
+            .object(&self.path(), "Scale", &response.body)
+            .await
+            .map_err(|e| Failure {
+                method: Method::Put,
+                ..e
+            })?;
         let Metadata {
             name,
             namespace,

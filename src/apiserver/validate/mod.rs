@@ -121,11 +121,7 @@ fn validate_path_segment(name: &str, missing: &str, path: &FaultPath) -> Vec<Cau
     if name.is_empty() {
         return vec![path.required(missing)];
     }
-    let wrong = names::path_segment(name);
-    wrong
-        .iter()
-        .map(|detail| path.invalid(Shown::Text(name), detail))
-        .collect()
+    path.faults(name, &names::path_segment(name))
 }
 
 /// `validateScalingRules`.

@@ -2,17 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::time::Instant;
-
-use jiff::Timestamp;
 
 use super::super::Failure;
 use super::control_plane::ControllerAnswers;
 use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{Awaited, More, clock, needs_discovery};
-use crate::cluster::observed::{Now, Observed};
+use super::{Awaited, More, ReadingTime, needs_discovery};
+use crate::cluster::observed::Observed;
 use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
@@ -114,28 +111,9 @@ impl Whole<'_> {
     }
 }
 
-/// The time at which HPAs were listed.
-pub(super) struct ListingTime {
-    pub(super) at: Instant,
-    pub(super) now: Now,
-    pub(super) note: Option<Note>,
-}
-
-impl ListingTime {
-    /// By the server's clock.
-    pub(super) fn now(date: Option<Timestamp>) -> Self {
-        let (now, note) = clock(date);
-        Self {
-            at: Instant::now(),
-            now,
-            note,
-        }
-    }
-}
-
 /// The state that all passes share.
 pub(super) struct Common {
-    pub(super) read: ListingTime,
+    pub(super) read: ReadingTime,
     pub(super) discovery: Result<Discovery, Failure>,
 }
 

@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::common::{AboutAll, Answers, Common, ListingTime, Whole, by_namespace};
+use super::common::{AboutAll, Answers, Common, Whole, by_namespace};
 use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
 use super::namespace::answer;
 use super::optional::unserved;
 use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, graceful, hpas_path, needs_discovery};
+use super::{AT_ONCE, Fetch, ReadingTime, graceful, hpas_path, needs_discovery};
 use crate::args::Named;
 use crate::cluster::progress::Progress;
 use crate::error::Error;
@@ -117,7 +117,7 @@ impl Fetch<'_> {
         whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
         let (mut items, date) = self.items(whole.namespace, selection).await?;
-        let read = ListingTime::now(date);
+        let read = ReadingTime::now(date);
         let wanted = items.iter().filter(|item| item.wanted);
         whole.progress.expect(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();

@@ -56,7 +56,7 @@ use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
-use crate::snapshot::{MetricAnswer, ScaleSelector};
+use crate::snapshot::{MetricAnswer, Scale};
 use crate::version::Version;
 
 /// The number of namespaces of a list that are processed concurrently, and of HPAs in each.
@@ -172,27 +172,6 @@ async fn beside<T>(needed: impl Future<Output = T>, more: &More<'_>) -> T {
     }
 }
 
-/// Returns an HPA and its target's scale, before anything else is known.
-fn without_pods(hpa: Hpa, now: Now, found: FetchedScale, notes: Vec<Note>) -> Observed {
-    let FetchedScale { scale, basis, at } = found;
-    Observed {
-        now,
-        version: None,
-        scale,
-        pods: Vec::new(),
-        pod_metrics: Vec::new(),
-        metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
-        hpa,
-        others: Vec::new(),
-        evidence: Evidence::default(),
-        surroundings: Surroundings::default(),
-        control_plane: ControlPlane::default(),
-        basis: Vec::from_iter(basis),
-        notes,
-        scale_at: at,
-    }
-}
-
 /// An answer that may not have arrived yet.
 type Awaited<T> = OnceCell<Result<T, Failure>>;
 
@@ -260,8 +239,7 @@ impl Fetch<'_> {
             }
             FetchError { failure, no_hpa }
         });
-        let (mut hpa, now, notes) = found?;
-        let read = Instant::now();
+        let (mut hpa, read, notes) = found?;
         Wish::of(&hpa).for_each(wish);
         let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
@@ -276,8 +254,7 @@ impl Fetch<'_> {
         let fetched = fetched?;
         let scale = fetched.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery).for_each(wish);
-        let needed = without_pods(hpa, now, fetched, notes);
-        let mut needed = self.with_pods(needed, discovery, read).await?;
+        let mut needed = self.observed(hpa, fetched, &read, notes, discovery).await?;
         needed.hpa.spec.metrics.truncate(own_metrics);
         Ok(needed)
     }
@@ -292,85 +269,108 @@ impl Fetch<'_> {
             .await
     }
 
-    /// Adds everything that depends on the target's selector: pods and metrics. `read` is the time at which the
-    /// HPA was read.
-    async fn with_pods(
+    /// Fetches everything that depends on the scale of an HPA's target. `read` is the time at which the HPA was
+    /// read.
+    async fn observed(
         &self,
-        mut needed: Observed,
+        hpa: Hpa,
+        found: FetchedScale,
+        read: &ReadingTime,
+        mut notes: Vec<Note>,
         discovery: &Result<Discovery, Failure>,
-        read: Instant,
     ) -> Result<Observed, Failure> {
-        let Observed {
-            hpa,
-            scale,
-            pods,
-            pod_metrics,
-            metrics,
-            notes,
-            surroundings,
-            ..
-        } = &mut needed;
+        notes.extend(read.note.clone());
         let target = &hpa.spec.scale_target_ref;
+        let version = custom_version(discovery).ok().filter(|_| uses_custom(&hpa));
         let discovered = discovery.as_ref().ok();
-        surroundings.custom_version = custom_version(discovery)
-            .ok()
-            .filter(|_| uses_custom(hpa))
-            .map(str::to_owned);
-        surroundings.serves_scale =
-            discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
-        let selector = scale
-            .as_ref()
-            .ok()
-            .map(|scale| &scale.selector)
-            .filter(|selector| selector.parsed().is_ok())
-            .map_or("", ScaleSelector::as_str);
-        if !selector.is_empty() {
-            let resource = async {
-                if !hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
-                    return Ok(Vec::new());
-                }
-                self.pod_metrics(selector).await
-            };
-            let values = self.values(hpa, selector, discovery);
-            let (listed, resource, values) = join!(self.pods(selector), resource, values);
-            for (answer, value) in metrics.iter_mut().zip(values) {
-                *answer = value.unwrap_or_else(|miss| {
-                    let answer = miss.answer();
-                    notes.extend(miss.advice.map(|note| *note));
-                    answer
-                });
-            }
-            if let Ok(discovery) = discovery {
-                surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
-                    let is_served = discovery.versions(group)?.next().is_some();
-                    is_served.then(|| discovery.metrics(group))
-                });
-            }
-            match resource {
-                Ok(list) => *pod_metrics = list,
-                Err(e) => fail(hpa, metrics, notes, &e, MetricSpec::is_resource),
-            }
-            match listed {
-                Ok(list) => *pods = list,
-                Err(e) if e.is_forbidden() => {
-                    fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
-                    let why = UnknownFactCause::NoPods;
-                    notes.push(Note::not_known(UnknownFact::SharedPods, &why));
-                }
-                Err(e) => return Err(e),
-            }
+        let surroundings = Surroundings {
+            custom_version: version.map(str::to_owned),
+            serves_scale: discovered.and_then(|it| it.serves_scale(target.group(), &target.kind)),
+            ..Surroundings::default()
+        };
+        let mut observed = Observed {
+            now: read.now,
+            version: None,
+            scale: found.scale,
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
+            hpa,
+            others: Vec::new(),
+            evidence: Evidence::default(),
+            surroundings,
+            control_plane: ControlPlane::default(),
+            basis: Vec::from_iter(found.basis),
+            notes,
+            scale_at: found.at,
+        };
+        if let Ok(Scale { selector, .. }) = &observed.scale
+            && selector.parsed().is_ok()
+            && !selector.as_str().is_empty()
+        {
+            let selector = selector.as_str().to_owned();
+            self.add_pods(&selector, discovery, &mut observed).await?;
         }
-        let took = read.elapsed();
+        let took = read.at.elapsed();
         if took > LONG {
             let took = SignedDuration::from_secs(took.as_secs().cast_signed());
-            notes.push(Note::new(format!(
+            observed.notes.push(Note::new(format!(
                 "its metrics came {} after the HPA, and the controller may have acted in between",
                 duration(took)
             )));
         }
         // Several metrics of one API share one cause.
-        keep_each_once(notes);
-        Ok(needed)
+        keep_each_once(&mut observed.notes);
+        Ok(observed)
+    }
+
+    /// Adds the pods that a selector matches, and the values of the metrics.
+    async fn add_pods(
+        &self,
+        selector: &str,
+        discovery: &Result<Discovery, Failure>,
+        observed: &mut Observed,
+    ) -> Result<(), Failure> {
+        let hpa = &observed.hpa;
+        let resource = async {
+            if !hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
+                return Ok(Vec::new());
+            }
+            self.pod_metrics(selector).await
+        };
+        let values = self.values(hpa, selector, discovery);
+        let (pods, resource, values) = join!(self.pods(selector), resource, values);
+        for (answer, value) in observed.metrics.iter_mut().zip(values) {
+            *answer = value.unwrap_or_else(|NoAnswer { answer, advice }| {
+                observed.notes.extend(advice.map(|note| *note));
+                answer
+            });
+        }
+        if let Ok(discovery) = discovery {
+            let served = |group| {
+                let is_served = discovery.versions(group)?.next().is_some();
+                is_served.then(|| discovery.metrics(group))
+            };
+            let metrics = &observed.hpa.spec.metrics;
+            observed
+                .surroundings
+                .keep_served(metrics, &observed.metrics, served);
+        }
+        match resource {
+            Ok(usage) => observed.pod_metrics = usage,
+            Err(e) => fail(observed, &e, MetricSpec::is_resource),
+        }
+        match pods {
+            Ok(pods) => observed.pods = pods,
+            Err(e) if e.is_forbidden() => {
+                fail(observed, &e, MetricSpec::needs_pods);
+                let why = UnknownFactCause::NoPods;
+                let note = Note::not_known(UnknownFact::SharedPods, &why);
+                observed.notes.push(note);
+            }
+            Err(e) => return Err(e),
+        }
+        Ok(())
     }
 
     /// Requests an object of a kind; an empty kind accepts any object.
@@ -419,16 +419,14 @@ impl Fetch<'_> {
         hpas_path(Some(self.namespace))
     }
 
-    /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), Failure> {
+    /// Returns the HPA, the time at which it was read, and notes about it.
+    async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self.session.get(&path).await?;
         self.session.no_page(&path, &response.content_type)?;
         let mut object = self.admit(&path, &response.body).await?;
-        let (now, note) = clock(response.date);
-        let mut notes = std::mem::take(&mut object.notes);
-        notes.extend(note);
-        Ok((object.into_hpa(), now, notes))
+        let notes = std::mem::take(&mut object.notes);
+        Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
     }
 
     /// Reads the HPA that was requested at a path.
@@ -481,30 +479,39 @@ fn accepted(object: Result<HpaObject, AdmissionError>) -> Result<HpaObject, Stri
 }
 
 /// Fails the metrics that match a condition for one cause, unless they already have another.
-fn fail(
-    hpa: &Hpa,
-    metrics: &mut [MetricAnswer],
-    notes: &mut Vec<Note>,
-    cause: &Failure,
-    picks: fn(&MetricSpec) -> bool,
-) {
+fn fail(observed: &mut Observed, cause: &Failure, picks: fn(&MetricSpec) -> bool) {
     let miss = NoAnswer::from(cause);
-    for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
+    let metrics = observed.hpa.spec.metrics.iter();
+    for (spec, answer) in metrics.zip(&mut observed.metrics) {
         if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
-            *answer = miss.answer();
+            *answer = miss.answer.clone();
         }
     }
-    notes.extend(miss.advice.map(|note| *note));
+    observed.notes.extend(miss.advice.map(|note| *note));
 }
 
-/// Returns the time of a pass for the given server time, with a note if the clocks differ.
-fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
-    let local = Timestamp::now();
-    let now = Now {
-        time: server.unwrap_or(local),
-        by_server: server.is_some(),
-    };
-    (now, skew(now.time, local))
+/// The time at which HPAs were read.
+struct ReadingTime {
+    at: Instant,
+    now: Now,
+    /// The note about clocks that differ.
+    note: Option<Note>,
+}
+
+impl ReadingTime {
+    /// Returns the present time, by the server's clock if its time is given.
+    fn now(server: Option<Timestamp>) -> Self {
+        let local = Timestamp::now();
+        let now = Now {
+            time: server.unwrap_or(local),
+            by_server: server.is_some(),
+        };
+        Self {
+            at: Instant::now(),
+            now,
+            note: skew(now.time, local),
+        }
+    }
 }
 
 /// Returns a note if the clocks of server and client are far apart.

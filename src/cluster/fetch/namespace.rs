@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio::{join, pin};
 
 use super::super::{Failure, Session};
-use super::common::{Common, ListingTime, Whole};
+use super::common::{Common, Whole};
 use super::control_plane::come;
 use super::items::HpaItem;
 use super::lists::Lists;
@@ -18,7 +18,7 @@ use super::optional::{other, version_of};
 use super::right::denied;
 use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
-use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, beside, without_pods};
+use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
 use crate::snapshot::control_plane::ControlPlane;
@@ -136,7 +136,7 @@ pub(super) async fn answer(
 impl ListedNamespace<'_, '_> {
     /// Lists the HPAs of a namespace again if its turn has come late: their status and the clock should be of
     /// the same time as the rest. HPAs that have appeared since are not explained.
-    async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ListingTime)> {
+    async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ReadingTime)> {
         let whole = self.whole;
         if whole.namespace.is_some() || self.common.read.at.elapsed() < LONG {
             return None;
@@ -157,7 +157,7 @@ impl ListedNamespace<'_, '_> {
         // HPAs that are gone have no answer.
         let left = newer.iter().filter(|item| item.wanted).count();
         (left..wanted.len()).for_each(|_| whole.progress.step());
-        Some((newer, ListingTime::now(date)))
+        Some((newer, ReadingTime::now(date)))
     }
 
     /// Fetches the scales of the HPAs' targets.
@@ -168,17 +168,14 @@ impl ListedNamespace<'_, '_> {
         let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
         self.fetch.list_targets(hpas, self.lists).await;
         let scales = items.iter().map(async |item| {
-            let scale = self.scale(item).await;
+            let discovery = ready(&self.common.discovery);
+            let scale = match &item.hpa {
+                Ok(hpa) => self.fetch.target_scale(hpa, discovery).await,
+                Err(failure) => Err(failure.clone()),
+            };
             (item, scale)
         });
         stream::iter(scales).buffered(AT_ONCE).collect().await
-    }
-
-    async fn scale(&self, item: &HpaItem) -> Result<FetchedScale, Failure> {
-        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        self.fetch
-            .target_scale(hpa, ready(&self.common.discovery))
-            .await
     }
 
     /// Fetches what only explains the passes.
@@ -251,14 +248,13 @@ impl ListedNamespace<'_, '_> {
         &self,
         item: &HpaItem,
         scale: &Result<FetchedScale, Failure>,
-        read: &ListingTime,
+        read: &ReadingTime,
     ) -> Result<Observed, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        let notes = item.notes.iter().chain(&read.note).cloned().collect();
         let scale = scale.as_ref().map_err(Clone::clone)?;
-        let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
+        let (notes, discovery) = (item.notes.clone(), self.common.discovery(hpa));
         self.fetch
-            .with_pods(needed, self.common.discovery(hpa), read.at)
+            .observed(hpa.clone(), scale.clone(), read, notes, discovery)
             .await
     }
 

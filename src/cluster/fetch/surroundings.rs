@@ -130,7 +130,7 @@ impl Wish {
             }
         });
         services.chain(asks_for_names(hpa).then(|| Self {
-            path: EXTERNAL_NAMES.to_owned(),
+            path: EXTERNAL_METRICS.to_owned(),
             adds: UnknownFact::Findings("metric-not-found"),
         }))
     }
@@ -188,7 +188,8 @@ pub(super) fn failing_apis(
 }
 
 const EXTERNAL: &str = "external.metrics.k8s.io";
-const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
+/// The external metrics API, and the list of its metrics.
+pub(super) const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
 /// Whether the external metrics API may not know a metric, according to the last status or because there is
 /// none. KEDA's API lists no names, so HPAs of KEDA do not ask.
@@ -361,7 +362,7 @@ impl Fetch<'_> {
             // There is nothing of that kind or name.
             Err(failure) if failure.is_not_found() => None,
             // The metrics themselves are answered likewise.
-            Err(_) if path == EXTERNAL_NAMES => None,
+            Err(_) if path == EXTERNAL_METRICS => None,
             Err(failure) => Some(cause(&failure)),
         };
         left_out(why.map(|why| (adds, why)));

@@ -77,10 +77,9 @@ pub(crate) struct PluginFault {
 impl From<PluginFault> for Error {
     fn from(PluginFault { cause, hint }: PluginFault) -> Self {
         let message = format!("Unable to connect to the server: getting credentials: {cause}");
-        let error = Self::bare(message);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
+        Self {
+            hint,
+            ..Self::bare(message)
         }
     }
 }

@@ -391,33 +391,30 @@ impl ClientConfig {
             );
             Some((user.token.clone(), source))
         };
-        let path = &user.token_file;
-        let found = match (path.is_empty(), stated) {
-            (true, None) => return Ok(None),
-            (true, Some(stated)) => stated,
-            (false, stated) => match (file::read_text_of_connection(path), stated) {
-                // Like client-go, this trims only tokens that are read from a file.
-                (Ok(text), _) if !text.trim().is_empty() => (
-                    Secret::new(text.trim()),
-                    format!("the token in file {path:?}"),
-                ),
-                (_, Some(stated)) => stated,
-                (Ok(_), None) => {
-                    return Err(Error::failed(format!(
-                        "read empty token from file {path:?}"
-                    )));
-                }
-                (Err(e), None) => {
-                    let cause = words(&e);
-                    return Err(Error::failed(format!(
-                        "failed to read token file {path:?}: {cause}"
-                    )));
-                }
-            },
+        let of_file = (!user.token_file.is_empty()).then(|| token_in(&user.token_file));
+        let (token, source) = match (of_file, stated) {
+            (Some(Ok(found)), _) | (_, Some(found)) => found,
+            (Some(Err(e)), None) => return Err(e),
+            (None, None) => return Ok(None),
         };
-        sendable(found.0, &found.1)
+        sendable(token, &source)
             .map(Some)
             .map_err(|e| if self.token_flag { e.of_flags() } else { e })
+    }
+}
+
+/// Returns the token in a file, and its name in an error.
+fn token_in(path: &str) -> Result<(Secret, String), Error> {
+    let text = file::read_text_of_connection(path).map_err(|e| {
+        let cause = words(&e);
+        Error::failed(format!("failed to read token file {path:?}: {cause}"))
+    })?;
+    // Like client-go, this trims only tokens that are read from a file.
+    match text.trim() {
+        "" => Err(Error::failed(format!(
+            "read empty token from file {path:?}"
+        ))),
+        token => Ok((Secret::new(token), format!("the token in file {path:?}"))),
     }
 }
 

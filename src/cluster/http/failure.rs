@@ -386,13 +386,10 @@ impl From<Failure> for Error {
             .api()
             .filter(|_| !plain)
             .map(|status| status.reason.clone());
-        let error = Self {
+        Self {
             reason: reason.filter(|reason| !reason.is_empty()),
+            hint: failure.hint(),
             ..error
-        };
-        match failure.hint() {
-            Some(hint) => error.hint(hint),
-            None => error,
         }
     }
 }

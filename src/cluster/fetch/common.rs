@@ -96,8 +96,12 @@ pub(super) struct Whole<'s> {
     /// The namespace; `None` for all namespaces.
     pub(super) namespace: Option<&'s str>,
     pub(super) about: &'s AboutAll,
-    /// The fetches of all optional answers, of the VerticalPodAutoscalers, and of the events.
-    pub(super) all: [More<'s>; 3],
+    /// The fetch of all optional answers.
+    pub(super) more: More<'s>,
+    /// The fetch of the VerticalPodAutoscalers among them.
+    pub(super) vpas: More<'s>,
+    /// The fetch of the events among them.
+    pub(super) events: More<'s>,
     pub(super) progress: &'s Progress,
     pub(super) answers: &'s Answers<'s>,
 }

@@ -74,11 +74,12 @@ pub async fn fetch_all(
     }
     .boxed_local()
     .shared();
-    let all = [more.clone(), vpas, events];
     let whole = Whole {
         namespace,
         about,
-        all,
+        more: more.clone(),
+        vpas,
+        events,
         progress,
         answers,
     };

@@ -192,7 +192,7 @@ impl ListedNamespace<'_, '_> {
             self.own_surroundings(scales),
             replica_sets,
             self.refused_everywhere(),
-            self.whole.about.wait(&self.whole.all[0])
+            self.whole.about.wait(&self.whole.more)
         );
     }
 
@@ -225,16 +225,15 @@ impl ListedNamespace<'_, '_> {
     /// Fetches for this namespace the objects that are refused for all namespaces.
     async fn refused_everywhere(&self) {
         let about = self.whole.about;
-        let [_, all_vpas, all_events] = &self.whole.all;
         let vpas = async {
-            about.wait(all_vpas).await;
+            about.wait(&self.whole.vpas).await;
             if about.refuses_vpas.get() {
                 let wish = Wish::vertical_pod_autoscalers(Some(self.fetch.namespace));
                 self.fetch.surrounding(wish, &self.answers).await;
             }
         };
         let own_events = async {
-            about.wait(all_events).await;
+            about.wait(&self.whole.events).await;
             if self.whole.refuses_events() {
                 self.events
                     .get_or_init(|| self.fetch.events(Some(self.fetch.namespace), None))

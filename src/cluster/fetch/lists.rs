@@ -53,14 +53,10 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Returns the objects of a target's kind by name, if they were listed.
-    pub(super) fn targets(&self, resource: &Resource) -> Option<&BTreeMap<String, Workload>> {
+    /// Returns the objects of the kind of an HPA's target by name, if they were listed.
+    pub(super) fn targets(&self, hpa: &Hpa) -> Option<&BTreeMap<String, Workload>> {
+        let resource = resource(&hpa.spec.scale_target_ref)?;
         self.targets.get()?.get(&resource.group_resource())
-    }
-
-    /// Whether the objects of the kind of an HPA's target were listed.
-    pub(super) fn has_targets(&self, hpa: &Hpa) -> bool {
-        resource(&hpa.spec.scale_target_ref).is_some_and(|it| self.targets(&it).is_some())
     }
 
     /// Whether listing the kind of an HPA's target is refused.
@@ -115,7 +111,7 @@ impl Lists {
     ) -> Surroundings {
         let target = &hpa.spec.scale_target_ref;
         let here = |metadata: &Metadata| metadata.namespace.as_deref() == Some(&*hpa.namespace);
-        let listed = resource(target).and_then(|resource| self.targets(&resource));
+        let listed = self.targets(hpa);
         let own = |it: &&Workload| it.is_kind_of(target);
         let mut workloads: Vec<Workload> = Vec::new();
         match (scale, listed) {

@@ -12,7 +12,6 @@ use super::discovery::{Discovery, Resource, built_in, collection};
 use super::pages::{OBJECTS, too_many};
 use super::read::{List, SharingList, Together, read};
 use super::right::advice;
-use super::surroundings::EXTERNAL_METRICS;
 use crate::apimachinery::names::{no_kind, query, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
@@ -20,6 +19,9 @@ use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::CUSTOM;
 use crate::snapshot::{ExternalValue, MetricAnswer, UnreadCause};
+
+/// The path of the external metrics API, and of the list of its metrics.
+pub(super) const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
 /// The number of metrics that are requested concurrently.
 const AT_ONCE: usize = 8;

@@ -196,12 +196,12 @@ impl From<Failure> for FetchError {
 fn needs_discovery(hpa: &Hpa) -> bool {
     let target = &hpa.spec.scale_target_ref;
     let is_unknown = !target.is_namespace() && built_in(target.group(), &target.kind).is_none();
-    uses_custom(hpa) || (is_unknown && is_well_formed(&target.api_version))
+    uses(hpa, CUSTOM) || (is_unknown && is_well_formed(&target.api_version))
 }
 
-/// Whether an HPA has metrics of the custom metrics API.
-fn uses_custom(hpa: &Hpa) -> bool {
-    hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM)
+/// Whether an HPA has metrics of a metrics API.
+fn uses(hpa: &Hpa, group: &str) -> bool {
+    hpa.spec.metrics.iter().any(|it| it.api_group() == group)
 }
 
 pub(super) struct Fetch<'s> {
@@ -281,7 +281,9 @@ impl Fetch<'_> {
     ) -> Result<Observed, Failure> {
         notes.extend(read.note.clone());
         let target = &hpa.spec.scale_target_ref;
-        let version = custom_version(discovery).ok().filter(|_| uses_custom(&hpa));
+        let version = custom_version(discovery)
+            .ok()
+            .filter(|_| uses(&hpa, CUSTOM));
         let discovered = discovery.as_ref().ok();
         let surroundings = Surroundings {
             custom_version: version.map(str::to_owned),

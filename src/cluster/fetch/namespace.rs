@@ -201,7 +201,7 @@ impl ListedNamespace<'_, '_> {
         let hpas = || scales.iter().filter(|(item, _)| item.wanted);
         let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
         let targets = hpas()
-            .filter(|(hpa, _)| !self.lists.has_targets(hpa))
+            .filter(|(hpa, _)| self.lists.targets(hpa).is_none())
             .flat_map(|(hpa, found)| {
                 let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
                 let other = Wish::in_place_of_target(hpa).filter(|_| !exists);

@@ -57,7 +57,7 @@ impl Fetch<'_> {
             return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;
-        if let Some(listed) = self.lists.and_then(|lists| lists.targets(&resource)) {
+        if let Some(listed) = self.lists.and_then(|lists| lists.targets(hpa)) {
             let scale = scale_in(hpa, listed.get(&target.name));
             let unreadable =
                 |e: Error| self.unreadable(&resource.path(self.namespace, ""), e.message);

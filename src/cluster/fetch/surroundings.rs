@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::Fetch;
 use super::discovery::{Discovery, Resource, built_in, collection};
-use super::metrics::custom_version;
+use super::metrics::{EXTERNAL_METRICS, custom_version};
 use super::right::{cause, missing};
+use super::{Fetch, uses};
 use crate::apimachinery::json;
 use crate::apimachinery::names::{query, segment};
 use crate::cluster::Failure;
@@ -170,12 +170,10 @@ pub(super) fn failing_apis(
     hpa: &Hpa,
     discovery: &Result<Discovery, Failure>,
 ) -> impl Iterator<Item = String> {
-    let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
-    let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
+    let is_listed = move |group| group == EXTERNAL && asks_for_names(hpa);
     let groups = ["metrics.k8s.io", CUSTOM, EXTERNAL].into_iter();
     groups
-        .filter(is_used)
-        .filter(move |group| !is_listed(group))
+        .filter(move |group| uses(hpa, group) && !is_listed(*group))
         .filter_map(move |group| {
             let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
             let used = match group {
@@ -188,8 +186,6 @@ pub(super) fn failing_apis(
 }
 
 const EXTERNAL: &str = "external.metrics.k8s.io";
-/// The external metrics API, and the list of its metrics.
-pub(super) const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
 /// Whether the external metrics API may not know a metric, according to the last status or because there is
 /// none. KEDA's API lists no names, so HPAs of KEDA do not ask.
@@ -203,8 +199,7 @@ fn asks_for_names(hpa: &Hpa) -> bool {
             hpa.lacked_values_of(EXTERNAL) && (says("could not find") || says("not found"))
         }
     };
-    let is_used = || hpa.spec.metrics.iter().any(|it| it.api_group() == EXTERNAL);
-    is_open && is_used() && hpa.scaled_object().is_none()
+    is_open && uses(hpa, EXTERNAL) && hpa.scaled_object().is_none()
 }
 
 /// Keeps the entries in the list of the external metrics API that concern failed metrics, for an HPA that

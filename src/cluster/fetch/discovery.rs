@@ -124,7 +124,7 @@ impl Discovery {
             // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
-                let plain = Some(session.unreadable(path, cause.to_owned()));
+                let plain = Some(session.unreadable(path, cause));
                 Ok(Self {
                     groups: list.groups.into_iter().map(ApiGroup::from).collect(),
                     plain,

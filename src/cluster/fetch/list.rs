@@ -86,7 +86,7 @@ pub async fn fetch_all(
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
     let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
-    let refused = graceful(needed, more, worth).await.map_err(|e| {
+    let refused = graceful(needed, &more, worth).await.map_err(|e| {
         if e.is_not_found() {
             unserved(&about.version)
         } else {

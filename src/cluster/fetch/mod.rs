@@ -24,7 +24,7 @@ pub mod watch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{Either, LocalBoxFuture, Shared, select};
+use futures_util::future::{Either, FutureExt, LocalBoxFuture, Shared, select};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -91,13 +91,16 @@ pub async fn fetch(
     let more = async {
         let optional = asked.optional(name, &discovery, &optional);
         join!(optional, asked.surroundings(wished, &answers));
-    };
+    }
+    .boxed_local()
+    .shared();
     // If there is no HPA of that name, the list shows those that exist.
     let worth = |needed: &Result<_, FetchError>| match needed {
         Ok(_) => true,
         Err(absent) => absent.no_hpa,
     };
-    let answered = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
+    let pass = asked.needed(name, also, &discovery, wishes);
+    let answered = graceful(pass, &more, worth).await;
     let left_out = answers.unlearnt();
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
@@ -145,19 +148,14 @@ pub async fn fetch(
 /// optional future stores its own results as they arrive.
 async fn graceful<T>(
     needed: impl Future<Output = T>,
-    more: impl Future<Output = ()>,
+    more: &More<'_>,
     worth: impl FnOnce(&T) -> bool,
 ) -> T {
-    pin!(needed, more);
-    match select(needed, more).await {
-        Either::Left((needed, more)) => {
-            if worth(&needed) {
-                let _ = timeout(GRACE, more).await;
-            }
-            needed
-        }
-        Either::Right(((), needed)) => needed.await,
+    let answer = beside(needed, more).await;
+    if worth(&answer) {
+        let _ = timeout(GRACE, more.clone()).await;
     }
+    answer
 }
 
 /// The optional answers, or some of them.
@@ -413,7 +411,7 @@ impl Fetch<'_> {
             .await
     }
 
-    pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
+    pub(super) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
         self.session.unreadable(path, cause)
     }
 

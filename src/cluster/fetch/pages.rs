@@ -166,8 +166,7 @@ impl Fetch<'_> {
                 return Err(self.unreadable(&asked, cause));
             }
             if !is_new {
-                let cause = "the server repeats a continue token".to_owned();
-                return Err(self.unreadable(&asked, cause));
+                return Err(self.unreadable(&asked, "the server repeats a continue token"));
             }
             reading.push_back((asked, self.read_aside(&reader, body)));
             if reading.len() > UNREAD

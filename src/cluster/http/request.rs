@@ -294,9 +294,7 @@ impl Session {
             ..clients
         };
         // The user may have had to type something.
-        if let Some(end) = lock(&inner.deadline).as_mut() {
-            *end += begun.elapsed();
-        }
+        self.wait(begun.elapsed());
         self.note("credentials were refused; the plugin was run again".to_owned());
         Ok(true)
     }

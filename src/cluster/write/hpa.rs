@@ -125,7 +125,7 @@ impl Write for StatusWrite<'_> {
         };
         Err(Failure {
             method: Method::Put,
-            ..session.unreadable(&path, cause.to_owned())
+            ..session.unreadable(&path, cause)
         })
     }
 

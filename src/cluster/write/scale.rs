@@ -99,7 +99,7 @@ impl Scales for Remote<'_> {
     fn unproven(&self, cause: &str) -> Failure {
         Failure {
             method: Method::Put,
-            ..self.session.unreadable(&self.path(), cause.to_owned())
+            ..self.session.unreadable(&self.path(), cause)
         }
     }
 

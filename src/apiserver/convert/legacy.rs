@@ -221,6 +221,7 @@ struct ExternalMetricStatus {
 }
 
 impl From<MetricStatus> for hpa::MetricStatus {
+    /// Converts a status of a v1 annotation or of v2beta1.
     fn from(metric: MetricStatus) -> Self {
         Self {
             type_: metric.type_,

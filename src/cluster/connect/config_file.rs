@@ -111,8 +111,8 @@ pub(crate) struct Variable {
 }
 
 impl Kubeconfig {
-    /// Returns the paths in its entries that may be relative to its directory, as
-    /// `clientcmd.GetConfigFileReferences` does: certificates, keys, tokens, and commands that are paths.
+    /// Returns the paths in its entries: certificates, keys, tokens, and commands that are paths. Follows
+    /// `clientcmd.ResolveLocalPaths`.
     pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_clusters = self
             .clusters

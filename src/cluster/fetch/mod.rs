@@ -490,7 +490,7 @@ fn fail(observed: &mut Observed, cause: &Failure, picks: fn(&MetricSpec) -> bool
     observed.notes.extend(miss.advice.map(|note| *note));
 }
 
-/// The time at which HPAs were read.
+/// The time at which an HPA was read, or several of them.
 struct ReadingTime {
     at: Instant,
     now: Now,

@@ -216,25 +216,21 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
     if !token.is_file() {
         return None;
     }
-    let host = if host.contains(':') {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    };
     let authority = env.service_account.join("ca.crt");
-    let namespace = env.variable("POD_NAMESPACE").map_or_else(
+    let stated = env.variable("POD_NAMESPACE").map_or_else(
         || file::read_text_of_connection(env.service_account.join("namespace")).unwrap_or_default(),
         str::to_owned,
     );
-    let namespace = match namespace.trim() {
-        "" => "default",
-        name => name,
+    let mut target = Endpoint::default();
+    target.namespace = match stated.trim() {
+        "" => "default".to_owned(),
+        name => name.to_owned(),
     };
-    let mut target = Endpoint {
-        namespace: namespace.to_owned(),
-        ..Endpoint::default()
+    target.cluster.server = if host.contains(':') {
+        format!("https://[{host}]:{port}")
+    } else {
+        format!("https://{host}:{port}")
     };
-    target.cluster.server = format!("https://{host}:{port}");
     if authority.is_file() {
         target.cluster.certificate_authority = authority.to_string_lossy().into_owned();
     }

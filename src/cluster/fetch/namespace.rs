@@ -55,15 +55,17 @@ struct Optional {
 /// The HPAs of a namespace with the scales of their targets.
 type Scaled<'s> = [(&'s HpaItem, Result<FetchedScale, Failure>)];
 
-/// Returns the requested HPAs whose targets have a scale.
-fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
-    let wanted = scaled.iter().filter(|(item, _)| item.wanted);
-    wanted.filter_map(|(item, found)| {
-        Some((
-            item.hpa.as_ref().ok()?,
-            found.as_ref().ok()?.scale.as_ref().ok()?,
-        ))
-    })
+/// Returns the requested HPAs that can be read.
+fn wanted<'s>(
+    scales: &'s Scaled<'_>,
+) -> impl Iterator<Item = (&'s Hpa, &'s Result<FetchedScale, Failure>)> + Clone {
+    let wanted = scales.iter().filter(|(item, _)| item.wanted);
+    wanted.filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)))
+}
+
+/// Returns those whose targets have a scale.
+fn scaled<'s>(scales: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
+    wanted(scales).filter_map(|(hpa, found)| Some((hpa, found.as_ref().ok()?.scale.as_ref().ok()?)))
 }
 
 /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
@@ -98,20 +100,21 @@ pub(super) async fn answer(
     beside(pods, &more).await;
 
     let neighbours = Neighbours::of(&scales);
-    let wanted = scales.iter().filter(|(item, _)| item.wanted);
-    let observed = (first..).zip(wanted).map(async |(place, (item, scale))| {
-        let observed = namespace.observed(item, scale, read).await;
-        let observed = observed.map(|mut observed| {
-            neighbours.beside(item, &mut observed);
-            observed
+    let requested = scales.iter().filter(|(item, _)| item.wanted);
+    let asked = (first..)
+        .zip(requested)
+        .map(async |(place, (item, scale))| {
+            let mut observed = namespace.observed(item, scale, read).await;
+            if let Ok(observed) = &mut observed {
+                neighbours.beside(item, observed);
+            }
+            (place, item, observed)
         });
-        (place, item, observed)
-    });
-    let observed = stream::iter(observed.collect::<Vec<_>>()).buffered(AT_ONCE);
-    pin!(observed);
-    let optional = OnceCell::new();
-    while let Some((place, item, observed)) = beside(observed.next(), &more).await {
-        let optional = optional
+    let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_ONCE);
+    pin!(answers);
+    let arrived = OnceCell::new();
+    while let Some((place, item, observed)) = beside(answers.next(), &more).await {
+        let optional = arrived
             .get_or_init(|| namespace.wait_for_optional(&more))
             .await;
         let listed = Listed {
@@ -198,9 +201,7 @@ impl ListedNamespace<'_, '_> {
 
     /// Fetches those objects around the passes that were not listed for all of them.
     async fn own_surroundings(&self, scales: &Scaled<'_>) {
-        let hpas = || scales.iter().filter(|(item, _)| item.wanted);
-        let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
-        let targets = hpas()
+        let targets = wanted(scales)
             .filter(|(hpa, _)| self.lists.targets(hpa).is_none())
             .flat_map(|(hpa, found)| {
                 let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
@@ -210,7 +211,7 @@ impl ListedNamespace<'_, '_> {
         let apis =
             scaled(scales).flat_map(|(hpa, _)| Wish::failing_apis(hpa, self.common.discovery(hpa)));
         let scaled_objects = async {
-            let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
+            let owned = || wanted(scales).filter_map(|(hpa, _)| Wish::scaled_object(hpa));
             let all = Wish::scaled_objects(self.fetch.namespace);
             if owned().nth(1).is_none() || !self.fetch.surrounding(all, &self.answers).await {
                 self.fetch.surround(owned(), &self.answers).await;

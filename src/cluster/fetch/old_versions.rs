@@ -129,18 +129,18 @@ impl Fetch<'_> {
     async fn before(&self, hpa: &Hpa) -> Option<Hpa> {
         // The storage counts revisions across all objects.
         let version: u64 = hpa.resource_version.parse().ok()?;
-        let earlier = version.checked_sub(1)?.to_string();
-        let path = self.hpas_path() + &one_of(&hpa.name, &earlier);
+        let before = version.checked_sub(1)?.to_string();
+        let path = self.hpas_path() + &one_of(&hpa.name, &before);
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
         let earlier = admitted_item(list.items.first()?.get(), self.namespace)
             .ok()
             .map(HpaObject::into_hpa)?;
         // A server that does not support exact versions returns the current state.
-        let before = earlier
+        let is_earlier = earlier
             .resource_version
             .parse::<u64>()
             .is_ok_and(|its| its < version);
-        (before && earlier.uid == hpa.uid).then_some(earlier)
+        (is_earlier && earlier.uid == hpa.uid).then_some(earlier)
     }
 
     /// Reads a target as of a version, or in its current state if that is empty.

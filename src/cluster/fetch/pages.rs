@@ -12,7 +12,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::super::Failure;
 use super::Fetch;
 use super::discovery::collection;
-use super::read::{List, NextPages, SharingList, Total, next_page};
+use super::read::{LimitedSum, List, NextPages, SharingList, next_page};
 use crate::apimachinery::json::{self, Elements};
 use crate::apimachinery::names::{query, segment};
 use crate::cluster::http::body::Packed;
@@ -239,13 +239,13 @@ struct PageReader<T> {
     items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
     /// The number of bytes that have been read so far.
-    length: Total,
+    length: LimitedSum,
     /// The number of these bytes in fields that may be kept.
-    kept: Total,
+    kept: LimitedSum,
     /// The number of items that are kept.
-    count: Total,
+    count: LimitedSum,
     /// The number of elements in these items.
-    elements: Total,
+    elements: LimitedSum,
 }
 
 impl<T> PageReader<T> {
@@ -253,10 +253,10 @@ impl<T> PageReader<T> {
         Self {
             items,
             spare: Mutex::default(),
-            length: Total::default(),
-            kept: Total::default(),
-            count: Total::default(),
-            elements: Total::default(),
+            length: LimitedSum::default(),
+            kept: LimitedSum::default(),
+            count: LimitedSum::default(),
+            elements: LimitedSum::default(),
         }
     }
 

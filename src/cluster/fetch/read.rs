@@ -51,9 +51,9 @@ pub(super) fn read_within<T: DeserializeOwned>(
 
 /// A sum with a limit, to which several threads add.
 #[derive(Debug, Default)]
-pub(super) struct Total(AtomicUsize);
+pub(super) struct LimitedSum(AtomicUsize);
 
-impl Total {
+impl LimitedSum {
     /// Adds a number. Fails for `cause` if the sum is then larger than `most`.
     pub(super) fn add(
         &self,
@@ -71,8 +71,8 @@ impl Total {
 /// The limit for several answers that are kept together: the same as for one.
 #[derive(Debug, Default)]
 pub(super) struct Together {
-    bytes: Total,
-    elements: Total,
+    bytes: LimitedSum,
+    elements: LimitedSum,
 }
 
 impl Together {

@@ -93,8 +93,8 @@ impl Wish {
         let other_targets = Self::in_place_of_target(hpa).filter(|_| scale.is_none());
         let of_pods = scale.into_iter().flat_map(move |scale| {
             let replica_sets = Self::replica_sets(hpa, scale.selector.as_str());
-            let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
-            let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
+            let is_free = hpa.scaled_object().is_none();
+            let vpas = is_free.then(|| Self::vertical_pod_autoscalers(Some(&hpa.namespace)));
             Self::failing_apis(hpa, discovery)
                 .chain(replica_sets)
                 .chain(vpas)

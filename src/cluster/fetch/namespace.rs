@@ -271,12 +271,12 @@ impl ListedNamespace<'_, '_> {
 
         let mut notes = Vec::new();
         let version = version_of(&about.version, &mut notes);
-        let events = if self.whole.refuses_events() {
+        let answer = if self.whole.refuses_events() {
             self.events.get().cloned()
         } else {
             about.events(self.fetch.namespace)
         };
-        let events = come(events.as_ref(), UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
+        let events = come(answer.as_ref(), UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
         let (lease, control_plane) = about.controller.come(self.fetch.session);
         Optional {
             version,

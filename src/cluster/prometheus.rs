@@ -48,12 +48,10 @@ const TOO_MUCH: [&str; 6] = [
 #[derive(Debug)]
 pub struct Prometheus {
     session: Session,
-    /// The start of its paths.
+    /// The start of its paths; empty if it is reached without the API server.
     base: String,
     /// The server's name in messages, without credentials.
     name: String,
-    /// Whether it is reached without the API server.
-    is_direct: bool,
     /// The headers that are sent with each request.
     headers: Vec<HeaderName>,
     /// The flags to type for a smaller query.
@@ -63,85 +61,13 @@ pub struct Prometheus {
 }
 
 impl Prometheus {
-    /// Connects to a server at its own address. `headers` are sent with each request; `authority` is a file
-    /// with the certificate authorities to trust.
-    ///
-    /// # Errors
-    ///
-    /// The address, a header or the authorities are unusable.
-    pub fn at(
-        url: &str,
-        headers: Vec<(HeaderName, Secret)>,
-        authority: Option<&str>,
-        flags: &ConnectionFlags,
-        env: &Environment,
-        less: &'static str,
-    ) -> Result<Self, Error> {
-        if let Some(path) = authority {
-            file::read_of_connection(path).map_err(|e| {
-                let why = words(&e);
-                Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
-            })?;
-        }
-        let sent = headers.iter().map(|(name, _)| name.clone()).collect();
-        let other = Elsewhere {
-            url,
-            headers,
-            authority,
-        };
-        let prepared =
-            prepare_elsewhere(other, flags, env).map_err(|e| e.within("--prometheus"))?;
-        let session = Session::new(prepared);
-        let name = format!("Prometheus at {}", url.trim_end_matches('/'));
-        Ok(Self {
-            headers: sent,
-            ..Self::over(session, String::new(), name, less, true)
-        })
-    }
-
-    /// Connects to a service of the cluster, through the API server.
-    pub fn through(
-        session: &Session,
-        namespace: &str,
-        service: &str,
-        path: &str,
-        less: &'static str,
-    ) -> Self {
-        let base = format!(
-            "/api/v1/namespaces/{}/services/{}/proxy{path}",
-            segment(namespace),
-            // In a path, a colon separates nothing.
-            segment(service).replace("%3A", ":")
-        );
-        let name = format!("Prometheus at the service {namespace}/{service}{path}");
-        Self::over(session.clone(), base, name, less, false)
-    }
-
-    fn over(
-        session: Session,
-        base: String,
-        name: String,
-        less: &'static str,
-        is_direct: bool,
-    ) -> Self {
-        // There may be hundreds of requests: none may take long, but all of them together may.
-        session.read_many();
-        session.allow(1);
-        let headers = Vec::new();
-        Self {
-            session,
-            base,
-            name,
-            is_direct,
-            headers,
-            less,
-            room: Arc::default(),
-        }
-    }
-
     /// Returns its name, without credentials.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    fn is_direct(&self) -> bool {
+        self.base.is_empty()
     }
 
     /// Returns its session, for messages about it.
@@ -291,7 +217,7 @@ impl Prometheus {
             QueryFault::TooMuch => self.error(of, &fault).hint(self.less),
             QueryFault::Odd(cause) => {
                 let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
-                let hint = if self.is_direct {
+                let hint = if self.is_direct() {
                     "a page came instead: check the address, and whether one has to sign in"
                 } else {
                     "a page came instead: check the service, its port and its path"
@@ -311,7 +237,7 @@ impl Prometheus {
         match &failure.kind {
             FailureKind::Api(status) => self.refused(of, failure, status),
             // In kubectl's words, as for every request to the API server.
-            _ if !self.is_direct => failure.clone().into(),
+            _ if !self.is_direct() => failure.clone().into(),
             FailureKind::Tls { remedy, .. } => {
                 let hint = match remedy {
                     Some(TlsRemedy::PlainHttp) => {
@@ -344,13 +270,14 @@ impl Prometheus {
         if let Some(fault) = said(status) {
             let e = self.error(of, &fault);
             let says = |part: &&str| matches!(&fault, QueryFault::Said { text, .. } if text.contains(part));
-            return match () {
-                () if TOO_MUCH.iter().any(says) => e.hint(self.less),
-                () => e,
+            return if TOO_MUCH.iter().any(says) {
+                e.hint(self.less)
+            } else {
+                e
             };
         }
         // At the server's own address, no API server answers.
-        if status.from_server && !self.is_direct {
+        if status.from_server && !self.is_direct() {
             let e = denied(failure);
             let is_port = status.code == 503 && status.message.contains("endpoints available");
             let hint = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
@@ -380,7 +307,7 @@ impl Prometheus {
                     of,
                     format!("HTTP {code}: it redirects, which is not followed"),
                 );
-                if self.is_direct {
+                if self.is_direct() {
                     e.hint(
                         "use the address that it leads to; one that leads to a page to sign in \
                          needs a token",
@@ -389,7 +316,7 @@ impl Prometheus {
                     e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
                 }
             }
-            401 | 403 if !self.is_direct => e.hint(
+            401 | 403 if !self.is_direct() => e.hint(
                 "only an address gets headers: --prometheus URL --prometheus-header NAME=@FILE",
             ),
             401 | 403 if !self.headers.is_empty() => {
@@ -406,11 +333,11 @@ impl Prometheus {
             ),
             // The query is part of the URL.
             414 | 431 => e.hint(self.less),
-            404 if !self.is_direct => {
+            404 if !self.is_direct() => {
                 e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
             }
             404 => e.hint("the API is expected at /api/v1/query_range below the address"),
-            400 if !self.is_direct && page_is_for_tls => {
+            400 if !self.is_direct() && page_is_for_tls => {
                 e.hint("a service that speaks TLS is NAMESPACE/https:SERVICE:PORT")
             }
             _ => e,
@@ -424,12 +351,14 @@ fn said(status: &ApiStatus) -> Option<QueryFault> {
     matches!(fault, QueryFault::Said { .. }).then_some(fault)
 }
 
-/// Returns the connection to the named server. `session` belongs to the cluster, if there is one; `less`
-/// names the flags for a smaller query, if the server finds one too large.
+/// Returns the connection to a server: at its own address, or to a service of the cluster through the API
+/// server. `headers` are sent with each request to an address, where `authority` is a file with the certificate
+/// authorities to trust. `session` belongs to the cluster, if there is one; `less` names the flags for a smaller
+/// query, if the server finds one too large.
 ///
 /// # Errors
 ///
-/// The server cannot be reached this way.
+/// The server cannot be reached this way, or the address, a header or the authorities are unusable.
 pub fn connect(
     server: &PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,
@@ -439,26 +368,65 @@ pub fn connect(
     env: &Environment,
     less: &'static str,
 ) -> Result<Prometheus, Error> {
-    match (server, session) {
-        (PrometheusServer::Url(url), _) => {
-            Prometheus::at(url, headers, authority, flags, env, less)
+    let names = headers.iter().map(|(name, _)| name.clone()).collect();
+    let (session, base, name) = match server {
+        PrometheusServer::Url(url) => {
+            let other = Elsewhere {
+                url,
+                headers,
+                authority,
+            };
+            let name = format!("Prometheus at {}", url.trim_end_matches('/'));
+            (session_with(other, flags, env)?, String::new(), name)
         }
-        (
-            PrometheusServer::Service {
-                namespace,
-                service,
-                path,
-            },
-            Some(session),
-        ) => Ok(Prometheus::through(session, namespace, service, path, less)),
-        (
-            PrometheusServer::Service {
-                namespace, service, ..
-            },
-            None,
-        ) => Err(Error::usage(format!(
-            "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
-        ))
-        .hint("give its address: --prometheus URL")),
+        PrometheusServer::Service {
+            namespace,
+            service,
+            path,
+        } => {
+            let place = format!("{namespace}/{service}");
+            let Some(session) = session else {
+                return Err(Error::usage(format!(
+                    "--prometheus {place}: with -f there is no cluster to reach a service of"
+                ))
+                .hint("give its address: --prometheus URL"));
+            };
+            let base = format!(
+                "/api/v1/namespaces/{}/services/{}/proxy{path}",
+                segment(namespace),
+                // In a path, a colon separates nothing.
+                segment(service).replace("%3A", ":")
+            );
+            let name = format!("Prometheus at the service {place}{path}");
+            (session.clone(), base, name)
+        }
+    };
+    // There may be hundreds of requests: none may take long, but all of them together may.
+    session.read_many();
+    session.allow(1);
+    Ok(Prometheus {
+        session,
+        base,
+        name,
+        headers: names,
+        less,
+        room: Arc::default(),
+    })
+}
+
+/// Returns a session with a server at its own address.
+fn session_with(
+    other: Elsewhere<'_>,
+    flags: &ConnectionFlags,
+    env: &Environment,
+) -> Result<Session, Error> {
+    if let Some(path) = other.authority {
+        file::read_of_connection(path).map_err(|e| {
+            let why = words(&e);
+            Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
+        })?;
     }
+    prepare_elsewhere(other, flags, env)
+        .map(Session::new)
+        .map_err(|e| e.within("--prometheus"))
 }

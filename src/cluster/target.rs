@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::Metadata;
-use crate::cluster::fetch::read::read;
+use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::evidence::Counted;
@@ -106,10 +106,7 @@ impl TargetObject {
 ///
 /// The target cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
-    let response = session.get(&at.path).await?;
-    session
-        .object(&at.path, &response.body, |body| read("", body))
-        .await
+    Fetch::new(session, &at.namespace).json(&at.path, "").await
 }
 
 #[cfg(test)]

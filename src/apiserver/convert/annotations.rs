@@ -84,48 +84,35 @@ pub(crate) fn read_annotation<T: DeserializeOwned>(
 /// Rewrites JSON so that each key is spelled as in [`KEYS`]. Values keep their text, because a
 /// quantity may be a number whose digits matter.
 fn fold_keys(json: &str) -> Result<String, DecodeError> {
-    let mut folded = String::new();
-    fold(json, MAX_DEPTH, &mut folded)?;
-    Ok(folded)
+    Ok(fold(json, MAX_DEPTH)?)
 }
 
-fn fold(json: &str, depth: usize, folded: &mut String) -> Result<(), serde_json::Error> {
+fn fold(json: &str, depth: usize) -> Result<String, serde_json::Error> {
     let Some(depth) = depth.checked_sub(1) else {
         return Err(serde_json::Error::custom("nested too deeply"));
     };
-    match json.trim_start().as_bytes().first() {
+    let (open, parts, close) = match json.trim_start().as_bytes().first() {
         Some(b'{') => {
             let Entries(entries) = read_borrowed(json).map_err(serde_json::Error::custom)?;
-            folded.push('{');
-            for (i, (key, value)) in entries.iter().enumerate() {
-                if i > 0 {
-                    folded.push(',');
-                }
-                folded.push_str(&serde_json::to_string(key)?);
-                folded.push(':');
-                if key == "matchLabels" {
-                    folded.push_str(value.get());
+            let parts = entries.iter().map(|(key, value)| {
+                let folded = if key == "matchLabels" {
+                    value.get().to_owned()
                 } else {
-                    fold(value.get(), depth, folded)?;
-                }
-            }
-            folded.push('}');
+                    fold(value.get(), depth)?
+                };
+                Ok(format!("{}:{folded}", serde_json::to_string(key)?))
+            });
+            ('{', parts.collect::<Result<Vec<_>, _>>()?, '}')
         }
         Some(b'[') => {
             let elements: Vec<&RawValue> =
                 read_borrowed(json).map_err(serde_json::Error::custom)?;
-            folded.push('[');
-            for (i, element) in elements.iter().enumerate() {
-                if i > 0 {
-                    folded.push(',');
-                }
-                fold(element.get(), depth, folded)?;
-            }
-            folded.push(']');
+            let parts = elements.iter().map(|element| fold(element.get(), depth));
+            ('[', parts.collect::<Result<_, _>>()?, ']')
         }
-        _ => folded.push_str(json),
-    }
-    Ok(())
+        _ => return Ok(json.to_owned()),
+    };
+    Ok(format!("{open}{}{close}", parts.join(",")))
 }
 
 /// The entries of a JSON object, keys spelled as in [`KEYS`]. The last of several equal keys wins.

@@ -346,11 +346,8 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFiel
 pub(crate) fn unknown_of(object: &Value, spec: Option<ObjectShape>) -> UnknownFields {
     const TOP: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
     let mut unknown = UnknownFields::default();
-    let nested = [
-        Some(("metadata", METADATA)),
-        spec.map(|spec| ("spec", spec)),
-    ];
-    let nested: Vec<_> = nested.into_iter().flatten().collect();
+    let mut nested = vec![("metadata", METADATA)];
+    nested.extend(spec.map(|spec| ("spec", spec)));
     of_object("", object, &TOP, &nested, &mut unknown);
     unknown
 }

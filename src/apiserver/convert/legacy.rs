@@ -67,12 +67,12 @@ pub(super) struct ExternalMetricSource {
     target_average_value: Option<Quantity>,
 }
 
-impl MetricSpec {
+impl From<MetricSpec> for hpa::MetricSpec {
     /// Converts a metric. A missing value is zero here, not absent.
-    pub(crate) fn convert(self) -> hpa::MetricSpec {
-        hpa::MetricSpec {
-            type_: self.type_,
-            object: self.object.map(|source| hpa::ObjectMetricSource {
+    fn from(spec: MetricSpec) -> Self {
+        Self {
+            type_: spec.type_,
+            object: spec.object.map(|source| hpa::ObjectMetricSource {
                 described_object: source.target,
                 target: MetricTarget {
                     type_: either(source.average_value.is_some(), "AverageValue", "Value"),
@@ -85,7 +85,7 @@ impl MetricSpec {
                     selector: source.selector,
                 },
             }),
-            pods: self.pods.map(|source| hpa::PodsMetricSource {
+            pods: spec.pods.map(|source| hpa::PodsMetricSource {
                 metric: MetricIdentifier {
                     name: source.metric_name,
                     selector: source.selector,
@@ -96,14 +96,14 @@ impl MetricSpec {
                     ..MetricTarget::default()
                 },
             }),
-            resource: self.resource.map(|source| hpa::ResourceMetricSource {
+            resource: spec.resource.map(|source| hpa::ResourceMetricSource {
                 name: source.name,
                 target: resource_target(
                     source.target_average_utilization,
                     source.target_average_value,
                 ),
             }),
-            container_resource: self.container_resource.map(|source| {
+            container_resource: spec.container_resource.map(|source| {
                 hpa::ContainerResourceMetricSource {
                     name: source.name,
                     target: resource_target(
@@ -113,7 +113,7 @@ impl MetricSpec {
                     container: source.container,
                 }
             }),
-            external: self.external.map(|source| hpa::ExternalMetricSource {
+            external: spec.external.map(|source| hpa::ExternalMetricSource {
                 metric: MetricIdentifier {
                     name: source.metric_name,
                     selector: source.metric_selector,
@@ -220,12 +220,12 @@ struct ExternalMetricStatus {
     current_average_value: Option<Quantity>,
 }
 
-impl MetricStatus {
+impl From<MetricStatus> for hpa::MetricStatus {
     /// Converts a status of a v1 annotation or of v2beta1.
-    pub(crate) fn convert(self) -> hpa::MetricStatus {
-        hpa::MetricStatus {
-            type_: self.type_,
-            object: self.object.map(|status| hpa::ObjectMetricStatus {
+    fn from(metric: MetricStatus) -> Self {
+        Self {
+            type_: metric.type_,
+            object: metric.object.map(|status| hpa::ObjectMetricStatus {
                 metric: MetricIdentifier {
                     name: status.metric_name,
                     selector: status.selector,
@@ -233,21 +233,21 @@ impl MetricStatus {
                 current: value(status.current_value, status.average_value),
                 described_object: status.target,
             }),
-            pods: self.pods.map(|status| hpa::PodsMetricStatus {
+            pods: metric.pods.map(|status| hpa::PodsMetricStatus {
                 metric: MetricIdentifier {
                     name: status.metric_name,
                     selector: status.selector,
                 },
                 current: average(None, status.current_average_value),
             }),
-            resource: self.resource.map(|status| hpa::ResourceMetricStatus {
+            resource: metric.resource.map(|status| hpa::ResourceMetricStatus {
                 name: status.name,
                 current: average(
                     status.current_average_utilization,
                     status.current_average_value,
                 ),
             }),
-            container_resource: self.container_resource.map(|status| {
+            container_resource: metric.container_resource.map(|status| {
                 hpa::ContainerResourceMetricStatus {
                     name: status.name,
                     current: average(
@@ -257,7 +257,7 @@ impl MetricStatus {
                     container: status.container,
                 }
             }),
-            external: self.external.map(|status| hpa::ExternalMetricStatus {
+            external: metric.external.map(|status| hpa::ExternalMetricStatus {
                 metric: MetricIdentifier {
                     name: status.metric_name,
                     selector: status.metric_selector,

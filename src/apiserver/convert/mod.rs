@@ -17,7 +17,7 @@ use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS, MetricSpec,
-    MetricStatus, MetricValueStatus, ResourceMetricStatus,
+    MetricStatus, MetricValueStatus, ResourceMetricStatus, ScalingRules,
 };
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::written::Written;
@@ -166,9 +166,9 @@ fn of_version(json: &str, version: HpaVersion) -> Result<(HpaObject, UnknownFiel
         HpaVersion::V1 => decode(json).map(from_v1),
         HpaVersion::V2beta1 => decode(json).map(from_v2beta1),
         HpaVersion::V2beta2 => decode(json).and_then(from_v2beta2),
-        HpaVersion::V2 => decode(json).map(|object: VersionedHpa<HpaSpec, HpaStatus>| {
-            object.convert(version, |spec| spec, |status| status)
-        }),
+        HpaVersion::V2 => {
+            decode::<VersionedHpa<HpaSpec, HpaStatus>>(json).map(|object| object.convert(version))
+        }
     }?;
     let metrics = object.spec.metrics.len();
     if metrics > MAX_METRICS {
@@ -238,18 +238,14 @@ struct VersionedHpa<Spec, Status> {
     status: Status,
 }
 
-impl<Spec, Status> VersionedHpa<Spec, Status> {
-    fn convert(
-        self,
-        version: HpaVersion,
-        spec: impl FnOnce(Spec) -> HpaSpec,
-        status: impl FnOnce(Status) -> HpaStatus,
-    ) -> HpaObject {
+impl<Spec: Into<HpaSpec>, Status: Into<HpaStatus>> VersionedHpa<Spec, Status> {
+    /// Converts the parts that each version has.
+    fn convert(self, version: HpaVersion) -> HpaObject {
         HpaObject {
             version,
             metadata: self.metadata,
-            spec: spec(self.spec),
-            status: status(self.status),
+            spec: self.spec.into(),
+            status: self.status.into(),
             notes: Vec::new(),
         }
     }
@@ -279,21 +275,18 @@ struct V1Status {
 
 /// `Convert_v1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
-    let mut hpa = object.convert(HpaVersion::V1, v1_spec, v1_status);
+    let mut hpa = object.convert(HpaVersion::V1);
     let (annotations, notes) = (&hpa.metadata.annotations, &mut hpa.notes);
     if let Some(metrics) = read_annotation::<Vec<legacy::MetricSpec>>(annotations, "metrics", notes)
     {
         // The percentage of the spec, if there is one, comes last.
-        let converted = metrics.into_iter().map(legacy::MetricSpec::convert);
+        let converted = metrics.into_iter().map(MetricSpec::from);
         hpa.spec.metrics.splice(..0, converted);
     }
     hpa.spec.behavior = read_annotation(annotations, "behavior", notes)
         .filter(|behavior| *behavior != Behavior::default());
-    let statuses =
-        read_annotation::<Vec<legacy::MetricStatus>>(annotations, "current-metrics", notes);
-    if let Some(statuses) = statuses {
-        let converted = statuses.into_iter().map(legacy::MetricStatus::convert);
-        hpa.status.current_metrics = Some(converted.collect());
+    if let Some(statuses) = read_annotation(annotations, "current-metrics", notes) {
+        hpa.status.current_metrics = Some(converted(statuses));
     }
     if let Some(conditions) = read_annotation(annotations, "conditions", notes) {
         hpa.status.conditions = conditions;
@@ -301,24 +294,27 @@ fn from_v1(object: VersionedHpa<V1Spec, V1Status>) -> HpaObject {
     hpa
 }
 
-fn v1_spec(spec: V1Spec) -> HpaSpec {
-    let percentage = spec.target_cpu_utilization_percentage;
-    HpaSpec {
-        scale_target_ref: spec.scale_target_ref,
-        min_replicas: spec.min_replicas,
-        max_replicas: spec.max_replicas,
-        metrics: percentage
-            .map(MetricSpec::cpu_utilization)
-            .into_iter()
-            .collect(),
-        behavior: None,
+/// Converts the statuses of flat metrics.
+fn converted(statuses: Vec<legacy::MetricStatus>) -> Vec<MetricStatus> {
+    statuses.into_iter().map(MetricStatus::from).collect()
+}
+
+impl From<V1Spec> for HpaSpec {
+    fn from(spec: V1Spec) -> Self {
+        let percentage = spec.target_cpu_utilization_percentage;
+        Self {
+            scale_target_ref: spec.scale_target_ref,
+            min_replicas: spec.min_replicas,
+            max_replicas: spec.max_replicas,
+            metrics: Vec::from_iter(percentage.map(MetricSpec::cpu_utilization)),
+            behavior: None,
+        }
     }
 }
 
-fn v1_status(status: V1Status) -> HpaStatus {
-    let cpu = status
-        .current_cpu_utilization_percentage
-        .map(|percentage| MetricStatus {
+impl From<V1Status> for HpaStatus {
+    fn from(status: V1Status) -> Self {
+        let cpu = |percentage| MetricStatus {
             type_: "Resource".to_owned(),
             resource: Some(ResourceMetricStatus {
                 name: "cpu".to_owned(),
@@ -328,14 +324,16 @@ fn v1_status(status: V1Status) -> HpaStatus {
                 },
             }),
             ..MetricStatus::default()
-        });
-    HpaStatus {
-        observed_generation: status.observed_generation,
-        last_scale_time: status.last_scale_time,
-        current_replicas: status.current_replicas,
-        desired_replicas: status.desired_replicas,
-        current_metrics: cpu.map(|cpu| vec![cpu]),
-        conditions: Vec::new(),
+        };
+        let percentage = status.current_cpu_utilization_percentage;
+        Self {
+            observed_generation: status.observed_generation,
+            last_scale_time: status.last_scale_time,
+            current_replicas: status.current_replicas,
+            desired_replicas: status.desired_replicas,
+            current_metrics: percentage.map(|percentage| vec![cpu(percentage)]),
+            conditions: Vec::new(),
+        }
     }
 }
 
@@ -362,49 +360,45 @@ struct V2beta1Status {
 
 /// `Convert_v2beta1_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v2beta1(object: VersionedHpa<V2beta1Spec, V2beta1Status>) -> HpaObject {
-    let mut hpa = object.convert(HpaVersion::V2beta1, v2beta1_spec, v2beta1_status);
+    let mut hpa = object.convert(HpaVersion::V2beta1);
     hpa.spec.behavior = read_annotation(&hpa.metadata.annotations, "behavior", &mut hpa.notes)
         .filter(|behavior| *behavior != Behavior::default());
     hpa
 }
 
-fn v2beta1_spec(spec: V2beta1Spec) -> HpaSpec {
-    HpaSpec {
-        scale_target_ref: spec.scale_target_ref,
-        min_replicas: spec.min_replicas,
-        max_replicas: spec.max_replicas,
-        metrics: spec
-            .metrics
-            .into_iter()
-            .map(legacy::MetricSpec::convert)
-            .collect(),
-        behavior: None,
+impl From<V2beta1Spec> for HpaSpec {
+    fn from(spec: V2beta1Spec) -> Self {
+        Self {
+            scale_target_ref: spec.scale_target_ref,
+            min_replicas: spec.min_replicas,
+            max_replicas: spec.max_replicas,
+            metrics: spec.metrics.into_iter().map(MetricSpec::from).collect(),
+            behavior: None,
+        }
     }
 }
 
-fn v2beta1_status(status: V2beta1Status) -> HpaStatus {
-    HpaStatus {
-        observed_generation: status.observed_generation,
-        last_scale_time: status.last_scale_time,
-        current_replicas: status.current_replicas,
-        desired_replicas: status.desired_replicas,
-        current_metrics: status.current_metrics.map(|statuses| {
-            statuses
-                .into_iter()
-                .map(legacy::MetricStatus::convert)
-                .collect()
-        }),
-        conditions: status.conditions,
+impl From<V2beta1Status> for HpaStatus {
+    fn from(status: V2beta1Status) -> Self {
+        Self {
+            observed_generation: status.observed_generation,
+            last_scale_time: status.last_scale_time,
+            current_replicas: status.current_replicas,
+            desired_replicas: status.desired_replicas,
+            current_metrics: status.current_metrics.map(converted),
+            conditions: status.conditions,
+        }
     }
 }
 
 /// `Convert_v2beta2_HorizontalPodAutoscaler_To_autoscaling_HorizontalPodAutoscaler`.
 fn from_v2beta2(object: VersionedHpa<HpaSpec, HpaStatus>) -> Result<HpaObject, DecodeError> {
-    let mut hpa = object.convert(HpaVersion::V2beta2, |spec| spec, |status| status);
-    for (direction, annotation) in [
-        ("scaleUp", "scale-up-tolerance"),
-        ("scaleDown", "scale-down-tolerance"),
-    ] {
+    let mut hpa = object.convert(HpaVersion::V2beta2);
+    let directions: [(&str, RulesOf); 2] = [
+        ("scale-up-tolerance", |behavior| &mut behavior.scale_up),
+        ("scale-down-tolerance", |behavior| &mut behavior.scale_down),
+    ];
+    for (annotation, rules_of) in directions {
         let key = annotations::key(annotation);
         let text = hpa.metadata.annotations.get(&key);
         let tolerance = text
@@ -413,29 +407,20 @@ fn from_v2beta2(object: VersionedHpa<HpaSpec, HpaStatus>) -> Result<HpaObject, D
             .map_err(|error| {
                 DecodeError::new(&format!("metadata.annotations[{key}]"), error.to_string())
             })?;
+        let behavior = &mut hpa.spec.behavior;
         if tolerance.is_some() {
-            rules(hpa.spec.behavior.get_or_insert_default(), direction).get_or_insert_default();
+            rules_of(behavior.get_or_insert_default()).get_or_insert_default();
         }
-        let behavior = hpa.spec.behavior.as_mut();
-        let Some(rules) = behavior.and_then(|behavior| rules(behavior, direction).as_mut()) else {
-            continue;
-        };
-        // The field itself is unknown to this version.
-        rules.tolerance = tolerance;
+        if let Some(rules) = behavior.as_mut().and_then(|it| rules_of(it).as_mut()) {
+            // The field itself is unknown to this version.
+            rules.tolerance = tolerance;
+        }
     }
     Ok(hpa)
 }
 
-fn rules<'a>(
-    behavior: &'a mut Behavior,
-    direction: &str,
-) -> &'a mut Option<crate::snapshot::hpa::ScalingRules> {
-    if direction == "scaleUp" {
-        &mut behavior.scale_up
-    } else {
-        &mut behavior.scale_down
-    }
-}
+/// The rules of one direction.
+type RulesOf = fn(&mut Behavior) -> &mut Option<ScalingRules>;
 
 #[cfg(test)]
 mod tests;

@@ -113,6 +113,14 @@ impl FaultPath {
         self.cause(format!("Invalid value: {value}: {detail}"))
     }
 
+    /// Returns a cause for each fault of a text.
+    pub(crate) fn faults(&self, text: &str, details: &[String]) -> Vec<Cause> {
+        details
+            .iter()
+            .map(|detail| self.invalid(Shown::Text(text), detail))
+            .collect()
+    }
+
     pub(crate) fn not_supported(&self, value: &str, supported: &[&str]) -> Cause {
         let value = Shown::Json(value);
         let names: Vec<String> = supported

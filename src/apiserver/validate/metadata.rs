@@ -20,12 +20,8 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
     if metadata.namespace.is_empty() {
         causes.push(namespace.required(""));
     } else {
-        invalid(
-            &mut causes,
-            &namespace,
-            &metadata.namespace,
-            &names::dns_label(&metadata.namespace),
-        );
+        causes
+            .extend(namespace.faults(&metadata.namespace, &names::dns_label(&metadata.namespace)));
     }
 
     if metadata.generation < 0 {
@@ -55,18 +51,13 @@ pub(super) fn validate_maps(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Caus
     let mut causes = Vec::new();
     let labels = path.child("labels");
     for (key, value) in &metadata.labels {
-        invalid(&mut causes, &labels, key, &names::label_key(key));
-        invalid(&mut causes, &labels, value, &names::label_value(value));
+        causes.extend(labels.faults(key, &names::label_key(key)));
+        causes.extend(labels.faults(value, &names::label_value(value)));
     }
 
     let annotations = path.child("annotations");
     for key in metadata.annotations.keys() {
-        invalid(
-            &mut causes,
-            &annotations,
-            key,
-            &names::label_key(&key.to_lowercase()),
-        );
+        causes.extend(annotations.faults(key, &names::label_key(&key.to_lowercase())));
     }
     let size: usize = metadata
         .annotations
@@ -83,21 +74,12 @@ fn validate_name(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     if !metadata.generate_name.is_empty() {
         let wrong = names::dns_subdomain(&mask_trailing_dash(&metadata.generate_name));
-        invalid(
-            &mut causes,
-            &path.child("generateName"),
-            &metadata.generate_name,
-            &wrong,
-        );
+        let prefix = path.child("generateName");
+        causes.extend(prefix.faults(&metadata.generate_name, &wrong));
     }
     let name = path.child("name");
     if !metadata.name.is_empty() {
-        invalid(
-            &mut causes,
-            &name,
-            &metadata.name,
-            &names::dns_subdomain(&metadata.name),
-        );
+        causes.extend(name.faults(&metadata.name, &names::dns_subdomain(&metadata.name)));
     } else if metadata.generate_name.is_empty() {
         causes.push(name.required("name or generateName is required"));
     }
@@ -168,7 +150,7 @@ fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) ->
 fn validate_finalizers(finalizers: &[String], path: &FaultPath) -> Vec<Cause> {
     let mut causes = Vec::new();
     for finalizer in finalizers {
-        invalid(&mut causes, path, finalizer, &names::label_key(finalizer));
+        causes.extend(path.faults(finalizer, &names::label_key(finalizer)));
     }
     let has = |name| finalizers.iter().any(|finalizer| finalizer == name);
     if has(ORPHAN) && has(FOREGROUND) {
@@ -183,14 +165,6 @@ fn validate_finalizers(finalizers: &[String], path: &FaultPath) -> Vec<Cause> {
         }
     }
     causes
-}
-
-fn invalid(causes: &mut Vec<Cause>, path: &FaultPath, value: &str, wrong: &[String]) {
-    causes.extend(
-        wrong
-            .iter()
-            .map(|detail| path.invalid(Shown::Text(value), detail)),
-    );
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {

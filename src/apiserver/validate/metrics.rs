@@ -60,47 +60,17 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
         causes.push(unsupported());
     }
 
-    let at = |field| path.child(field);
-    let sources = [
-        (
-            "object",
-            object
-                .as_ref()
-                .map(|source| validate_object(source, rules, &at("object"))),
-        ),
-        (
-            "external",
-            external
-                .as_ref()
-                .map(|source| validate_external(source, &at("external"))),
-        ),
-        (
-            "pods",
-            pods.as_ref()
-                .map(|source| validate_pods(source, &at("pods"))),
-        ),
-        (
-            "resource",
-            resource
-                .as_ref()
-                .map(|source| validate_resource(source, &at("resource"))),
-        ),
-        (
-            "containerResource",
-            container_resource
-                .as_ref()
-                .map(|source| validate_container_resource(source, &at("containerResource"))),
-        ),
-    ];
-    let mut present = Vec::new();
-    for (field, judged) in sources {
-        let Some(judged) = judged else { continue };
-        // Upstream checks only the first source that is present, whatever the type.
-        if present.is_empty() {
-            causes.extend(judged);
-        }
-        present.push(field);
-    }
+    causes.extend(validate_source(metric, rules, path));
+    let present: Vec<&str> = [
+        ("object", object.is_some()),
+        ("external", external.is_some()),
+        ("pods", pods.is_some()),
+        ("resource", resource.is_some()),
+        ("containerResource", container_resource.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(field, is_present)| is_present.then_some(field))
+    .collect();
 
     match expected {
         Some(field) if !present.contains(&field) => {
@@ -108,7 +78,7 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
             if field == "containerResource" && !rules.container_metrics {
                 detail += " (only allowed when HPAContainerMetrics feature is enabled)";
             }
-            causes.push(at(field).required(&detail));
+            causes.push(path.child(field).required(&detail));
         }
         Some(_) => {}
         // Reported before, and again here.
@@ -117,9 +87,26 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
     if present.len() != 1 {
         let surplus = present.into_iter().filter(|field| Some(*field) != expected);
         let detail = "must populate the given metric source only";
-        causes.extend(surplus.map(|field| at(field).forbidden(detail)));
+        causes.extend(surplus.map(|field| path.child(field).forbidden(detail)));
     }
     causes
+}
+
+/// Checks the first source that is present, whatever the type, and no other, as upstream does.
+fn validate_source(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
+    if let Some(source) = &metric.object {
+        validate_object(source, rules, &path.child("object"))
+    } else if let Some(source) = &metric.external {
+        validate_external(source, &path.child("external"))
+    } else if let Some(source) = &metric.pods {
+        validate_pods(source, &path.child("pods"))
+    } else if let Some(source) = &metric.resource {
+        validate_resource(source, &path.child("resource"))
+    } else if let Some(source) = &metric.container_resource {
+        validate_container_resource(source, &path.child("containerResource"))
+    } else {
+        Vec::new()
+    }
 }
 
 fn validate_object(
@@ -129,9 +116,8 @@ fn validate_object(
 ) -> Vec<Cause> {
     let described = path.child("describedObject");
     let mut causes = validate_reference(&source.described_object, false, rules, &described);
-    causes.extend(validate_identifier(&source.metric, &path.child("metric")));
     let (target, at) = (&source.target, path.child("target"));
-    causes.extend(validate_target(target, &at));
+    causes.extend(validate_named(&source.metric, target, path));
     if target.value.is_none() && target.average_value.is_none() {
         let detail = "must set either a target value or averageValue";
         causes.push(at.child("averageValue").required(detail));
@@ -140,9 +126,8 @@ fn validate_object(
 }
 
 fn validate_external(source: &ExternalMetricSource, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = validate_identifier(&source.metric, &path.child("metric"));
     let (target, at) = (&source.target, path.child("target"));
-    causes.extend(validate_target(target, &at));
+    let mut causes = validate_named(&source.metric, target, path);
     match (&target.value, &target.average_value) {
         (None, None) => {
             let detail = "must set either a target value for metric or a per-pod target";
@@ -158,12 +143,11 @@ fn validate_external(source: &ExternalMetricSource, path: &FaultPath) -> Vec<Cau
 }
 
 fn validate_pods(source: &PodsMetricSource, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = validate_identifier(&source.metric, &path.child("metric"));
-    let at = path.child("target");
-    causes.extend(validate_target(&source.target, &at));
+    let mut causes = validate_named(&source.metric, &source.target, path);
     if source.target.average_value.is_none() {
         let detail = "must specify a positive target averageValue";
-        causes.push(at.child("averageValue").required(detail));
+        let field = path.child("target").child("averageValue");
+        causes.push(field.required(detail));
     }
     causes
 }
@@ -210,9 +194,7 @@ fn validate_container_resource(
     if source.container.is_empty() {
         causes.push(container.required("must specify a container"));
     } else {
-        let shown = Shown::Text(&source.container);
-        let wrong = names::dns_label(&source.container);
-        causes.extend(wrong.iter().map(|detail| container.invalid(shown, detail)));
+        causes.extend(container.faults(&source.container, &names::dns_label(&source.container)));
     }
     causes.extend(validate_resource_target(
         &source.target,
@@ -273,11 +255,14 @@ fn validate_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
     causes
 }
 
-/// `validateMetricIdentifier`. The selector is not checked.
-fn validate_identifier(metric: &MetricIdentifier, path: &FaultPath) -> Vec<Cause> {
-    validate_path_segment(
-        &metric.name,
-        "must specify a metric name",
-        &path.child("name"),
-    )
+/// Checks the name of a metric (`validateMetricIdentifier`), not its selector, and the target.
+fn validate_named(
+    metric: &MetricIdentifier,
+    target: &MetricTarget,
+    path: &FaultPath,
+) -> Vec<Cause> {
+    let name = path.child("metric").child("name");
+    let mut causes = validate_path_segment(&metric.name, "must specify a metric name", &name);
+    causes.extend(validate_target(target, &path.child("target")));
+    causes
 }

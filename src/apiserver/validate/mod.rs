@@ -54,15 +54,13 @@ fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec
         causes.push(path.child("minReplicas").invalid(number(min), &detail));
     }
     let max = path.child("maxReplicas");
-    if !rules.max_replicas_required && spec.max_replicas < 1 {
-        causes.push(max.invalid(number(spec.max_replicas), "must be greater than 0"));
-    } else if spec.max_replicas == 0 {
-        causes.push(max.required("must be set and greater than 0"));
-    } else if spec.max_replicas < 0 {
-        causes.push(max.invalid(
-            number(spec.max_replicas),
-            "must be greater than or equal to 1",
-        ));
+    match spec.max_replicas {
+        1.. => {}
+        own if !rules.max_replicas_required => {
+            causes.push(max.invalid(number(own), "must be greater than 0"));
+        }
+        0 => causes.push(max.required("must be set and greater than 0")),
+        own => causes.push(max.invalid(number(own), "must be greater than or equal to 1")),
     }
     if spec.min_replicas.is_some_and(|min| spec.max_replicas < min) {
         let detail = "must be greater than or equal to `minReplicas`";
@@ -121,11 +119,7 @@ fn validate_path_segment(name: &str, missing: &str, path: &FaultPath) -> Vec<Cau
     if name.is_empty() {
         return vec![path.required(missing)];
     }
-    let wrong = names::path_segment(name);
-    wrong
-        .iter()
-        .map(|detail| path.invalid(Shown::Text(name), detail))
-        .collect()
+    path.faults(name, &names::path_segment(name))
 }
 
 /// `validateScalingRules`.

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, FaultPath, Shown};
-use super::metadata;
 use super::metrics::container_resource;
+use super::{metadata, number};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
@@ -32,8 +32,10 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         causes.extend(metadata::validate(&stated, &FaultPath::new("metadata")));
     }
     if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
-        let shown = Shown::Number(replicas.into());
-        causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
+        causes.push(
+            path.child("replicas")
+                .invalid(number(replicas), NOT_NEGATIVE),
+        );
     }
     causes.extend(validate_strategy(workload, &path));
     // A workload without a template is reduced to the requested parts.
@@ -119,8 +121,10 @@ fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath)
     } = update;
     let mut causes = Vec::new();
     if let Some(partition) = partition.filter(|own| is_stateful && *own < 0) {
-        let shown = Shown::Number(partition.into());
-        causes.push(path.child("partition").invalid(shown, NOT_NEGATIVE));
+        causes.push(
+            path.child("partition")
+                .invalid(number(partition), NOT_NEGATIVE),
+        );
     }
     let unavailable = path.child("maxUnavailable");
     causes.extend(
@@ -153,9 +157,7 @@ fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath)
 /// Checks a number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
 fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
     match limit {
-        IntOrString::Int(pods) if *pods < 0 => {
-            Some(path.invalid(Shown::Number((*pods).into()), NOT_NEGATIVE))
-        }
+        IntOrString::Int(pods) if *pods < 0 => Some(path.invalid(number(*pods), NOT_NEGATIVE)),
         IntOrString::String(text) if percent(text).is_none() => {
             let detail = "a valid percent string must be a numeric string followed by an ending '%' \
                           (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
@@ -243,8 +245,7 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
                 "" => causes.push(name.required("")),
                 own if known.contains(own) => causes.push(name.duplicate(own)),
                 own => {
-                    let wrong = names::dns_label(own);
-                    causes.extend(wrong.iter().map(|why| name.invalid(Shown::Text(own), why)));
+                    causes.extend(name.faults(own, &names::dns_label(own)));
                     known.insert(own);
                 }
             }
@@ -355,10 +356,7 @@ fn whole<'a>(template: &'a Pod, spec: &'a Json) -> StatedResources<'a> {
 fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
     let wrong = names::label_key(resource);
     if !wrong.is_empty() {
-        let causes = wrong.iter();
-        return causes
-            .map(|why| path.invalid(Shown::Text(resource), why))
-            .collect();
+        return path.faults(resource, &wrong);
     }
     if ["cpu", "memory"].contains(&resource) || is_huge_pages(resource) {
         return Vec::new();

@@ -101,7 +101,7 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, server: Uri) -> Self::Future {
         let connection = self.inner.call(server);
-        let connection: Self::Future = match self.limit {
+        let in_time: Self::Future = match self.limit {
             Some(limit) => Box::pin(async move {
                 let late = |_| io::Error::from(io::ErrorKind::TimedOut);
                 timeout(limit, connection).await.map_err(late)?
@@ -109,12 +109,12 @@ impl Service<Uri> for Connector {
             None => connection,
         };
         let Some(mut stopped) = self.stopped.clone() else {
-            return connection;
+            return in_time;
         };
         Box::pin(async move {
             let stop = stopped.wait_for(|stopped| *stopped);
             // The first one is asked first.
-            match select(pin!(stop), connection).await {
+            match select(pin!(stop), in_time).await {
                 Either::Left(_) => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
                 Either::Right((made, _)) => made,
             }
@@ -151,16 +151,16 @@ impl Route {
 /// a user without a password has an empty one.
 fn tunnel<C>(proxy: &Uri, connector: C) -> Tunnel<C> {
     let tunnel = Tunnel::new(proxy.clone(), connector);
-    let user = proxy
-        .authority()
-        .and_then(|authority| authority.as_str().split_once('@'));
-    let Some((user, _)) = user else { return tunnel };
-    let (user, password) = user.split_once(':').unwrap_or((user, ""));
-    let user: Vec<u8> = percent_decode_str(user)
+    let authority = proxy.authority().map_or("", |authority| authority.as_str());
+    let Some((credentials, _)) = authority.split_once('@') else {
+        return tunnel;
+    };
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let pair: Vec<u8> = percent_decode_str(user)
         .chain(*b":")
         .chain(percent_decode_str(password))
         .collect();
-    match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(user))) {
+    match HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair))) {
         // The tunnel marks it as sensitive.
         Ok(header) => tunnel.with_auth(header),
         Err(_) => tunnel,

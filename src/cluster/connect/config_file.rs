@@ -111,36 +111,31 @@ pub(crate) struct Variable {
 }
 
 impl Kubeconfig {
-    /// Returns the files that its entries name: certificates, keys, tokens and programs.
-    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+    /// Returns the paths in its entries: certificates, keys, tokens, and commands that are paths. Follows
+    /// `clientcmd.ResolveLocalPaths`.
+    pub(super) fn paths_mut(&mut self) -> impl Iterator<Item = &mut String> {
         let of_clusters = self
             .clusters
-            .values()
-            .map(|own| &*own.certificate_authority);
-        let of_users = self.users.values().flat_map(|own| {
-            let User {
-                client_certificate,
-                client_key,
-                token_file,
-                exec,
-                auth_provider,
-                ..
-            } = own;
-            let command = exec.as_ref().map_or("", |exec| &*exec.command);
-            let program = if is_path(command) { command } else { "" };
-            let authority = auth_provider
-                .as_ref()
-                .and_then(|it| it.config.get(OIDC_AUTHORITY))
-                .map_or("", Secret::expose);
+            .values_mut()
+            .map(|cluster| &mut cluster.certificate_authority);
+        let of_users = self.users.values_mut().flat_map(|user| {
+            let command = user.exec.as_mut().map(|exec| &mut exec.command);
             [
-                &**client_certificate,
-                client_key,
-                token_file,
-                program,
-                authority,
+                &mut user.client_certificate,
+                &mut user.client_key,
+                &mut user.token_file,
             ]
+            .into_iter()
+            .chain(command.filter(|command| is_path(command)))
         });
-        of_clusters.chain(of_users).filter(|file| !file.is_empty())
+        of_clusters.chain(of_users).filter(|path| !path.is_empty())
+    }
+
+    /// Returns the files with certificates that logins by OpenID Connect name.
+    pub(super) fn oidc_authorities(&self) -> impl Iterator<Item = &Secret> {
+        let providers = self.users.values().flat_map(|user| &user.auth_provider);
+        let files = providers.filter_map(|provider| provider.config.get(OIDC_AUTHORITY));
+        files.filter(|file| !file.is_empty())
     }
 }
 
@@ -179,7 +174,9 @@ pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> 
         clusters: entries(file.clusters, "clusters", |entry| entry.cluster)?,
         users: entries(file.users, "users", |entry| entry.user)?,
     };
-    resolve_paths(&mut config, directory);
+    for path in config.paths_mut() {
+        *path = directory.join(&*path).to_string_lossy().into_owned();
+    }
     Ok(config)
 }
 
@@ -224,27 +221,4 @@ fn entries<T: DeserializeOwned>(
 /// Whether a command is not looked for in `PATH`.
 fn is_path(command: &str) -> bool {
     command.contains(std::path::MAIN_SEPARATOR)
-}
-
-/// Follows `clientcmd.ResolveLocalPaths`: resolves commands only if they are paths.
-fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
-    let of_clusters = config
-        .clusters
-        .values_mut()
-        .map(|cluster| &mut cluster.certificate_authority);
-    let of_users = config.users.values_mut().flat_map(|user| {
-        let command = user.exec.as_mut().map(|exec| &mut exec.command);
-        [
-            &mut user.client_certificate,
-            &mut user.client_key,
-            &mut user.token_file,
-        ]
-        .into_iter()
-        .chain(command.filter(|command| is_path(command)))
-    });
-    for path in of_clusters.chain(of_users) {
-        if !path.is_empty() {
-            *path = directory.join(&*path).to_string_lossy().into_owned();
-        }
-    }
 }

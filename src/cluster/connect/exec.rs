@@ -16,6 +16,7 @@ use super::environment::Environment;
 use super::kubeconfig::words;
 use super::look_path::{Unfound, look_path};
 use super::plugin_policy::Policy;
+use super::tls::Identity;
 use crate::apimachinery::json;
 #[cfg(unix)]
 use crate::cluster::signals::ProcessGroup;
@@ -37,8 +38,7 @@ const VERSIONS: [&str; 2] = [
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Credentials {
     pub(crate) token: Option<Secret>,
-    /// A certificate and its private key, in PEM.
-    pub(crate) identity: Option<(String, Secret)>,
+    pub(crate) identity: Option<Identity>,
 }
 
 #[derive(Default, Deserialize)]
@@ -77,10 +77,9 @@ pub(crate) struct PluginFault {
 impl From<PluginFault> for Error {
     fn from(PluginFault { cause, hint }: PluginFault) -> Self {
         let message = format!("Unable to connect to the server: getting credentials: {cause}");
-        let error = Self::bare(message);
-        match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
+        Self {
+            hint,
+            ..Self::bare(message)
         }
     }
 }
@@ -319,7 +318,7 @@ fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
     let certificate = status.client_certificate_data.unwrap_or_default();
     let key = status.client_key_data.unwrap_or_default();
     let identity = match (certificate.is_empty(), key.is_empty()) {
-        (false, false) => Some((certificate, key)),
+        (false, false) => Some(Identity { certificate, key }),
         (true, true) if token.is_none() => {
             return Err("exec plugin didn't return a token or cert/key pair".to_owned());
         }

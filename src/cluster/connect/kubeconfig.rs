@@ -9,6 +9,7 @@ use super::config_file::{Kubeconfig, parse};
 use super::environment::Environment;
 use crate::error::Error;
 use crate::saved::file;
+use crate::secret::Secret;
 
 /// The merged configuration and its files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,16 +100,16 @@ pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
 /// Returns the files that a kubeconfig refers to, whether or not its entries are used. An unreadable
 /// kubeconfig yields none. A pipe can be read only once, so it is left to the code that connects.
 pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
-    let config = if path.is_file() {
-        read(path).ok().flatten()
-    } else {
-        None
+    if !path.is_file() {
+        return Vec::new();
+    }
+    let Ok(Some(mut config)) = read(path) else {
+        return Vec::new();
     };
-    config
-        .iter()
-        .flat_map(Kubeconfig::files)
-        .map(PathBuf::from)
-        .collect()
+    let authorities = config.oidc_authorities().map(Secret::expose);
+    let mut files: Vec<PathBuf> = authorities.map(PathBuf::from).collect();
+    files.extend(config.paths_mut().map(|path| PathBuf::from(&**path)));
+    files
 }
 
 /// Reads a file; `None` if it does not exist.

@@ -13,7 +13,7 @@ mod oidc;
 pub(super) mod plugin_policy;
 mod proxy;
 pub(super) mod resolve;
-mod tls;
+pub(super) mod tls;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ pub(crate) struct ClientConfig {
 /// The configuration is not usable, or there are no credentials.
 pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Result<Prepared, Error> {
     let loaded = kubeconfig::load(flags.kubeconfig.as_deref(), env)?;
-    let mut notes: Vec<String> = loaded
+    let notes: Vec<String> = loaded
         .missing
         .iter()
         .map(|path| format!("no kubeconfig at {}", path.display()))
@@ -136,9 +136,6 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     }
     let proxy = proxy::choose(&server, &target.cluster.proxy_url, env, &mut notices)
         .map_err(Error::failed)?;
-    if let Some(proxy) = &proxy {
-        notes.push(format!("through the proxy {proxy}"));
-    }
     let plan = ClientConfig {
         server,
         proxy,
@@ -151,13 +148,7 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
         env: env.clone(),
     };
     let credentials = plan.credentials().await?;
-    let clients = plan.clients(credentials)?;
-    Ok(Prepared {
-        plan,
-        clients,
-        notices,
-        notes,
-    })
+    Prepared::new(plan, credentials, notices, notes)
 }
 
 /// Returns the files of a connection that flags, variables and kubeconfigs name, whether they exist or not.
@@ -223,12 +214,9 @@ pub(super) fn prepare_elsewhere(
                 .hint("use an https:// address, or the one of a `kubectl port-forward`"),
         );
     }
-    let (mut notices, mut notes) = (Vec::new(), Vec::new());
+    let mut notices = Vec::new();
     let proxy =
         proxy::choose(&server, &Secret::default(), env, &mut notices).map_err(Error::failed)?;
-    if let Some(proxy) = &proxy {
-        notes.push(format!("through the proxy {proxy}"));
-    }
     let plan = ClientConfig {
         server,
         proxy,
@@ -243,13 +231,7 @@ pub(super) fn prepare_elsewhere(
         policy: plugin_policy::Policy::default(),
         env: env.clone(),
     };
-    let clients = plan.clients(None).map_err(here)?;
-    Ok(Prepared {
-        plan,
-        clients,
-        notices,
-        notes,
-    })
+    Prepared::new(plan, None, notices, Vec::new()).map_err(here)
 }
 
 /// A session before it starts.
@@ -260,6 +242,24 @@ pub(super) struct Prepared {
     pub(super) notices: Vec<String>,
     /// The notes that are shown only with `-v`.
     pub(super) notes: Vec<String>,
+}
+
+impl Prepared {
+    fn new(
+        plan: ClientConfig,
+        credentials: Option<Credentials>,
+        notices: Vec<String>,
+        mut notes: Vec<String>,
+    ) -> Result<Self, Error> {
+        let proxy = plan.proxy.as_ref();
+        notes.extend(proxy.map(|proxy| format!("through the proxy {proxy}")));
+        Ok(Self {
+            clients: plan.clients(credentials)?,
+            plan,
+            notices,
+            notes,
+        })
+    }
 }
 
 impl ClientConfig {
@@ -289,13 +289,13 @@ impl ClientConfig {
     /// Builds the clients with these credentials.
     pub(crate) fn clients(&self, credentials: Option<Credentials>) -> Result<Clients, Error> {
         let Endpoint { cluster, user, .. } = &self.target;
-        let (token, identity) = match credentials {
+        let (token, of_plugin) = match credentials {
             Some(Credentials { token, identity }) => (token, identity),
             None => (self.token()?, None),
         };
-        let identity = match identity {
-            Some((certificate, key)) => Some(Identity::new(certificate, key)),
+        let identity = match of_plugin {
             None => Identity::of(user)?,
+            own => own,
         };
         let tls = Tls::new(cluster, identity.as_ref())?;
         let proxy = self.proxy.as_ref().map(|proxy| &proxy.uri);
@@ -391,33 +391,30 @@ impl ClientConfig {
             );
             Some((user.token.clone(), source))
         };
-        let path = &user.token_file;
-        let found = match (path.is_empty(), stated) {
-            (true, None) => return Ok(None),
-            (true, Some(stated)) => stated,
-            (false, stated) => match (file::read_text_of_connection(path), stated) {
-                // Like client-go, this trims only tokens that are read from a file.
-                (Ok(text), _) if !text.trim().is_empty() => (
-                    Secret::new(text.trim()),
-                    format!("the token in file {path:?}"),
-                ),
-                (_, Some(stated)) => stated,
-                (Ok(_), None) => {
-                    return Err(Error::failed(format!(
-                        "read empty token from file {path:?}"
-                    )));
-                }
-                (Err(e), None) => {
-                    let cause = words(&e);
-                    return Err(Error::failed(format!(
-                        "failed to read token file {path:?}: {cause}"
-                    )));
-                }
-            },
+        let of_file = (!user.token_file.is_empty()).then(|| token_in(&user.token_file));
+        let (token, source) = match (of_file, stated) {
+            (Some(Ok(found)), _) | (_, Some(found)) => found,
+            (Some(Err(e)), None) => return Err(e),
+            (None, None) => return Ok(None),
         };
-        sendable(found.0, &found.1)
+        sendable(token, &source)
             .map(Some)
             .map_err(|e| if self.token_flag { e.of_flags() } else { e })
+    }
+}
+
+/// Returns the token in a file, and its name in an error.
+fn token_in(path: &str) -> Result<(Secret, String), Error> {
+    let text = file::read_text_of_connection(path).map_err(|e| {
+        let cause = words(&e);
+        Error::failed(format!("failed to read token file {path:?}: {cause}"))
+    })?;
+    // Like client-go, this trims only tokens that are read from a file.
+    match text.trim() {
+        "" => Err(Error::failed(format!(
+            "read empty token from file {path:?}"
+        ))),
+        token => Ok((Secret::new(token), format!("the token in file {path:?}"))),
     }
 }
 

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use super::exec::PluginFault;
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::error::Error;
 use crate::secret::Secret;
@@ -18,9 +19,7 @@ use crate::secret::Secret;
 const EXPIRY_DELTA: i64 = 10;
 
 fn fail(cause: &str) -> Error {
-    Error::bare(format!(
-        "Unable to connect to the server: getting credentials: {cause}"
-    ))
+    PluginFault::from(cause.to_owned()).into()
 }
 
 /// Returns the token in a provider's configuration, if it is valid at this time.

@@ -126,12 +126,14 @@ pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
     // Any other text may be part of credentials.
     let digits = port.strip_prefix('-').unwrap_or(port);
     let is_number = port.len() <= 10 && digits.bytes().all(|c| c.is_ascii_digit());
-    let port = if is_number {
+    let shown = if is_number {
         format!(" {port}")
     } else {
         String::new()
     };
-    Some(format!("the port{port} of {of} is not one from 0 to 65535"))
+    Some(format!(
+        "the port{shown} of {of} is not one from 0 to 65535"
+    ))
 }
 
 /// Whether a server is on this machine.

@@ -12,6 +12,7 @@ use crate::apimachinery::names;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::saved::file;
+use crate::secret::Secret;
 
 /// The server to connect to, and the user to connect as.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -105,6 +106,15 @@ fn given(flag: Option<&String>) -> Option<&str> {
     flag.map(String::as_str).filter(|text| !text.is_empty())
 }
 
+/// Replaces a field by a flag, if that is given. Returns whether it is.
+fn set(field: &mut String, flag: Option<&String>) -> bool {
+    let given = given(flag);
+    if let Some(text) = given {
+        text.clone_into(field);
+    }
+    given.is_some()
+}
+
 fn brings_credentials(flags: &ConnectionFlags) -> bool {
     flags.token.is_some() || flags.client_certificate.is_some()
 }
@@ -152,14 +162,11 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
 }
 
 fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster {
-    if let Some(server) = given(flags.server.as_ref()) {
-        server.clone_into(&mut cluster.server);
+    if set(&mut cluster.server, flags.server.as_ref()) {
         // The name of the kubeconfig's server does not apply to this one.
         cluster.tls_server_name.clear();
     }
-    if let Some(name) = given(flags.tls_server_name.as_ref()) {
-        name.clone_into(&mut cluster.tls_server_name);
-    }
+    set(&mut cluster.tls_server_name, flags.tls_server_name.as_ref());
     let authority = given(flags.certificate_authority.as_ref());
     let insecure = flags.insecure_skip_tls_verify == Some(true);
     if insecure || authority.is_some() {
@@ -174,38 +181,28 @@ fn with_cluster_flags(mut cluster: Cluster, flags: &ConnectionFlags) -> Cluster 
 }
 
 fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
-    if let Some(path) = given(flags.client_certificate.as_ref()) {
-        path.clone_into(&mut user.client_certificate);
+    let certificate = flags.client_certificate.as_ref();
+    if set(&mut user.client_certificate, certificate) {
         user.client_certificate_data.clear();
     }
-    if let Some(path) = given(flags.client_key.as_ref()) {
-        path.clone_into(&mut user.client_key);
-        user.client_key_data = crate::secret::Secret::default();
+    if set(&mut user.client_key, flags.client_key.as_ref()) {
+        user.client_key_data = Secret::default();
     }
     if let Some(token) = flags.token.as_ref().filter(|token| !token.is_empty()) {
         user.token = token.clone();
         user.token_file.clear();
     }
-    if let Some(name) = given(flags.impersonate.as_ref()) {
-        name.clone_into(&mut user.impersonate);
-    }
-    if let Some(uid) = given(flags.impersonate_uid.as_ref()) {
-        uid.clone_into(&mut user.impersonate_uid);
-    }
+    set(&mut user.impersonate, flags.impersonate.as_ref());
+    set(&mut user.impersonate_uid, flags.impersonate_uid.as_ref());
     if !flags.impersonate_groups.is_empty() {
         user.impersonate_groups
             .clone_from(&flags.impersonate_groups);
     }
+    let stated = flags.impersonate_extra.iter();
     let mut extra: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (key, value) in flags
-        .impersonate_extra
-        .iter()
-        .filter_map(|entry| entry.split_once('='))
-    {
-        extra
-            .entry(key.to_owned())
-            .or_default()
-            .push(value.to_owned());
+    for (key, value) in stated.filter_map(|entry| entry.split_once('=')) {
+        let values = extra.entry(key.to_owned()).or_default();
+        values.push(value.to_owned());
     }
     user.impersonate_extra.extend(extra);
     user
@@ -219,25 +216,21 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
     if !token.is_file() {
         return None;
     }
-    let host = if host.contains(':') {
-        format!("[{host}]")
-    } else {
-        host.to_owned()
-    };
     let authority = env.service_account.join("ca.crt");
-    let namespace = env.variable("POD_NAMESPACE").map_or_else(
+    let stated = env.variable("POD_NAMESPACE").map_or_else(
         || file::read_text_of_connection(env.service_account.join("namespace")).unwrap_or_default(),
         str::to_owned,
     );
-    let namespace = match namespace.trim() {
-        "" => "default",
-        name => name,
+    let mut target = Endpoint::default();
+    target.namespace = match stated.trim() {
+        "" => "default".to_owned(),
+        name => name.to_owned(),
     };
-    let mut target = Endpoint {
-        namespace: namespace.to_owned(),
-        ..Endpoint::default()
+    target.cluster.server = if host.contains(':') {
+        format!("https://[{host}]:{port}")
+    } else {
+        format!("https://{host}:{port}")
     };
-    target.cluster.server = format!("https://{host}:{port}");
     if authority.is_file() {
         target.cluster.certificate_authority = authority.to_string_lossy().into_owned();
     }

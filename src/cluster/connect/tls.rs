@@ -37,19 +37,19 @@ impl Tls {
     pub(super) fn new(cluster: &Cluster, identity: Option<&Identity>) -> Result<Self, Error> {
         // Fails only if another part of the program has already chosen a provider.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let config = ClientConfig::builder();
-        let config = match authority(cluster)? {
-            _ if cluster.insecure_skip_tls_verify => config
+        let builder = ClientConfig::builder();
+        let verifying = match authority(cluster)? {
+            _ if cluster.insecure_skip_tls_verify => builder
                 .dangerous()
                 .with_custom_certificate_verifier(Arc::new(Unverified)),
-            Some(roots) => config.with_root_certificates(roots),
-            None => config.with_platform_verifier().map_err(|e| no_root(&e))?,
+            Some(roots) => builder.with_root_certificates(roots),
+            None => builder.with_platform_verifier().map_err(|e| no_root(&e))?,
         };
         let config = match identity {
-            None => config.with_no_client_auth(),
+            None => verifying.with_no_client_auth(),
             Some(identity) => {
                 let (certificates, key) = identity.parse()?;
-                config
+                verifying
                     .with_client_auth_cert(certificates, key)
                     .map_err(unusable_identity)?
             }
@@ -103,23 +103,22 @@ fn no_root(e: &rustls::Error) -> Error {
 }
 
 /// A user's certificates and private key, in PEM.
-pub(super) struct Identity {
-    certificate: String,
-    key: Secret,
+#[derive(Debug, PartialEq)]
+pub(crate) struct Identity {
+    pub(crate) certificate: String,
+    pub(crate) key: Secret,
 }
 
 impl Identity {
-    /// Takes a plugin's certificate and key.
-    pub(super) fn new(certificate: String, key: Secret) -> Self {
-        Self { certificate, key }
-    }
-
     /// Reads the kubeconfig's certificate and key; inline data takes precedence over a file.
     pub(super) fn of(user: &User) -> Result<Option<Self>, Error> {
         let certificate = read_part(&user.client_certificate_data, &user.client_certificate)?;
         let key = read_part(user.client_key_data.expose(), &user.client_key)?;
         match (certificate, key) {
-            (Some(certificate), Some(key)) => Ok(Some(Self::new(certificate, Secret::new(key)))),
+            (Some(certificate), Some(key)) => Ok(Some(Self {
+                certificate,
+                key: Secret::new(key),
+            })),
             (None, None) => Ok(None),
             _ => Err(unreadable_identity()),
         }
@@ -149,13 +148,13 @@ impl Identity {
 
 /// Reads a certificate or a key, if there is one.
 fn read_part(data: &str, path: &str) -> Result<Option<String>, Error> {
-    let data = compact(data);
-    let bytes = match (data.is_empty(), path.is_empty()) {
-        (false, _) => STANDARD.decode(data).ok(),
+    let encoded = compact(data);
+    let read = match (encoded.is_empty(), path.is_empty()) {
+        (false, _) => STANDARD.decode(encoded).ok(),
         (true, false) => file::read_of_connection(path).ok(),
         (true, true) => return Ok(None),
     };
-    let bytes = bytes.ok_or_else(unreadable_identity)?;
+    let bytes = read.ok_or_else(unreadable_identity)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
@@ -166,17 +165,17 @@ fn unreadable_identity() -> Error {
 /// Returns the certificate authorities to trust. Inline data takes precedence over a file; the default is
 /// the system's authorities. Blocks other than certificates are skipped, as by `x509.AppendCertsFromPEM`.
 fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
-    let text = if !cluster.certificate_authority_data.is_empty() {
-        let data = compact(&cluster.certificate_authority_data);
-        let bytes = STANDARD.decode(data);
-        bytes.map_err(|_| no_authorities("illegal base64 data"))?
+    let bytes = if !cluster.certificate_authority_data.is_empty() {
+        STANDARD
+            .decode(compact(&cluster.certificate_authority_data))
+            .map_err(|_| no_authorities("illegal base64 data"))?
     } else if !cluster.certificate_authority.is_empty() {
-        let bytes = file::read_of_connection(&cluster.certificate_authority);
-        bytes.map_err(|e| no_authorities(&words(&e)))?
+        file::read_of_connection(&cluster.certificate_authority)
+            .map_err(|e| no_authorities(&words(&e)))?
     } else {
         return Ok(None);
     };
-    let text = String::from_utf8_lossy(&text);
+    let text = String::from_utf8_lossy(&bytes);
     let certificates = blocks(&text).filter(|block| block.kind == "CERTIFICATE" && !block.headers);
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(certificates.map(|block| block.der.into()));
@@ -420,7 +419,10 @@ mod tests {
             ),
             (certificate, key.replace("PRIVATE KEY", "EC PRIVATE KEY"), 1),
         ] {
-            let identity = Identity::new(certificates, Secret::new(key));
+            let identity = Identity {
+                certificate: certificates,
+                key: Secret::new(key),
+            };
             assert_eq!(identity.parse().unwrap().0.len(), count);
             assert!(Tls::new(&cluster, Some(&identity)).is_ok());
         }
@@ -486,7 +488,10 @@ mod tests {
             (&*certificate, "UnsupportedCertVersion", version),
             (broken, "BadEncoding", ""),
         ] {
-            let identity = Identity::new(certificate.to_owned(), Secret::new(key.serialize_pem()));
+            let identity = Identity {
+                certificate: certificate.to_owned(),
+                key: Secret::new(key.serialize_pem()),
+            };
             let e = Tls::new(&cluster, Some(&identity)).err().unwrap();
             let message = format!("unable to set up TLS: invalid client certificate: {cause}");
             assert_eq!(e.message, message);

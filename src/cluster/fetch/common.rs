@@ -2,17 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::time::Instant;
-
-use jiff::Timestamp;
 
 use super::super::Failure;
 use super::control_plane::ControllerAnswers;
 use super::discovery::{Discovery, UNDISCOVERED};
 use super::optional::ServerVersion;
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{More, Needs, clock};
-use crate::cluster::observed::{Now, Observed};
+use super::{Awaited, More, ReadingTime, needs_discovery};
+use crate::cluster::observed::Observed;
 use crate::cluster::progress::Progress;
 use crate::snapshot::Listed;
 use crate::snapshot::evidence::Event;
@@ -28,15 +25,14 @@ pub(super) type ByNamespace<T> = HashMap<String, Vec<T>>;
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 pub(super) struct AboutAll {
-    pub(super) version: RefCell<Option<Result<ServerVersion, Failure>>>,
-    pub(super) events: RefCell<Option<Result<ByNamespace<Event>, Failure>>>,
+    pub(super) version: Awaited<ServerVersion>,
+    pub(super) events: Awaited<ByNamespace<Event>>,
     pub(super) controller: ControllerAnswers,
     /// Which answers about the VerticalPodAutoscalers are missing.
     pub(super) surroundings: SurroundingAnswers,
     pub(super) vpas: RefCell<ByNamespace<VerticalPodAutoscaler>>,
     /// Whether the VerticalPodAutoscalers of all namespaces are refused.
     pub(super) refuses_vpas: Cell<bool>,
-    pub(super) refuses_events: Cell<bool>,
     /// Whether the wait for them has already happened; it is not repeated.
     pub(super) waited: Cell<bool>,
 }
@@ -44,8 +40,7 @@ pub(super) struct AboutAll {
 impl AboutAll {
     /// Returns the events of a namespace that have arrived with those of all namespaces.
     pub(super) fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
-        let answer = self.events.borrow();
-        Some(match answer.as_ref()? {
+        Some(match self.events.get()? {
             Ok(all) => Ok(all.get(namespace).cloned().unwrap_or_default()),
             Err(failure) => Err(failure.clone()),
         })
@@ -101,41 +96,35 @@ pub(super) struct Whole<'s> {
     /// The namespace; `None` for all namespaces.
     pub(super) namespace: Option<&'s str>,
     pub(super) about: &'s AboutAll,
-    /// The fetches of all optional answers, of the VerticalPodAutoscalers, and of the events.
-    pub(super) all: [More<'s>; 3],
+    /// The fetch of all optional answers.
+    pub(super) more: More<'s>,
+    /// The fetch of the VerticalPodAutoscalers among them.
+    pub(super) vpas: More<'s>,
+    /// The fetch of the events among them.
+    pub(super) events: More<'s>,
     pub(super) progress: &'s Progress,
     pub(super) answers: &'s Answers<'s>,
 }
 
-/// The time at which HPAs were listed.
-pub(super) struct ListingTime {
-    pub(super) at: Instant,
-    pub(super) now: Now,
-    pub(super) note: Option<Note>,
-}
-
-impl ListingTime {
-    /// By the server's clock.
-    pub(super) fn now(date: Option<Timestamp>) -> Self {
-        let (now, note) = clock(date);
-        Self {
-            at: Instant::now(),
-            now,
-            note,
-        }
+impl Whole<'_> {
+    /// Whether the events of all namespaces are refused.
+    pub(super) fn refuses_events(&self) -> bool {
+        let answer = self.about.events.get();
+        self.namespace.is_none()
+            && answer.is_some_and(|events| events.as_ref().is_err_and(Failure::is_forbidden))
     }
 }
 
 /// The state that all passes share.
 pub(super) struct Common {
-    pub(super) read: ListingTime,
+    pub(super) read: ReadingTime,
     pub(super) discovery: Result<Discovery, Failure>,
 }
 
 impl Common {
     /// Returns the discovery that an HPA would have had alone.
     pub(super) fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
-        if Needs::of(hpa).discovery {
+        if needs_discovery(hpa) {
             &self.discovery
         } else {
             &UNDISCOVERED

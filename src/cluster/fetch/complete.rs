@@ -8,7 +8,7 @@ use tokio::time::timeout;
 
 use super::items::{HpaItem, unreadable};
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{Discovered, Fetch, GRACE};
+use super::{Awaited, Fetch, GRACE};
 use crate::apimachinery::json;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
@@ -79,7 +79,7 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
     let asked = Fetch::new(session, session.namespace());
     asked
-        .needed(name, &[], &Discovered::default(), unbounded_channel().0)
+        .needed(name, &[], &Awaited::default(), unbounded_channel().0)
         .await
         .ok()
         .map(|needed| needed.pods)

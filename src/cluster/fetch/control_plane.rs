@@ -3,16 +3,14 @@
 //! reported as unknown. Few users may read kube-system, so missing facts from there are a line and not a
 //! note.
 
-use std::cell::RefCell;
-
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::Fetch;
 use super::discovery::collection;
 use super::read::List;
 use super::right::cause;
-use crate::apimachinery::names::segment;
+use super::{Awaited, Fetch};
+use crate::apimachinery::names::query;
 use crate::saved::wire::{EventObject, LeaseObject};
 use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
@@ -23,26 +21,31 @@ use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 
+/// Returns the answer that has arrived, or the reason why none has.
+fn arrived<T: Clone>(answer: Option<&Result<T, Failure>>) -> Result<T, UnknownFactCause> {
+    match answer {
+        Some(Ok(answer)) => Ok(answer.clone()),
+        Some(Err(failure)) => Err(cause(failure)),
+        None => Err(UnknownFactCause::Late),
+    }
+}
+
 /// Returns the answer that has arrived, or adds a note if none has.
-pub(super) fn come<T>(
-    answer: Option<Result<T, Failure>>,
+pub(super) fn come<T: Clone>(
+    answer: Option<&Result<T, Failure>>,
     what: UnknownFact,
     notes: &mut Vec<Note>,
 ) -> Option<T> {
-    let why = match answer {
-        Some(Ok(answer)) => return Some(answer),
-        Some(Err(failure)) => cause(&failure),
-        None => UnknownFactCause::Late,
-    };
-    notes.push(Note::not_known(what, &why));
-    None
+    arrived(answer)
+        .inspect_err(|why| notes.push(Note::not_known(what, why)))
+        .ok()
 }
 
 /// The answers that have arrived so far.
 #[derive(Default)]
 pub(super) struct ControllerAnswers {
-    lease: RefCell<Option<Result<ManagerLease, Failure>>>,
-    pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
+    lease: Awaited<ManagerLease>,
+    pods: Awaited<Vec<ManagerPod>>,
 }
 
 /// The lease of the controller manager, with its holder.
@@ -55,47 +58,40 @@ struct ManagerLease {
 impl ControllerAnswers {
     /// Returns the answers that have arrived, and the reasons why the rest is unknown.
     pub(super) fn come(&self, session: &Session) -> (Option<Lease>, ControlPlane) {
-        let mut unread = Vec::new();
-        let pods = match self.pods.borrow().clone() {
-            Some(Ok(pods)) => {
-                if pods.is_empty() {
-                    unread.push((ManagerFact::Flags, Unshown::NoPod));
-                }
-                pods
+        let pods = shown(&self.pods, session).and_then(|pods| {
+            if pods.is_empty() {
+                return Err(Unshown::NoPod);
             }
-            failed => {
-                let why = unshown(failed.and_then(Result::err), session);
-                unread.push((ManagerFact::Flags, why));
-                Vec::new()
-            }
+            Ok(pods)
+        });
+        let held = shown(&self.lease, session);
+        let unread = [
+            (ManagerFact::Flags, pods.as_ref().err()),
+            (ManagerFact::Start, held.as_ref().err()),
+        ]
+        .into_iter()
+        .filter_map(|(fact, why)| Some((fact, why?.clone())))
+        .collect();
+        let ManagerLease { lease, holder } = held.unwrap_or_default();
+        let control_plane = ControlPlane {
+            pods: pods.unwrap_or_default(),
+            holder,
+            server: None,
+            unread,
         };
-        let ManagerLease { lease, holder } = match self.lease.borrow().clone() {
-            Some(Ok(held)) => held,
-            failed => {
-                let why = unshown(failed.and_then(Result::err), session);
-                unread.push((ManagerFact::Start, why));
-                ManagerLease::default()
-            }
-        };
-        (
-            lease,
-            ControlPlane {
-                pods,
-                holder,
-                server: None,
-                unread,
-            },
-        )
+        (lease, control_plane)
     }
 }
 
-/// Returns the reason why a fact is missing; the remedy for a missing right is shown with `-v`.
-fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
-    let why = failure.map_or(UnknownFactCause::Late, |failure| cause(&failure));
-    if let UnknownFactCause::MissingRight(right) = &why {
-        session.note_once(right.advice());
-    }
-    Unshown::Cause(why)
+/// Returns the answer that has arrived, or the reason why none has; the remedy for a missing right is shown
+/// with `-v`.
+fn shown<T: Clone>(answer: &Awaited<T>, session: &Session) -> Result<T, Unshown> {
+    arrived(answer.get()).map_err(|why| {
+        if let UnknownFactCause::MissingRight(right) = &why {
+            session.note_once(right.advice());
+        }
+        Unshown::Cause(why)
+    })
 }
 
 /// Returns the events of a Deployment about its scaling.
@@ -122,15 +118,10 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, UnknownF
 impl Fetch<'_> {
     /// Fetches the evidence about the controller manager into `answers`.
     pub(super) async fn controller(&self, answers: &ControllerAnswers) {
-        let lease = async {
-            let lease = self.lease().await;
-            *answers.lease.borrow_mut() = Some(lease);
-        };
-        let pods = async {
-            let pods = self.manager_pods().await;
-            *answers.pods.borrow_mut() = Some(pods);
-        };
-        join!(lease, pods);
+        join!(
+            answers.lease.get_or_init(|| self.lease()),
+            answers.pods.get_or_init(|| self.manager_pods())
+        );
     }
 
     /// Returns the events of one HPA or all, in one namespace or all.
@@ -155,11 +146,8 @@ impl Fetch<'_> {
         namespace: Option<&str>,
         fields: &str,
     ) -> Result<Vec<EventObject>, Failure> {
-        let path = format!(
-            "{}?fieldSelector={}",
-            collection("/api/v1", namespace, "events"),
-            segment(fields)
-        );
+        let path =
+            collection("/api/v1", namespace, "events") + &query(&[("fieldSelector", fields)]);
         let list: List<EventObject> = self.json(&path, "EventList").await?;
         Ok(list.items)
     }
@@ -185,8 +173,9 @@ impl Fetch<'_> {
     /// Reads the pods of the controller manager; only their flags are kept.
     async fn manager_pods(&self) -> Result<Vec<ManagerPod>, Failure> {
         let (label, value) = MANAGER_LABEL;
-        let selector = segment(&format!("{label}={value}"));
-        let path = format!("/api/v1/namespaces/{LEASE_NAMESPACE}/pods?labelSelector={selector}");
+        let selector = format!("{label}={value}");
+        let path = collection("/api/v1", Some(LEASE_NAMESPACE), "pods")
+            + &query(&[("labelSelector", &selector)]);
         let list: List<Pod> = self.json(&path, "PodList").await?;
         let mut pods = list.items;
         Ok(pods.iter_mut().filter_map(ManagerPod::of).collect())

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::apimachinery::json;
+use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::{plural, segment};
 use crate::cluster::{Failure, Session};
 
@@ -70,10 +71,12 @@ const BUILT_IN: [(&str, &[&str]); 3] = [
 /// nothing in between.
 pub(crate) fn built_in(group: &str, kind: &str) -> Option<Resource> {
     let (_, kinds) = BUILT_IN.iter().find(|(own, _)| *own == group)?;
-    let known = kinds
-        .iter()
-        .find(|known| **known == kind || known.to_lowercase() == kind)?;
+    let known = kinds.iter().find(|known| is_kind(known, kind))?;
     Some(Resource::new(group, "v1", &plural(known)))
+}
+
+fn is_kind(known: &str, kind: &str) -> bool {
+    known == kind || known.to_lowercase() == kind
 }
 
 /// The server's resources, as the controller's client sees them. Stale versions, whose discovery failed
@@ -121,7 +124,7 @@ impl Discovery {
             // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; it is older than v1.27";
-                let plain = Some(session.unreadable(path, cause.to_owned()));
+                let plain = Some(session.unreadable(path, cause));
                 Ok(Self {
                     groups: list.groups.into_iter().map(ApiGroup::from).collect(),
                     plain,
@@ -134,26 +137,27 @@ impl Discovery {
         }
     }
 
+    fn group(&self, name: &str) -> Option<&ApiGroup> {
+        self.groups.iter().find(|it| &*it.metadata.name == name)
+    }
+
     /// Returns the versions of a group, the preferred one first; `None` if the group is not served.
     pub(crate) fn versions(&self, group: &str) -> Option<impl Iterator<Item = &str>> {
-        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        let found = self.group(group)?;
         Some(found.versions.iter().map(|version| &*version.version))
     }
 
     /// Returns the preferred version of a group whose versions are all stale.
     pub(crate) fn stale(&self, group: &str) -> Option<&str> {
-        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        let found = self.group(group)?;
         let first = found.stale.first().filter(|_| found.versions.is_empty())?;
         Some(&first.version)
     }
 
     /// Returns the metrics that the metrics API of a group serves, named as in its list.
     pub(crate) fn metrics(&self, group: &str) -> Vec<String> {
-        let found = self.groups.iter().find(|g| g.metadata.name == group);
-        let resources = found
-            .into_iter()
-            .flat_map(|it| &it.versions)
-            .flat_map(|it| &it.resources);
+        let versions = self.group(group).into_iter().flat_map(|it| &it.versions);
+        let resources = versions.flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
             // Custom metrics are listed as subresources of the objects that they describe.
             let described = own
@@ -174,33 +178,23 @@ impl Discovery {
     pub(crate) fn resource(&self, group: &str, kind: &str) -> Result<Option<Resource>, &Failure> {
         match &self.plain {
             Some(plain) => Err(plain),
-            None => Ok(self.aggregated(group, kind)),
+            None => Ok(self
+                .served(group, kind)
+                .map(|(version, served)| Resource::new(group, &version.version, &served.resource))),
         }
-    }
-
-    fn aggregated(&self, group: &str, kind: &str) -> Option<Resource> {
-        let (version, served) = self.served(group, kind)?;
-        Some(Resource::new(group, &version.version, &served.resource))
     }
 
     /// Returns whether a kind has the subresource scale; `None` if the kind is not listed.
     pub(crate) fn serves_scale(&self, group: &str, kind: &str) -> Option<bool> {
         let (_, served) = self.served(group, kind)?;
-        Some(
-            served
-                .subresources
-                .iter()
-                .any(|own| own.subresource == "scale"),
-        )
+        let mut subresources = served.subresources.iter();
+        Some(subresources.any(|own| own.subresource == "scale"))
     }
 
     fn served(&self, group: &str, kind: &str) -> Option<(&ApiVersion, &ServedResource)> {
-        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
-        found.versions.iter().find_map(|version| {
-            let resource = version.resources.iter().find(|resource| {
-                let served = &resource.response_kind.kind;
-                *served == kind || served.to_lowercase() == kind
-            })?;
+        self.group(group)?.versions.iter().find_map(|version| {
+            let mut resources = version.resources.iter();
+            let resource = resources.find(|it| is_kind(&it.response_kind.kind, kind))?;
             Some((version, resource))
         })
     }
@@ -233,7 +227,10 @@ impl From<PlainGroup> for ApiGroup {
         // The sort is stable: the others stay in the server's order.
         versions.sort_by_key(|version| version.version != preferred_version.version);
         Self {
-            metadata: NamedMetadata { name },
+            metadata: Metadata {
+                name,
+                ..Metadata::default()
+            },
             versions,
             stale: Vec::new(),
         }
@@ -243,17 +240,11 @@ impl From<PlainGroup> for ApiGroup {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ApiGroup {
-    metadata: NamedMetadata,
+    metadata: Metadata,
     versions: Vec<ApiVersion>,
     /// The versions whose discovery failed.
     #[serde(skip)]
     stale: Vec<ApiVersion>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct NamedMetadata {
-    name: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -12,14 +12,14 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::{Failure, Session};
-use super::common::{AboutAll, Answers, Common, ListingTime, Whole, by_namespace};
+use super::common::{AboutAll, Answers, Common, Whole, by_namespace};
 use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
 use super::namespace::answer;
 use super::optional::unserved;
 use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, Needs, graceful, hpas_path};
+use super::{AT_ONCE, Fetch, ReadingTime, graceful, hpas_path, needs_discovery};
 use crate::args::Named;
 use crate::cluster::progress::Progress;
 use crate::error::Error;
@@ -56,42 +56,39 @@ pub async fn fetch_all(
     .boxed_local()
     .shared();
     let events = async {
-        let answer = asked.events(namespace, None).await;
-        let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
-        about.refuses_events.set(refuses);
-        let grouped = answer.map(|all| by_namespace(all, |event| Some(&event.namespace)));
-        *about.events.borrow_mut() = Some(grouped);
+        let grouped = async || {
+            let all = asked.events(namespace, None).await?;
+            Ok(by_namespace(all, |event| Some(&event.namespace)))
+        };
+        about.events.get_or_init(grouped).await;
     }
     .boxed_local()
     .shared();
     let others = [vpas.clone(), events.clone()];
     let more = async {
-        let version = async {
-            let answer = asked.version().await;
-            *about.version.borrow_mut() = Some(answer);
-        };
         join!(
-            version,
+            about.version.get_or_init(|| asked.version()),
             asked.controller(&about.controller),
             join_all(others)
         );
     }
     .boxed_local()
     .shared();
-    let all = [more.clone(), vpas, events];
     let whole = Whole {
         namespace,
         about,
-        all,
+        more: more.clone(),
+        vpas,
+        events,
         progress,
         answers,
     };
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
     let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
-    let refused = graceful(needed, more, worth).await.map_err(|e| {
+    let refused = graceful(needed, &more, worth).await.map_err(|e| {
         if e.is_not_found() {
-            unserved(about.version.take().and_then(Result::ok))
+            unserved(&about.version)
         } else {
             denied(&e)
         }
@@ -121,7 +118,7 @@ impl Fetch<'_> {
         whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
         let (mut items, date) = self.items(whole.namespace, selection).await?;
-        let read = ListingTime::now(date);
+        let read = ReadingTime::now(date);
         let wanted = items.iter().filter(|item| item.wanted);
         whole.progress.expect(wanted.clone().count());
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
@@ -132,10 +129,8 @@ impl Fetch<'_> {
         items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
 
-        let mut needs = items
-            .iter()
-            .filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
-        let discovery = if needs.any(|needs| needs.discovery) {
+        let mut hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
+        let discovery = if hpas.any(needs_discovery) {
             Discovery::ask(self.session).await
         } else {
             Ok(Discovery::default())

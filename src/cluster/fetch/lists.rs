@@ -11,16 +11,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tokio::sync;
-
 use super::super::Failure;
-use super::Fetch;
 use super::discovery::Resource;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
-use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
+use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, replica_sets_path, resource};
+use super::{Awaited, Fetch};
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::names::segment;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
@@ -39,9 +36,6 @@ type BySelector<T> = HashMap<String, Vec<T>>;
 
 const REPLICA_SET: &str = "ReplicaSet";
 
-/// An answer that may not have arrived yet.
-type Awaited = Rc<sync::OnceCell<Result<Body, Failure>>>;
-
 /// The objects that were listed for the HPAs of a namespace. Others are requested HPA by HPA.
 #[derive(Default)]
 pub(super) struct Lists {
@@ -53,20 +47,16 @@ pub(super) struct Lists {
     /// The number of pages of targets and ReplicaSets that were read.
     pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
-    answers: RefCell<HashMap<String, Awaited>>,
+    answers: RefCell<HashMap<String, Rc<Awaited<Body>>>>,
     /// The rights that lists of targets lacked, by resource.
     refused: RefCell<BTreeMap<String, MissingRight>>,
 }
 
 impl Lists {
-    /// Returns the objects of a target's kind by name, if they were listed.
-    pub(super) fn targets(&self, resource: &Resource) -> Option<&BTreeMap<String, Workload>> {
+    /// Returns the objects of the kind of an HPA's target by name, if they were listed.
+    pub(super) fn targets(&self, hpa: &Hpa) -> Option<&BTreeMap<String, Workload>> {
+        let resource = resource(&hpa.spec.scale_target_ref)?;
         self.targets.get()?.get(&resource.group_resource())
-    }
-
-    /// Whether the objects of the kind of an HPA's target were listed.
-    pub(super) fn has_targets(&self, hpa: &Hpa) -> bool {
-        resource(&hpa.spec.scale_target_ref).is_some_and(|it| self.targets(&it).is_some())
     }
 
     /// Whether listing the kind of an HPA's target is refused.
@@ -99,7 +89,7 @@ impl Lists {
     }
 
     /// Returns the answer to a request that others may make, too.
-    pub(super) fn answer(&self, path: &str) -> Awaited {
+    pub(super) fn answer(&self, path: &str) -> Rc<Awaited<Body>> {
         Rc::clone(
             self.answers
                 .borrow_mut()
@@ -121,7 +111,7 @@ impl Lists {
     ) -> Surroundings {
         let target = &hpa.spec.scale_target_ref;
         let here = |metadata: &Metadata| metadata.namespace.as_deref() == Some(&*hpa.namespace);
-        let listed = resource(target).and_then(|resource| self.targets(&resource));
+        let listed = self.targets(hpa);
         let own = |it: &&Workload| it.is_kind_of(target);
         let mut workloads: Vec<Workload> = Vec::new();
         match (scale, listed) {
@@ -230,11 +220,11 @@ impl AskedSelectors {
         Some(Arc::new(Self { texts, selectors }))
     }
 
-    /// Returns the query that lists the matching objects; for several selectors, all objects.
-    fn query(&self) -> String {
+    /// Returns the selector of a list that has the objects of all of them: the only one, or the empty one.
+    fn common(&self) -> &str {
         match &self.texts[..] {
-            [one] => format!("labelSelector={}", segment(one)),
-            _ => String::new(),
+            [one] => one,
+            _ => "",
         }
     }
 
@@ -287,7 +277,8 @@ impl Fetch<'_> {
             if most < 2 {
                 continue;
             }
-            let listed = self.workloads(&resource, "", most, move |workload| {
+            let path = resource.collection(self.namespace);
+            let listed = self.workloads(&path, list_kind(&resource), most, move |workload| {
                 // For other workloads, only the names may matter.
                 if !names.contains(&workload.metadata.name) {
                     workload.template = None;
@@ -318,13 +309,13 @@ impl Fetch<'_> {
         let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
         let asked = AskedSelectors::of(scaled.filter(has).map(|(_, scale)| scale));
         let Some(asked) = asked else { return true };
-        let resource = Resource::new("apps", "v1", "replicasets");
+        let path = replica_sets_path(self.namespace, asked.common());
         let selects = {
             let asked = Arc::clone(&asked);
             move |it: &mut Workload| asked.selectors.any_matches(&it.metadata.labels)
         };
         match self
-            .workloads(&resource, &asked.query(), asked.most(), selects)
+            .workloads(&path, "ReplicaSetList", asked.most(), selects)
             .await
         {
             Ok(None) => true,
@@ -336,12 +327,12 @@ impl Fetch<'_> {
         }
     }
 
-    /// Lists the objects of a kind that `keeps` keeps, for `most` requests; `None` if these have to be made one
+    /// Lists the objects at a path that `keeps` keeps, for `most` requests; `None` if these have to be made one
     /// by one.
     async fn workloads(
         &self,
-        resource: &Resource,
-        query: &str,
+        path: &str,
+        kind: &str,
         most: usize,
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
@@ -357,15 +348,7 @@ impl Fetch<'_> {
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
-        let listed = self
-            .pages_of(
-                &resource.collection(self.namespace),
-                query,
-                list_kind(resource),
-                most,
-                items,
-            )
-            .await?;
+        let listed = self.pages_of(path, kind, most, items).await?;
         Ok(listed.map(|(listed, _)| listed))
     }
 
@@ -383,18 +366,15 @@ impl Fetch<'_> {
             let asked = Arc::clone(&asked);
             selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
         };
-        let (query, most) = (asked.query(), asked.most());
-        let pods = match self
-            .pages_of(&self.pods_path(), &query, "PodList", most, items)
-            .await
-        {
+        let path = self.pods_path(asked.common());
+        let pods = match self.pages_of(&path, "PodList", asked.most(), items).await {
             Ok(Some((pods, _))) => Ok(pods),
             Err(failure) if fails_for_all(&failure) => Err(failure),
             // Their usage would be as long, or may fail for the same reason.
             Ok(None) | Err(_) => return,
         };
         if let Some(measured) = measured
-            && let Some(usage) = labelled(self.usage_of(&measured.query()).await, &pods)
+            && let Some(usage) = labelled(self.usage_of(measured.common()).await, &pods)
         {
             let _ = lists
                 .pod_metrics
@@ -434,7 +414,7 @@ fn fails_for_all(failure: &Failure) -> bool {
     matches!(failure.status(), Some(403 | 404 | 503))
 }
 
-/// Returns the kind of a list of targets, or of their ReplicaSets.
+/// Returns the kind of a list of targets.
 fn list_kind(resource: &Resource) -> &'static str {
     match &*resource.name {
         "deployments" => "DeploymentList",

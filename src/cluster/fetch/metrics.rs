@@ -20,40 +20,37 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::CUSTOM;
 use crate::snapshot::{ExternalValue, MetricAnswer, UnreadCause};
 
+/// The path of the external metrics API, and of the list of its metrics.
+pub(super) const EXTERNAL_METRICS: &str = "/apis/external.metrics.k8s.io/v1beta1";
+
 /// The number of metrics that are requested concurrently.
 const AT_ONCE: usize = 8;
 
-/// The reason why there is no answer.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// The outcome for a metric without an answer.
+#[derive(Debug, Clone)]
 pub(super) struct NoAnswer {
-    /// The controller's message.
-    text: String,
-    /// Whether the user lacks the permission.
-    denied: bool,
+    /// The answer as the pass sees it, with the controller's message.
+    pub(super) answer: MetricAnswer,
     /// The advice for the failure.
     pub(super) advice: Option<Box<Note>>,
 }
 
 impl NoAnswer {
-    /// Returns the answer as the pass sees it.
-    pub(super) fn answer(&self) -> MetricAnswer {
-        let message = self.text.clone();
-        if self.denied {
+    /// Returns the outcome of a failure with this message.
+    fn of(message: String, failure: &Failure) -> Self {
+        let answer = if failure.is_forbidden() {
             MetricAnswer::Unread(UnreadCause::Refused { message })
         } else {
             MetricAnswer::Failed(message)
-        }
+        };
+        let advice = advice(failure).map(Box::new);
+        Self { answer, advice }
     }
 }
 
 impl From<&Failure> for NoAnswer {
     fn from(failure: &Failure) -> Self {
-        let denied = failure.is_forbidden();
-        Self {
-            text: failure.client_go(),
-            denied,
-            advice: advice(failure).map(Box::new),
-        }
+        Self::of(failure.client_go(), failure)
     }
 }
 
@@ -64,10 +61,10 @@ impl From<Failure> for NoAnswer {
 }
 
 impl From<String> for NoAnswer {
-    fn from(text: String) -> Self {
+    fn from(message: String) -> Self {
         Self {
-            text,
-            ..Self::default()
+            answer: MetricAnswer::Failed(message),
+            advice: None,
         }
     }
 }
@@ -78,31 +75,26 @@ impl Fetch<'_> {
         &self,
         selector: &str,
     ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let path = format!(
-            "{}?labelSelector={}",
-            self.pod_metrics_path(),
-            segment(selector)
-        );
         match self.lists.and_then(|lists| lists.pod_metrics(selector)) {
-            Some(listed) => listed.map_err(|e| e.of_path(path)),
-            None => self.usage(&path).await,
+            Some(listed) => listed.map_err(|e| e.of_path(self.pod_metrics_path(selector))),
+            None => self.usage_of(selector).await,
         }
     }
 
-    /// Returns the usage of those pods of the namespace that a query selects, or of all.
-    pub(super) async fn usage_of(&self, query: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let mark = if query.is_empty() { "" } else { "?" };
-        self.usage(&format!("{}{mark}{query}", self.pod_metrics_path()))
-            .await
+    /// Returns the usage of the pods that a selector matches, or of all pods if it is empty, without a look at
+    /// the lists.
+    pub(super) async fn usage_of(
+        &self,
+        selector: &str,
+    ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+        let path = self.pod_metrics_path(selector);
+        let body = self.metrics_body(&path).await?;
+        self.session.object(&path, &body, all_usage).await
     }
 
-    fn pod_metrics_path(&self) -> String {
+    fn pod_metrics_path(&self, selector: &str) -> String {
         collection("/apis/metrics.k8s.io/v1beta1", Some(self.namespace), "pods")
-    }
-
-    async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let body = self.metrics_body(path).await?;
-        self.session.object(path, &body, all_usage).await
+            + &query(&[("labelSelector", selector)])
     }
 
     /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;
@@ -126,54 +118,36 @@ impl Fetch<'_> {
         discovery: &Result<Discovery, Failure>,
         together: &Arc<Together>,
     ) -> Result<MetricAnswer, NoAnswer> {
-        let namespace = segment(self.namespace);
         match spec.source() {
-            MetricSource::Pods(source) => {
+            MetricSource::Pods(_) => {
                 let version = custom_version(discovery)?;
-                let path = format!(
-                    "/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}/pods/*/{}{}",
-                    segment(&source.metric.name),
-                    query(&[
-                        ("labelSelector", selector),
-                        ("metricLabelSelector", &spec.selector()),
-                    ]),
-                );
-                let values = self.custom_values(&path, together).await?;
+                let pods = self.custom_values(spec, version, "pods/*", selector, together);
                 Ok(MetricAnswer::Pods(
-                    values.iter().map(MetricValue::of_pod).collect(),
+                    pods.await?.iter().map(MetricValue::of_pod).collect(),
                 ))
             }
             MetricSource::Object(source) => {
                 let version = custom_version(discovery)?;
-                let root = format!("/apis/custom.metrics.k8s.io/{version}/namespaces/{namespace}");
-                let metric = segment(&source.metric.name);
-                let query = query(&[("metricLabelSelector", &spec.selector())]);
                 let object = &source.described_object;
                 let path = if object.is_namespace() {
-                    format!("{root}/metrics/{metric}{query}")
+                    "metrics".to_owned()
                 } else {
                     let group = object.group();
                     let resource = match built_in(group, &object.kind) {
                         Some(resource) => resource,
                         None => mapped(group, &object.kind, discovery)?,
                     };
-                    let name = segment(&object.name);
-                    format!(
-                        "{root}/{}/{name}/{metric}{query}",
-                        resource.group_resource()
-                    )
+                    format!("{}/{}", resource.group_resource(), segment(&object.name))
                 };
-                let values = self.custom_values(&path, together).await?;
+                let values = self.custom_values(spec, version, &path, "", together);
                 Ok(MetricAnswer::Object(
-                    values.iter().map(MetricValue::of_object).collect(),
+                    values.await?.iter().map(MetricValue::of_object).collect(),
                 ))
             }
-            MetricSource::External(source) => {
-                let path = format!(
-                    "/apis/external.metrics.k8s.io/v1beta1/namespaces/{namespace}/{}{}",
-                    segment(&source.metric.name),
-                    query(&[("labelSelector", &spec.selector())]),
-                );
+            MetricSource::External(_) => {
+                let metric = segment(spec.name());
+                let path = collection(EXTERNAL_METRICS, Some(self.namespace), &metric)
+                    + &query(&[("labelSelector", &spec.selector())]);
                 let page: List<ExternalMetricValue> = self
                     .metrics_json(&path, "ExternalMetricValueList", together)
                     .await?;
@@ -188,12 +162,25 @@ impl Fetch<'_> {
         }
     }
 
+    /// Requests a metric of the custom metrics API for the objects at a path, of which `selector` selects some.
     async fn custom_values(
         &self,
-        path: &str,
+        spec: &MetricSpec,
+        version: &str,
+        objects: &str,
+        selector: &str,
         together: &Arc<Together>,
     ) -> Result<Vec<MetricValue>, Failure> {
-        let page: List<MetricValue> = self.metrics_json(path, "MetricValueList", together).await?;
+        let api = format!("/apis/{CUSTOM}/{version}");
+        let metric = format!("{objects}/{}", segment(spec.name()));
+        let path = collection(&api, Some(self.namespace), &metric)
+            + &query(&[
+                ("labelSelector", selector),
+                ("metricLabelSelector", &spec.selector()),
+            ]);
+        let page: List<MetricValue> = self
+            .metrics_json(&path, "MetricValueList", together)
+            .await?;
         Ok(page.items)
     }
 }
@@ -222,12 +209,8 @@ pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<&
 }
 
 fn unmapped(group: &str, kind: &str, cause: &str) -> String {
-    let full = if group.is_empty() {
-        kind.to_owned()
-    } else {
-        format!("{kind}.{group}")
-    };
-    format!("unable to map kind {full} to resource: {cause}")
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("unable to map kind {kind}{dot}{group} to resource: {cause}")
 }
 
 /// Returns the resource of a kind that only discovery knows.
@@ -236,14 +219,9 @@ fn mapped(
     kind: &str,
     discovery: &Result<Discovery, Failure>,
 ) -> Result<Resource, NoAnswer> {
-    let failed = |cause: &str| NoAnswer::from(unmapped(group, kind, cause));
+    let failed = |cause: &str| unmapped(group, kind, cause);
     let found = discovery.as_ref().and_then(|it| it.resource(group, kind));
-    match found {
-        Ok(Some(resource)) => Ok(resource),
-        Ok(None) => Err(failed(&no_kind(group, kind))),
-        Err(e) => Err(NoAnswer {
-            text: failed(&e.client_go()).text,
-            ..e.into()
-        }),
-    }
+    found
+        .map_err(|e| NoAnswer::of(failed(&e.client_go()), e))?
+        .ok_or_else(|| failed(&no_kind(group, kind)).into())
 }

@@ -24,7 +24,7 @@ pub mod watch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{Either, LocalBoxFuture, Shared, select};
+use futures_util::future::{Either, FutureExt, LocalBoxFuture, Shared, select};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -52,11 +52,11 @@ use crate::error::Error;
 use crate::numbers::duration;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
 use crate::snapshot::surroundings::{CUSTOM, Surroundings};
-use crate::snapshot::{MetricAnswer, ScaleSelector};
+use crate::snapshot::{MetricAnswer, Scale};
 use crate::version::Version;
 
 /// The number of namespaces of a list that are processed concurrently, and of HPAs in each.
@@ -84,29 +84,33 @@ pub async fn fetch(
     also: &[MetricSpec],
 ) -> Result<Observed, Error> {
     let asked = Fetch::new(session, namespace);
-    let discovery = Discovered::default();
+    let discovery = Awaited::default();
     let optional = OptionalAnswers::default();
     let answers = SurroundingAnswers::default();
     let (wishes, wished) = unbounded_channel();
     let more = async {
         let optional = asked.optional(name, &discovery, &optional);
         join!(optional, asked.surroundings(wished, &answers));
-    };
+    }
+    .boxed_local()
+    .shared();
     // If there is no HPA of that name, the list shows those that exist.
     let worth = |needed: &Result<_, FetchError>| match needed {
         Ok(_) => true,
         Err(absent) => absent.no_hpa,
     };
-    let answered = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
+    let pass = asked.needed(name, also, &discovery, wishes);
+    let answered = graceful(pass, &more, worth).await;
     let left_out = answers.unlearnt();
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
-    let needed = answered.map_err(|absent| {
-        if absent.no_hpa {
+    let needed = answered.map_err(|FetchError { failure, no_hpa }| {
+        let error = denied(&failure);
+        if no_hpa {
             let flags = session.command_flags();
-            optional.about_absence([namespace, name], absent.error, &surroundings, flags)
+            optional.about_absence([namespace, name], error, &surroundings, flags)
         } else {
-            absent.error
+            error
         }
     })?;
     if needed.scale.is_err() {
@@ -144,19 +148,14 @@ pub async fn fetch(
 /// optional future stores its own results as they arrive.
 async fn graceful<T>(
     needed: impl Future<Output = T>,
-    more: impl Future<Output = ()>,
+    more: &More<'_>,
     worth: impl FnOnce(&T) -> bool,
 ) -> T {
-    pin!(needed, more);
-    match select(needed, more).await {
-        Either::Left((needed, more)) => {
-            if worth(&needed) {
-                let _ = timeout(GRACE, more).await;
-            }
-            needed
-        }
-        Either::Right(((), needed)) => needed.await,
+    let answer = beside(needed, more).await;
+    if worth(&answer) {
+        let _ = timeout(GRACE, more.clone()).await;
     }
+    answer
 }
 
 /// The optional answers, or some of them.
@@ -171,67 +170,36 @@ async fn beside<T>(needed: impl Future<Output = T>, more: &More<'_>) -> T {
     }
 }
 
-/// Returns an HPA and its target's scale, before anything else is known.
-fn without_pods(hpa: Hpa, now: Now, found: FetchedScale, notes: Vec<Note>) -> Observed {
-    let FetchedScale { scale, basis, at } = found;
-    Observed {
-        now,
-        version: None,
-        scale,
-        pods: Vec::new(),
-        pod_metrics: Vec::new(),
-        metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
-        hpa,
-        others: Vec::new(),
-        evidence: Evidence::default(),
-        surroundings: Surroundings::default(),
-        control_plane: ControlPlane::default(),
-        basis: Vec::from_iter(basis),
-        notes,
-        scale_at: at,
-    }
-}
-
-/// The server's resources, once they have been requested.
-type Discovered = OnceCell<Result<Discovery, Failure>>;
+/// An answer that may not have arrived yet.
+type Awaited<T> = OnceCell<Result<T, Failure>>;
 
 /// The reason why there is no answer.
 struct FetchError {
-    error: Error,
+    failure: Failure,
     /// Whether the HPA itself does not exist.
     no_hpa: bool,
 }
 
-impl From<Error> for FetchError {
-    fn from(error: Error) -> Self {
+impl From<Failure> for FetchError {
+    fn from(failure: Failure) -> Self {
         Self {
-            error,
+            failure,
             no_hpa: false,
         }
     }
 }
 
-/// The additional needs of the metrics of a spec, besides the target.
-struct Needs {
-    resource: bool,
-    discovery: bool,
+/// Whether a pass needs the server's resources: for the version of the custom metrics API, or for the resource
+/// of the target's kind.
+fn needs_discovery(hpa: &Hpa) -> bool {
+    let target = &hpa.spec.scale_target_ref;
+    let is_unknown = !target.is_namespace() && built_in(target.group(), &target.kind).is_none();
+    uses(hpa, CUSTOM) || (is_unknown && is_well_formed(&target.api_version))
 }
 
-impl Needs {
-    fn of(hpa: &Hpa) -> Self {
-        let metrics = &hpa.spec.metrics;
-        let custom = |metric: &MetricSpec| metric.api_group() == CUSTOM;
-        let unknown = |reference: &CrossVersionObjectReference| {
-            !reference.is_namespace() && built_in(reference.group(), &reference.kind).is_none()
-        };
-        let target = &hpa.spec.scale_target_ref;
-        Self {
-            resource: metrics.iter().any(MetricSpec::is_resource),
-            // The version of the custom metrics API, or the resource of a kind.
-            discovery: metrics.iter().any(custom)
-                || (unknown(target) && is_well_formed(&target.api_version)),
-        }
-    }
+/// Whether an HPA has metrics of a metrics API.
+fn uses(hpa: &Hpa, group: &str) -> bool {
+    hpa.spec.metrics.iter().any(|it| it.api_group() == group)
 }
 
 pub(super) struct Fetch<'s> {
@@ -258,133 +226,155 @@ impl Fetch<'_> {
         &self,
         name: &str,
         also: &[MetricSpec],
-        discovered: &Discovered,
+        discovered: &Awaited<Discovery>,
         wishes: Wishes,
     ) -> Result<Observed, FetchError> {
         let wish = |wish: Wish| drop(wishes.send(wish));
-        let found = self.hpa(name).await;
-        if found.as_ref().is_err_and(|absent| absent.no_hpa) {
-            wish(Wish::scaled_objects(self.namespace));
-        }
-        let (mut hpa, now, notes) = found?;
-        let read = Instant::now();
+        let found = self.hpa(name).await.map_err(|failure| {
+            let no_hpa = failure.is_not_found();
+            if no_hpa {
+                wish(Wish::scaled_objects(self.namespace));
+            }
+            FetchError { failure, no_hpa }
+        });
+        let (mut hpa, read, notes) = found?;
         Wish::of(&hpa).for_each(wish);
         let own_metrics = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
-        let needs = Needs::of(&hpa);
-        let discovery = async {
-            if needs.discovery {
+        let discovery = async || {
+            if needs_discovery(&hpa) {
                 self.discovery(discovered).await
             } else {
                 &UNDISCOVERED
             }
         };
-        let direct = self.built_in_scale(&hpa);
-        let (discovery, direct) = join!(discovery, direct);
-        let fetched = match direct {
-            Some(scale) => scale,
-            None => self.custom_scale(&hpa, discovery).await,
-        }
-        .map_err(|failure| denied(&failure))?;
+        let (discovery, fetched) = join!(discovery(), self.target_scale(&hpa, discovery()));
+        let fetched = fetched?;
         let scale = fetched.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery).for_each(wish);
-        let needed = without_pods(hpa, now, fetched, notes);
-        let mut needed = self.with_pods(needed, discovery, read).await?;
+        let mut needed = self.observed(hpa, fetched, &read, notes, discovery).await?;
         needed.hpa.spec.metrics.truncate(own_metrics);
         Ok(needed)
     }
 
     /// Requests the server's resources, unless that has been done.
-    async fn discovery<'d>(&self, discovered: &'d Discovered) -> &'d Result<Discovery, Failure> {
+    async fn discovery<'d>(
+        &self,
+        discovered: &'d Awaited<Discovery>,
+    ) -> &'d Result<Discovery, Failure> {
         discovered
             .get_or_init(|| Discovery::ask(self.session))
             .await
     }
 
-    /// Adds everything that depends on the target's selector: pods and metrics. `read` is the time at which the
-    /// HPA was read.
-    async fn with_pods(
+    /// Fetches everything that depends on the scale of an HPA's target. `read` is the time at which the HPA was
+    /// read.
+    async fn observed(
         &self,
-        mut needed: Observed,
+        hpa: Hpa,
+        found: FetchedScale,
+        read: &ReadingTime,
+        mut notes: Vec<Note>,
         discovery: &Result<Discovery, Failure>,
-        read: Instant,
-    ) -> Result<Observed, Error> {
-        let Observed {
-            hpa,
-            scale,
-            pods,
-            pod_metrics,
-            metrics,
-            notes,
-            surroundings,
-            ..
-        } = &mut needed;
-        let needs = Needs::of(hpa);
+    ) -> Result<Observed, Failure> {
+        notes.extend(read.note.clone());
         let target = &hpa.spec.scale_target_ref;
+        let version = custom_version(discovery)
+            .ok()
+            .filter(|_| uses(&hpa, CUSTOM));
         let discovered = discovery.as_ref().ok();
-        let asks = hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM);
-        surroundings.custom_version = custom_version(discovery)
-            .ok()
-            .filter(|_| asks)
-            .map(str::to_owned);
-        surroundings.serves_scale =
-            discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
-        let selector = scale
-            .as_ref()
-            .ok()
-            .map(|scale| &scale.selector)
-            .filter(|selector| selector.parsed().is_ok())
-            .map_or("", ScaleSelector::as_str);
-        if !selector.is_empty() {
-            let resource = async {
-                if !needs.resource {
-                    return Ok(Vec::new());
-                }
-                self.pod_metrics(selector).await
-            };
-            let values = self.values(hpa, selector, discovery);
-            let (listed, resource, values) = join!(self.pods(selector), resource, values);
-            for (answer, value) in metrics.iter_mut().zip(values) {
-                *answer = value.unwrap_or_else(|miss| {
-                    let answer = miss.answer();
-                    notes.extend(miss.advice.map(|note| *note));
-                    answer
-                });
-            }
-            if let Ok(discovery) = discovery {
-                surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
-                    let is_served = discovery.versions(group)?.next().is_some();
-                    is_served.then(|| discovery.metrics(group))
-                });
-            }
-            match resource {
-                Ok(list) => *pod_metrics = list,
-                Err(e) => fail(hpa, metrics, notes, &e, MetricSpec::is_resource),
-            }
-            match listed {
-                Ok(list) => *pods = list,
-                Err(e) if e.is_forbidden() => {
-                    fail(hpa, metrics, notes, &e, MetricSpec::needs_pods);
-                    let why = UnknownFactCause::NoPods;
-                    notes.push(Note::not_known(UnknownFact::SharedPods, &why));
-                }
-                Err(e) => return Err(denied(&e)),
-            }
+        let surroundings = Surroundings {
+            custom_version: version.map(str::to_owned),
+            serves_scale: discovered.and_then(|it| it.serves_scale(target.group(), &target.kind)),
+            ..Surroundings::default()
+        };
+        let mut observed = Observed {
+            now: read.now,
+            version: None,
+            scale: found.scale,
+            pods: Vec::new(),
+            pod_metrics: Vec::new(),
+            metrics: vec![MetricAnswer::PodMetrics; hpa.spec.metrics.len()],
+            hpa,
+            others: Vec::new(),
+            evidence: Evidence::default(),
+            surroundings,
+            control_plane: ControlPlane::default(),
+            basis: Vec::from_iter(found.basis),
+            notes,
+            scale_at: found.at,
+        };
+        if let Ok(Scale { selector, .. }) = &observed.scale
+            && selector.parsed().is_ok()
+            && !selector.as_str().is_empty()
+        {
+            let selector = selector.as_str().to_owned();
+            self.add_pods(&selector, discovery, &mut observed).await?;
         }
-        let took = read.elapsed();
+        let took = read.at.elapsed();
         if took > LONG {
             let took = SignedDuration::from_secs(took.as_secs().cast_signed());
-            notes.push(Note::new(format!(
+            observed.notes.push(Note::new(format!(
                 "its metrics came {} after the HPA, and the controller may have acted in between",
                 duration(took)
             )));
         }
         // Several metrics of one API share one cause.
-        keep_each_once(notes);
-        Ok(needed)
+        keep_each_once(&mut observed.notes);
+        Ok(observed)
     }
 
-    async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
+    /// Adds the pods that a selector matches, and the values of the metrics.
+    async fn add_pods(
+        &self,
+        selector: &str,
+        discovery: &Result<Discovery, Failure>,
+        observed: &mut Observed,
+    ) -> Result<(), Failure> {
+        let hpa = &observed.hpa;
+        let resource = async {
+            if !hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
+                return Ok(Vec::new());
+            }
+            self.pod_metrics(selector).await
+        };
+        let values = self.values(hpa, selector, discovery);
+        let (pods, resource, values) = join!(self.pods(selector), resource, values);
+        for (answer, value) in observed.metrics.iter_mut().zip(values) {
+            *answer = value.unwrap_or_else(|NoAnswer { answer, advice }| {
+                observed.notes.extend(advice.map(|note| *note));
+                answer
+            });
+        }
+        if let Ok(discovery) = discovery {
+            let served = |group| {
+                let is_served = discovery.versions(group)?.next().is_some();
+                is_served.then(|| discovery.metrics(group))
+            };
+            let metrics = &observed.hpa.spec.metrics;
+            observed
+                .surroundings
+                .keep_served(metrics, &observed.metrics, served);
+        }
+        match resource {
+            Ok(usage) => observed.pod_metrics = usage,
+            Err(e) => fail(observed, &e, MetricSpec::is_resource),
+        }
+        match pods {
+            Ok(pods) => observed.pods = pods,
+            Err(e) if e.is_forbidden() => {
+                fail(observed, &e, MetricSpec::needs_pods);
+                let why = UnknownFactCause::NoPods;
+                let note = Note::not_known(UnknownFact::SharedPods, &why);
+                observed.notes.push(note);
+            }
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    /// Requests an object of a kind; an empty kind accepts any object.
+    pub(super) async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
         kind: &str,
@@ -421,7 +411,7 @@ impl Fetch<'_> {
             .await
     }
 
-    pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
+    pub(super) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
         self.session.unreadable(path, cause)
     }
 
@@ -429,24 +419,14 @@ impl Fetch<'_> {
         hpas_path(Some(self.namespace))
     }
 
-    /// Returns the HPA, the time of the server's clock at its answer, and notes about both.
-    async fn hpa(&self, name: &str) -> Result<(Hpa, Now, Vec<Note>), FetchError> {
+    /// Returns the HPA, the time at which it was read, and notes about it.
+    async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
-        let response = self.session.get(&path).await.map_err(|e| FetchError {
-            error: denied(&e),
-            no_hpa: e.is_not_found(),
-        })?;
-        self.session
-            .no_page(&path, &response.content_type)
-            .map_err(Error::from)?;
-        let mut object = self
-            .admit(&path, &response.body)
-            .await
-            .map_err(Error::from)?;
-        let (now, note) = clock(response.date);
-        let mut notes = std::mem::take(&mut object.notes);
-        notes.extend(note);
-        Ok((object.into_hpa(), now, notes))
+        let response = self.session.get(&path).await?;
+        self.session.no_page(&path, &response.content_type)?;
+        let mut object = self.admit(&path, &response.body).await?;
+        let notes = std::mem::take(&mut object.notes);
+        Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
     }
 
     /// Reads the HPA that was requested at a path.
@@ -499,30 +479,39 @@ fn accepted(object: Result<HpaObject, AdmissionError>) -> Result<HpaObject, Stri
 }
 
 /// Fails the metrics that match a condition for one cause, unless they already have another.
-fn fail(
-    hpa: &Hpa,
-    metrics: &mut [MetricAnswer],
-    notes: &mut Vec<Note>,
-    cause: &Failure,
-    picks: fn(&MetricSpec) -> bool,
-) {
+fn fail(observed: &mut Observed, cause: &Failure, picks: fn(&MetricSpec) -> bool) {
     let miss = NoAnswer::from(cause);
-    for (spec, answer) in hpa.spec.metrics.iter().zip(metrics) {
+    let metrics = observed.hpa.spec.metrics.iter();
+    for (spec, answer) in metrics.zip(&mut observed.metrics) {
         if picks(spec) && !matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
-            *answer = miss.answer();
+            *answer = miss.answer.clone();
         }
     }
-    notes.extend(miss.advice.map(|note| *note));
+    observed.notes.extend(miss.advice.map(|note| *note));
 }
 
-/// Returns the time of a pass for the given server time, with a note if the clocks differ.
-fn clock(server: Option<Timestamp>) -> (Now, Option<Note>) {
-    let local = Timestamp::now();
-    let now = Now {
-        time: server.unwrap_or(local),
-        by_server: server.is_some(),
-    };
-    (now, skew(now.time, local))
+/// The time at which an HPA was read, or several of them.
+struct ReadingTime {
+    at: Instant,
+    now: Now,
+    /// The note about clocks that differ.
+    note: Option<Note>,
+}
+
+impl ReadingTime {
+    /// Returns the present time, by the server's clock if its time is given.
+    fn now(server: Option<Timestamp>) -> Self {
+        let local = Timestamp::now();
+        let now = Now {
+            time: server.unwrap_or(local),
+            by_server: server.is_some(),
+        };
+        Self {
+            at: Instant::now(),
+            now,
+            note: skew(now.time, local),
+        }
+    }
 }
 
 /// Returns a note if the clocks of server and client are far apart.

@@ -1,6 +1,7 @@
 //! The answers for the HPAs of one namespace. What their passes have in common is fetched once.
 
 use std::collections::{BTreeSet, HashSet};
+use std::future::ready;
 
 use futures_util::{FutureExt, StreamExt, stream};
 use tokio::sync::OnceCell;
@@ -9,7 +10,7 @@ use tokio::time::timeout;
 use tokio::{join, pin};
 
 use super::super::{Failure, Session};
-use super::common::{Common, ListingTime, Whole};
+use super::common::{Common, Whole};
 use super::control_plane::come;
 use super::items::HpaItem;
 use super::lists::Lists;
@@ -17,10 +18,9 @@ use super::optional::{other, version_of};
 use super::right::denied;
 use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
-use super::{AT_ONCE, Fetch, GRACE, LONG, More, beside, without_pods};
+use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
-use crate::error::Error;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
@@ -40,7 +40,7 @@ struct ListedNamespace<'s, 'w> {
     lists: &'s Lists,
     answers: SurroundingAnswers,
     /// The events, if those of all namespaces are refused.
-    events: OnceCell<Result<Vec<Event>, Failure>>,
+    events: Awaited<Vec<Event>>,
 }
 
 /// The optional answers that the HPAs of a namespace share.
@@ -55,15 +55,17 @@ struct Optional {
 /// The HPAs of a namespace with the scales of their targets.
 type Scaled<'s> = [(&'s HpaItem, Result<FetchedScale, Failure>)];
 
-/// Returns the requested HPAs whose targets have a scale.
-fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
-    let wanted = scaled.iter().filter(|(item, _)| item.wanted);
-    wanted.filter_map(|(item, found)| {
-        Some((
-            item.hpa.as_ref().ok()?,
-            found.as_ref().ok()?.scale.as_ref().ok()?,
-        ))
-    })
+/// Returns the requested HPAs that can be read.
+fn wanted<'s>(
+    scales: &'s Scaled<'_>,
+) -> impl Iterator<Item = (&'s Hpa, &'s Result<FetchedScale, Failure>)> + Clone {
+    let wanted = scales.iter().filter(|(item, _)| item.wanted);
+    wanted.filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)))
+}
+
+/// Returns those whose targets have a scale.
+fn scaled<'s>(scales: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
+    wanted(scales).filter_map(|(hpa, found)| Some((hpa, found.as_ref().ok()?.scale.as_ref().ok()?)))
 }
 
 /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
@@ -98,20 +100,21 @@ pub(super) async fn answer(
     beside(pods, &more).await;
 
     let neighbours = Neighbours::of(&scales);
-    let wanted = scales.iter().filter(|(item, _)| item.wanted);
-    let observed = (first..).zip(wanted).map(async |(place, (item, scale))| {
-        let observed = namespace.observed(item, scale, read).await;
-        let observed = observed.map(|mut observed| {
-            neighbours.beside(item, &mut observed);
-            observed
+    let requested = scales.iter().filter(|(item, _)| item.wanted);
+    let asked = (first..)
+        .zip(requested)
+        .map(async |(place, (item, scale))| {
+            let mut observed = namespace.observed(item, scale, read).await;
+            if let Ok(observed) = &mut observed {
+                neighbours.beside(item, observed);
+            }
+            (place, item, observed)
         });
-        (place, item, observed)
-    });
-    let observed = stream::iter(observed.collect::<Vec<_>>()).buffered(AT_ONCE);
-    pin!(observed);
-    let optional = OnceCell::new();
-    while let Some((place, item, observed)) = beside(observed.next(), &more).await {
-        let optional = optional
+    let answers = stream::iter(asked.collect::<Vec<_>>()).buffered(AT_ONCE);
+    pin!(answers);
+    let arrived = OnceCell::new();
+    while let Some((place, item, observed)) = beside(answers.next(), &more).await {
+        let optional = arrived
             .get_or_init(|| namespace.wait_for_optional(&more))
             .await;
         let listed = Listed {
@@ -121,7 +124,9 @@ pub(super) async fn answer(
                 .hpa
                 .as_ref()
                 .map_or_else(|_| String::new(), Hpa::reference),
-            result: observed.map(|observed| namespace.complete(observed, optional)),
+            result: observed
+                .map(|observed| namespace.complete(observed, optional))
+                .map_err(|failure| denied(&failure)),
         };
         whole.progress.step();
         (whole.answers)(place, listed);
@@ -134,7 +139,7 @@ pub(super) async fn answer(
 impl ListedNamespace<'_, '_> {
     /// Lists the HPAs of a namespace again if its turn has come late: their status and the clock should be of
     /// the same time as the rest. HPAs that have appeared since are not explained.
-    async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ListingTime)> {
+    async fn newer(&self, items: &[HpaItem]) -> Option<(Vec<HpaItem>, ReadingTime)> {
         let whole = self.whole;
         if whole.namespace.is_some() || self.common.read.at.elapsed() < LONG {
             return None;
@@ -155,7 +160,7 @@ impl ListedNamespace<'_, '_> {
         // HPAs that are gone have no answer.
         let left = newer.iter().filter(|item| item.wanted).count();
         (left..wanted.len()).for_each(|_| whole.progress.step());
-        Some((newer, ListingTime::now(date)))
+        Some((newer, ReadingTime::now(date)))
     }
 
     /// Fetches the scales of the HPAs' targets.
@@ -166,18 +171,14 @@ impl ListedNamespace<'_, '_> {
         let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
         self.fetch.list_targets(hpas, self.lists).await;
         let scales = items.iter().map(async |item| {
-            let scale = self.scale(item).await;
+            let discovery = ready(&self.common.discovery);
+            let scale = match &item.hpa {
+                Ok(hpa) => self.fetch.target_scale(hpa, discovery).await,
+                Err(failure) => Err(failure.clone()),
+            };
             (item, scale)
         });
         stream::iter(scales).buffered(AT_ONCE).collect().await
-    }
-
-    async fn scale(&self, item: &HpaItem) -> Result<FetchedScale, Failure> {
-        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        match self.fetch.built_in_scale(hpa).await {
-            Some(scale) => scale,
-            None => self.fetch.custom_scale(hpa, &self.common.discovery).await,
-        }
     }
 
     /// Fetches what only explains the passes.
@@ -194,16 +195,14 @@ impl ListedNamespace<'_, '_> {
             self.own_surroundings(scales),
             replica_sets,
             self.refused_everywhere(),
-            self.whole.about.wait(&self.whole.all[0])
+            self.whole.about.wait(&self.whole.more)
         );
     }
 
     /// Fetches those objects around the passes that were not listed for all of them.
     async fn own_surroundings(&self, scales: &Scaled<'_>) {
-        let hpas = || scales.iter().filter(|(item, _)| item.wanted);
-        let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
-        let targets = hpas()
-            .filter(|(hpa, _)| !self.lists.has_targets(hpa))
+        let targets = wanted(scales)
+            .filter(|(hpa, _)| self.lists.targets(hpa).is_none())
             .flat_map(|(hpa, found)| {
                 let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
                 let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
@@ -212,7 +211,7 @@ impl ListedNamespace<'_, '_> {
         let apis =
             scaled(scales).flat_map(|(hpa, _)| Wish::failing_apis(hpa, self.common.discovery(hpa)));
         let scaled_objects = async {
-            let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
+            let owned = || wanted(scales).filter_map(|(hpa, _)| Wish::scaled_object(hpa));
             let all = Wish::scaled_objects(self.fetch.namespace);
             if owned().nth(1).is_none() || !self.fetch.surrounding(all, &self.answers).await {
                 self.fetch.surround(owned(), &self.answers).await;
@@ -227,17 +226,16 @@ impl ListedNamespace<'_, '_> {
     /// Fetches for this namespace the objects that are refused for all namespaces.
     async fn refused_everywhere(&self) {
         let about = self.whole.about;
-        let [_, all_vpas, all_events] = &self.whole.all;
         let vpas = async {
-            about.wait(all_vpas).await;
+            about.wait(&self.whole.vpas).await;
             if about.refuses_vpas.get() {
                 let wish = Wish::vertical_pod_autoscalers(Some(self.fetch.namespace));
                 self.fetch.surrounding(wish, &self.answers).await;
             }
         };
         let own_events = async {
-            about.wait(all_events).await;
-            if about.refuses_events.get() {
+            about.wait(&self.whole.events).await;
+            if self.whole.refuses_events() {
                 self.events
                     .get_or_init(|| self.fetch.events(Some(self.fetch.namespace), None))
                     .await;
@@ -250,14 +248,13 @@ impl ListedNamespace<'_, '_> {
         &self,
         item: &HpaItem,
         scale: &Result<FetchedScale, Failure>,
-        read: &ListingTime,
-    ) -> Result<Observed, Error> {
+        read: &ReadingTime,
+    ) -> Result<Observed, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        let notes = item.notes.iter().chain(&read.note).cloned().collect();
-        let scale = scale.as_ref().map_err(denied)?;
-        let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
+        let scale = scale.as_ref().map_err(Clone::clone)?;
+        let (notes, discovery) = (item.notes.clone(), self.common.discovery(hpa));
         self.fetch
-            .with_pods(needed, self.common.discovery(hpa), read.at)
+            .observed(hpa.clone(), scale.clone(), read, notes, discovery)
             .await
     }
 
@@ -273,13 +270,13 @@ impl ListedNamespace<'_, '_> {
         let _ = timeout(GRACE, self.refused_everywhere()).await;
 
         let mut notes = Vec::new();
-        let version = version_of(about.version.borrow().clone(), &mut notes);
-        let events = if about.refuses_events.get() {
+        let version = version_of(&about.version, &mut notes);
+        let answer = if self.whole.refuses_events() {
             self.events.get().cloned()
         } else {
             about.events(self.fetch.namespace)
         };
-        let events = come(events, UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
+        let events = come(answer.as_ref(), UnknownFact::HpaEvents, &mut notes).unwrap_or_default();
         let (lease, control_plane) = about.controller.come(self.fetch.session);
         Optional {
             version,

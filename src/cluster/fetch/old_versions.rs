@@ -16,7 +16,7 @@ use super::discovery::built_in;
 use super::items::{HPAS, admitted_item};
 use super::read::List;
 use super::right::cause;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::query;
 use crate::apiserver::convert::HpaObject;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::TargetObject;
@@ -77,7 +77,7 @@ pub async fn look_back(
         };
         let counted = async {
             let unknown = target.filter(|_| !is_known)?;
-            let found = asked.target(unknown, Some(&state.resource_version)).await;
+            let found = asked.target(unknown, &state.resource_version).await;
             Some(found.map(|target| target.counted(target.current(), written)))
         };
         let Ok((earlier, counted)) = timeout_at(end, async { join!(earlier, counted) }).await
@@ -109,9 +109,19 @@ pub async fn count(
     now: Timestamp,
 ) -> Result<Option<Counted>, UnknownFactCause> {
     let asked = Fetch::new(session, &target.namespace);
-    let found = asked.target(target, None).await;
+    let found = asked.target(target, "").await;
     let target = found.map_err(|e| cause(&e))?;
     Ok(target.counted(scale.status_replicas, now))
+}
+
+/// Returns the query for the object of a name as of a version, or in its current state if that is empty.
+fn one_of(name: &str, version: &str) -> String {
+    let exact = if version.is_empty() { "" } else { "Exact" };
+    query(&[
+        ("fieldSelector", &format!("metadata.name={name}")),
+        ("resourceVersion", version),
+        ("resourceVersionMatch", exact),
+    ])
 }
 
 impl Fetch<'_> {
@@ -119,38 +129,27 @@ impl Fetch<'_> {
     async fn before(&self, hpa: &Hpa) -> Option<Hpa> {
         // The storage counts revisions across all objects.
         let version: u64 = hpa.resource_version.parse().ok()?;
-        let path = format!(
-            "{}?fieldSelector={}&resourceVersion={}&resourceVersionMatch=Exact",
-            self.hpas_path(),
-            segment(&format!("metadata.name={}", hpa.name)),
-            version.checked_sub(1)?
-        );
+        let before = version.checked_sub(1)?.to_string();
+        let path = self.hpas_path() + &one_of(&hpa.name, &before);
         let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
         let earlier = admitted_item(list.items.first()?.get(), self.namespace)
             .ok()
             .map(HpaObject::into_hpa)?;
         // A server that does not support exact versions returns the current state.
-        let before = earlier
+        let is_earlier = earlier
             .resource_version
             .parse::<u64>()
             .is_ok_and(|its| its < version);
-        (before && earlier.uid == hpa.uid).then_some(earlier)
+        (is_earlier && earlier.uid == hpa.uid).then_some(earlier)
     }
 
-    /// Reads a target in its current state, or as of a version.
-    async fn target(&self, at: &ScaleAt, version: Option<&str>) -> Result<TargetObject, Failure> {
+    /// Reads a target as of a version, or in its current state if that is empty.
+    async fn target(&self, at: &ScaleAt, version: &str) -> Result<TargetObject, Failure> {
         let collection = at
             .path
             .rsplit_once('/')
             .map_or("", |(collection, _)| collection);
-        let name = segment(&format!("metadata.name={}", at.name));
-        let mut path = format!("{collection}?fieldSelector={name}");
-        if let Some(version) = version {
-            let version = segment(version);
-            path.push_str(&format!(
-                "&resourceVersion={version}&resourceVersionMatch=Exact"
-            ));
-        }
+        let path = format!("{collection}{}", one_of(&at.name, version));
         let list: List<TargetObject> = self.json(&path, "").await?;
         Ok(list.items.into_iter().next().unwrap_or_default())
     }

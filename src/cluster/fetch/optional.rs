@@ -10,11 +10,12 @@ use tokio::join;
 
 use super::super::Failure;
 use super::control_plane::{ControllerAnswers, come};
+use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem};
 use super::read::List;
 use super::right::cause;
 use super::scale::FetchedScale;
-use super::{Discovered, Fetch};
+use super::{Awaited, Fetch};
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
@@ -32,16 +33,17 @@ const AT_ONCE: usize = 8;
 /// The answers that have arrived so far.
 #[derive(Default)]
 pub(super) struct OptionalAnswers {
-    version: RefCell<Option<Result<ServerVersion, Failure>>>,
+    version: Awaited<ServerVersion>,
+    /// The names of all HPAs of the namespace.
     names: RefCell<Vec<String>>,
-    others: RefCell<Option<Result<OtherHpas, Failure>>>,
-    events: RefCell<Option<Result<Vec<Event>, Failure>>>,
+    others: Awaited<OtherHpas>,
+    events: Awaited<Vec<Event>>,
     /// Evidence about the controller manager.
     pub(super) controller: ControllerAnswers,
 }
 
 /// The other HPAs, and those whose selectors are unknown.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct OtherHpas {
     known: Vec<Shared<OtherHpa>>,
     unknown: Vec<UnknownSelector>,
@@ -87,10 +89,10 @@ impl OptionalAnswers {
         own: &Hpa,
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
-        let version = version_of(self.version.take(), notes);
-        let others = come(self.others.take(), UnknownFact::SharedPods, notes).unwrap_or_default();
+        let version = version_of(&self.version, notes);
+        let others = come(self.others.get(), UnknownFact::SharedPods, notes).unwrap_or_default();
         UnknownSelector::note_all(&others.unknown, own, notes);
-        let events = come(self.events.take(), UnknownFact::HpaEvents, notes).unwrap_or_default();
+        let events = come(self.events.get(), UnknownFact::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)
     }
 
@@ -104,10 +106,10 @@ impl OptionalAnswers {
         flags: &CommandFlags,
     ) -> Error {
         let names = self.names.take();
-        if let Some(Err(e)) = self.others.take()
-            && e.api().is_some_and(|api| api.code == 404)
+        if let Some(Err(e)) = self.others.get()
+            && e.is_not_found()
         {
-            return unserved(self.version.take().and_then(Result::ok));
+            return unserved(&self.version);
         }
         if let Some(hint) = paused(surroundings.scaled_objects.iter(), name, flags) {
             return error.hint(hint);
@@ -122,8 +124,8 @@ impl OptionalAnswers {
 }
 
 /// Returns the error about a server that lacks the API version that the controller uses.
-pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
-    let Some(ServerVersion { git_version, .. }) = version else {
+pub(super) fn unserved(version: &Awaited<ServerVersion>) -> Error {
+    let Some(Ok(ServerVersion { git_version, .. })) = version.get() else {
         return Error::failed("the server does not serve autoscaling/v2")
             .hint("it states no version either: check that its address is that of an API server");
     };
@@ -152,11 +154,8 @@ pub(super) fn other(hpa: &Hpa, found: &Result<FetchedScale, Failure>) -> Known {
 }
 
 /// Returns the version whose rules apply, if it has arrived.
-pub(super) fn version_of(
-    answer: Option<Result<ServerVersion, Failure>>,
-    notes: &mut Vec<Note>,
-) -> Option<String> {
-    let version = come(answer, UnknownFact::ServerVersion, notes)?;
+pub(super) fn version_of(answer: &Awaited<ServerVersion>, notes: &mut Vec<Note>) -> Option<String> {
+    let version = come(answer.get(), UnknownFact::ServerVersion, notes)?;
     Some(version.followed(notes))
 }
 
@@ -165,32 +164,21 @@ impl Fetch<'_> {
     pub(super) async fn optional(
         &self,
         name: &str,
-        discovered: &Discovered,
+        discovered: &Awaited<Discovery>,
         optional: &OptionalAnswers,
     ) {
-        let version = async {
-            let version = self.version().await;
-            *optional.version.borrow_mut() = Some(version);
-        };
-        let others = async {
-            let others = match self.hpas().await {
-                Ok(listed) => {
-                    let names = listed.iter().map(|item| item.name.clone());
-                    *optional.names.borrow_mut() = names.collect();
-                    Ok(self.others(name, listed, discovered).await)
-                }
-                Err(e) => Err(e),
-            };
-            *optional.others.borrow_mut() = Some(others);
-        };
-        let events = async {
-            let events = self.events(Some(self.namespace), Some(name)).await;
-            *optional.events.borrow_mut() = Some(events);
+        let others = async || {
+            let listed = self.hpas().await?;
+            let names = listed.iter().map(|item| item.name.clone());
+            *optional.names.borrow_mut() = names.collect();
+            Ok(self.others(name, listed, discovered).await)
         };
         join!(
-            version,
-            others,
-            events,
+            optional.version.get_or_init(|| self.version()),
+            optional.others.get_or_init(others),
+            optional
+                .events
+                .get_or_init(|| self.events(Some(self.namespace), Some(name))),
             self.controller(&optional.controller)
         );
     }
@@ -207,20 +195,19 @@ impl Fetch<'_> {
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.
-    async fn others(&self, name: &str, listed: Vec<HpaItem>, discovered: &Discovered) -> OtherHpas {
+    async fn others(
+        &self,
+        name: &str,
+        listed: Vec<HpaItem>,
+        discovered: &Awaited<Discovery>,
+    ) -> OtherHpas {
         let others = listed.into_iter().filter(|other| other.name != name);
         let asked = others.map(|item| async move {
             let hpa = item
                 .hpa
                 .as_ref()
                 .map_err(|failure| item.unreadable(failure))?;
-            let scale = match self.built_in_scale(hpa).await {
-                Some(scale) => scale,
-                None => {
-                    self.custom_scale(hpa, self.discovery(discovered).await)
-                        .await
-                }
-            };
+            let scale = self.target_scale(hpa, self.discovery(discovered)).await;
             other(hpa, &scale)
         });
         let answers: Vec<Known> = stream::iter(asked).buffered(AT_ONCE).collect().await;

@@ -2,7 +2,6 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{self, Read as _};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -13,9 +12,9 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::super::Failure;
 use super::Fetch;
 use super::discovery::collection;
-use super::read::{List, NextPages, SharingList, next_page};
+use super::read::{LimitedSum, List, NextPages, SharingList, next_page};
 use crate::apimachinery::json::{self, Elements};
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{query, segment};
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
@@ -94,24 +93,19 @@ pub(super) type Dated<T> = (Vec<T>, Option<Timestamp>);
 impl Fetch<'_> {
     /// Returns all pods that a selector matches.
     pub(super) async fn pods(&self, selector: &str) -> Result<Vec<Shared<Pod>>, Failure> {
-        let path = self.pods_path();
-        let query = format!("labelSelector={}", segment(selector));
+        let path = self.pods_path(selector);
         let listed = self.lists.and_then(|lists| lists.pods(selector));
         if let Some(listed) = listed {
-            return listed.map_err(|e| e.of_path(format!("{path}?{query}&limit={PAGE}")));
+            return listed.map_err(|e| e.of_path(format!("{path}&limit={PAGE}")));
         }
-        let pods = self.pages_of(
-            &path,
-            &query,
-            "PodList",
-            usize::MAX,
-            selected_pods(|_| true),
-        );
-        Ok(pods.await?.unwrap_or_default().0)
+        let items = selected_pods(|_| true);
+        let pods = self.pages_of(&path, "PodList", usize::MAX, items).await?;
+        Ok(pods.unwrap_or_default().0)
     }
 
-    pub(super) fn pods_path(&self) -> String {
-        collection("/api/v1", Some(self.namespace), "pods")
+    /// Returns the path of the pods that a selector matches, or of all pods if it is empty.
+    pub(super) fn pods_path(&self, selector: &str) -> String {
+        collection("/api/v1", Some(self.namespace), "pods") + &query(&[("labelSelector", selector)])
     }
 
     /// Returns all items of a list, with the server's clock at its start.
@@ -121,7 +115,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<Dated<T>, Failure> {
         let items = ReadItems::new(all_items);
-        let list = self.pages_of(path, "", kind, usize::MAX, items).await?;
+        let list = self.pages_of(path, kind, usize::MAX, items).await?;
         Ok(list.unwrap_or_default())
     }
 
@@ -131,88 +125,91 @@ impl Fetch<'_> {
     pub(super) async fn pages_of<T: Send + 'static>(
         &self,
         path: &str,
-        query: &str,
         kind: &str,
         most: usize,
         items: ReadItems<T>,
     ) -> Result<Option<Dated<T>>, Failure> {
-        let and = if query.is_empty() { "" } else { "&" };
-        let pages = format!("{path}?{query}{and}limit={PAGE}");
-        let mut asked = pages.clone();
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let first = format!("{path}{separator}limit={PAGE}");
+        let mut asked = first.clone();
         let mut page = self.session.get_packed(&asked).await?;
         self.session.no_page(&asked, &page.content_type)?;
         let date = page.date;
-        let reader = Arc::new(PageReader {
-            items,
-            spare: Mutex::default(),
-            length: AtomicUsize::new(0),
-            kept: AtomicUsize::new(0),
-            count: AtomicUsize::new(0),
-            elements: AtomicUsize::new(0),
-        });
-        let mut read = Vec::new();
+        let reader = Arc::new(PageReader::new(items));
+        let mut items = Vec::new();
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
         loop {
             let (next, body) = self.next(kind, page.body).await;
-            page.body = body;
             let next = next.map_err(|cause| self.unreadable(&asked, cause))?;
-            if let Some(NextPages { token, objects }) = &next {
-                let more = objects.map_or(1, |objects| objects.div_ceil(PAGE));
-                if tokens.len() + 1 + more > most {
-                    return Ok(None);
+            let Some(NextPages { token, objects }) = next else {
+                if reading.is_empty() && body.is_short() {
+                    let items = reader.items(&body);
+                    return items
+                        .map(|items| Some((items, date)))
+                        .map_err(|cause| self.unreadable(&asked, cause));
                 }
-                if !tokens.insert(token.clone()) || tokens.len() >= PAGES {
-                    let cause = match tokens.len() {
-                        PAGES.. => format!("the list has more than {PAGES} pages"),
-                        _ => "the server repeats a continue token".to_owned(),
-                    };
-                    return Err(self.unreadable(&asked, cause));
-                }
-            }
-            if next.is_none() && reading.is_empty() && page.body.is_short() {
-                let items = reader.items(&page.body);
-                return match items {
-                    Ok(items) => Ok(Some((items, date))),
-                    Err(cause) => Err(self.unreadable(&asked, cause)),
-                };
-            }
-            let (reader, session, body) = (Arc::clone(&reader), self.session.clone(), page.body);
-            let for_whole = Arc::clone(&reader);
-            let task = spawn_blocking(move || {
-                let items = reader.items(&body);
-                session.reuse(body);
-                items.map_err(io::Error::other)
-            });
-            reading.push_back((asked, task));
-            let Some(NextPages { token, .. }) = next else {
+                reading.push_back((asked, self.read_aside(&reader, body)));
                 for earlier in reading {
-                    read.push(self.finished(earlier).await?);
+                    items.extend(self.finished(earlier).await?);
                 }
-                return Ok(Some((in_one(read), date)));
+                return Ok(Some((items, date)));
             };
+            let more = objects.map_or(1, |objects| objects.div_ceil(PAGE));
+            if tokens.len() + 1 + more > most {
+                return Ok(None);
+            }
+            let following = format!("{first}&continue={}", segment(&token));
+            let is_new = tokens.insert(token);
+            if tokens.len() >= PAGES {
+                let cause = format!("the list has more than {PAGES} pages");
+                return Err(self.unreadable(&asked, cause));
+            }
+            if !is_new {
+                return Err(self.unreadable(&asked, "the server repeats a continue token"));
+            }
+            reading.push_back((asked, self.read_aside(&reader, body)));
             if reading.len() > UNREAD
                 && let Some(earliest) = reading.pop_front()
             {
-                read.push(self.finished(earliest).await?);
+                items.extend(self.finished(earliest).await?);
             }
-            let following = format!("{pages}&continue={}", segment(&token));
             page = match self.session.get_packed(&following).await {
-                Err(e) if e.is_expired() => {
-                    // A single list without pages cannot expire.
-                    let whole = format!("{path}?{query}");
-                    let response = self.session.get(&whole).await?;
-                    let kind = kind.to_owned();
-                    let items = self.session.object(&whole, &response.body, move |body| {
-                        next_page(&kind, SliceRead::new(body))?;
-                        (for_whole.items.read)(body, &Elements::of_answer())
-                    });
-                    return Ok(Some((items.await?, response.date)));
-                }
+                Err(e) if e.is_expired() => return self.whole(path, kind, reader).await.map(Some),
                 next => next?,
             };
             asked = following;
         }
+    }
+
+    /// Requests a list without pages, which cannot expire.
+    async fn whole<T: Send + 'static>(
+        &self,
+        path: &str,
+        kind: &str,
+        reader: Arc<PageReader<T>>,
+    ) -> Result<Dated<T>, Failure> {
+        let response = self.session.get(path).await?;
+        let kind = kind.to_owned();
+        let items = self.session.object(path, &response.body, move |body| {
+            next_page(&kind, SliceRead::new(body))?;
+            (reader.items.read)(body, &Elements::of_answer())
+        });
+        Ok((items.await?, response.date))
+    }
+
+    /// Starts reading a page on another thread.
+    fn read_aside<T: Send + 'static>(
+        &self,
+        reader: &Arc<PageReader<T>>,
+        page: Packed,
+    ) -> JoinHandle<io::Result<Vec<T>>> {
+        let (reader, session) = (Arc::clone(reader), self.session.clone());
+        spawn_blocking(move || {
+            let items = reader.items(&page);
+            session.reuse(page);
+            items.map_err(io::Error::other)
+        })
     }
 
     /// Waits for the items of a page; an error names the request.
@@ -242,32 +239,41 @@ struct PageReader<T> {
     items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
     /// The number of bytes that have been read so far.
-    length: AtomicUsize,
+    length: LimitedSum,
     /// The number of these bytes in fields that may be kept.
-    kept: AtomicUsize,
+    kept: LimitedSum,
     /// The number of items that are kept.
-    count: AtomicUsize,
+    count: LimitedSum,
     /// The number of elements in these items.
-    elements: AtomicUsize,
+    elements: LimitedSum,
 }
 
 impl<T> PageReader<T> {
+    fn new(items: ReadItems<T>) -> Self {
+        Self {
+            items,
+            spare: Mutex::default(),
+            length: LimitedSum::default(),
+            kept: LimitedSum::default(),
+            count: LimitedSum::default(),
+            elements: LimitedSum::default(),
+        }
+    }
+
     fn items(&self, page: &Packed) -> Result<Vec<T>, String> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = spare().pop().unwrap_or_default();
         let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
         let length = content.len();
-        if self.length.fetch_add(length, Ordering::Relaxed) + length > LONGEST {
-            return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
-        }
+        self.length.add(length, LONGEST, || {
+            format!("the list is longer than {} GiB", LONGEST >> 30)
+        })?;
         let ReadItems { read, unread } = &self.items;
         let kept = unread.map_or(length, |field| json::cut_lists(content, field));
-        if self.kept.fetch_add(kept, Ordering::Relaxed) + kept > LONGEST_KEPT {
-            return Err(format!(
-                "the objects of the list are longer than {} GiB",
-                LONGEST_KEPT >> 30
-            ));
-        }
+        self.kept.add(kept, LONGEST_KEPT, || {
+            let most = LONGEST_KEPT >> 30;
+            format!("the objects of the list are longer than {most} GiB")
+        })?;
         let elements = Elements::of_answer();
         let items = match read(&content[..kept], &elements) {
             // The place in an error must be that in the whole page.
@@ -277,15 +283,10 @@ impl<T> PageReader<T> {
             }
             items => items?,
         };
-        let used = elements.used();
-        if self.elements.fetch_add(used, Ordering::Relaxed) + used > ELEMENTS {
-            return Err(format!(
-                "the objects of the list have more than {ELEMENTS} elements"
-            ));
-        }
-        if self.count.fetch_add(items.len(), Ordering::Relaxed) + items.len() > OBJECTS {
-            return Err(too_many());
-        }
+        self.elements.add(elements.used(), ELEMENTS, || {
+            format!("the objects of the list have more than {ELEMENTS} elements")
+        })?;
+        self.count.add(items.len(), OBJECTS, too_many)?;
         spare().push(memory);
         Ok(items)
     }
@@ -296,19 +297,12 @@ pub(super) fn too_many() -> String {
     format!("the list has more than {OBJECTS} objects")
 }
 
-/// Joins the items of all pages; each is moved once, however many pages there are.
-fn in_one<T>(pages: Vec<Vec<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(pages.iter().map(Vec::len).sum());
-    items.extend(pages.into_iter().flatten());
-    items
-}
-
 #[cfg(test)]
 mod tests {
     use http::HeaderMap;
     use serde::de::IgnoredAny;
 
-    use super::{AtomicUsize, Mutex, Packed, PageReader, ReadItems, json};
+    use super::{Packed, PageReader, ReadItems, json};
     use crate::cluster::http::body::{HeldMemory, MOST};
 
     #[test]
@@ -316,15 +310,7 @@ mod tests {
         let items = ReadItems::new(|page, elements| {
             json::read_within::<Vec<IgnoredAny>>(page, elements).map(|_| vec![()])
         });
-        let none = AtomicUsize::default;
-        let reader = PageReader {
-            items,
-            spare: Mutex::default(),
-            length: none(),
-            kept: none(),
-            count: none(),
-            elements: none(),
-        };
+        let reader = PageReader::new(items);
         let page = format!("[{}0]", "0,".repeat(399_999)).into_bytes();
         let page = Packed::new(page, HeldMemory::default(), &HeaderMap::new(), MOST);
         assert!((0..10).all(|_| reader.items(&page).is_ok()));

@@ -49,11 +49,30 @@ pub(super) fn read_within<T: DeserializeOwned>(
     json::read_within(body, elements)
 }
 
+/// A sum with a limit, to which several threads add.
+#[derive(Debug, Default)]
+pub(super) struct LimitedSum(AtomicUsize);
+
+impl LimitedSum {
+    /// Adds a number. Fails for `cause` if the sum is then larger than `most`.
+    pub(super) fn add(
+        &self,
+        number: usize,
+        most: usize,
+        cause: impl FnOnce() -> String,
+    ) -> Result<(), String> {
+        if self.0.fetch_add(number, Ordering::Relaxed) + number > most {
+            return Err(cause());
+        }
+        Ok(())
+    }
+}
+
 /// The limit for several answers that are kept together: the same as for one.
 #[derive(Debug, Default)]
 pub(super) struct Together {
-    bytes: AtomicUsize,
-    elements: AtomicUsize,
+    bytes: LimitedSum,
+    elements: LimitedSum,
 }
 
 impl Together {
@@ -63,21 +82,16 @@ impl Together {
         body: &[u8],
         read: impl FnOnce(&Elements) -> Result<T, String>,
     ) -> Result<T, String> {
-        if self.bytes.fetch_add(body.len(), Ordering::Relaxed) + body.len() > MOST {
+        self.bytes.add(body.len(), MOST, || {
             let most = MOST >> 20;
-            return Err(format!(
-                "the answers of all metrics are larger than {most} MiB"
-            ));
-        }
+            format!("the answers of all metrics are larger than {most} MiB")
+        })?;
         let elements = Elements::of_answer();
         let answer = read(&elements)?;
-        let used = elements.used();
-        if self.elements.fetch_add(used, Ordering::Relaxed) + used > Elements::MOST {
+        self.elements.add(elements.used(), Elements::MOST, || {
             let most = Elements::MOST;
-            return Err(format!(
-                "the answers of all metrics have more than {most} elements"
-            ));
-        }
+            format!("the answers of all metrics have more than {most} elements")
+        })?;
         Ok(answer)
     }
 }

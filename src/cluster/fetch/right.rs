@@ -84,8 +84,9 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     let api = failure.api()?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
     whole.then(|| {
-        let command = format!("kubectl get apiservice {version}.{group}");
-        let command = failure.command_flags.add_to(&command);
+        let command = failure
+            .command_flags
+            .add_to(&format!("kubectl get apiservice {version}.{group}"));
         Note::new(format!(
             "{group} is not available ({}): see `{command}`",
             api.code

@@ -26,56 +26,53 @@ pub(super) struct FetchedScale {
     pub(super) at: Option<ScaleAt>,
 }
 
-impl From<Result<(Scale, ScaleAt), ScaleError>> for FetchedScale {
-    fn from(found: Result<(Scale, ScaleAt), ScaleError>) -> Self {
-        match found {
-            Ok((scale, at)) => Self {
-                scale: Ok(scale),
-                basis: None,
-                at: Some(at),
-            },
-            Err(e) => Self {
-                scale: Err(e),
-                basis: None,
-                at: None,
-            },
+impl From<Result<Scale, ScaleError>> for FetchedScale {
+    fn from(scale: Result<Scale, ScaleError>) -> Self {
+        Self {
+            scale,
+            basis: None,
+            at: None,
         }
     }
 }
 
 impl Fetch<'_> {
+    /// Returns the scale of a target; `discovery` is awaited only if the kind is not built in.
+    pub(super) async fn target_scale<'d>(
+        &self,
+        hpa: &Hpa,
+        discovery: impl Future<Output = &'d Result<Discovery, Failure>>,
+    ) -> Result<FetchedScale, Failure> {
+        match self.built_in_scale(hpa).await {
+            Some(scale) => scale,
+            None => self.custom_scale(hpa, discovery.await).await,
+        }
+    }
+
     /// Returns the scale of a target of a built-in kind; `None` if the kind needs discovery.
-    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<FetchedScale, Failure>> {
+    async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<FetchedScale, Failure>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
             // The engine produces this message before it reads the scale.
             return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;
-        if let Some(listed) = self.lists.and_then(|lists| lists.targets(&resource)) {
+        if let Some(listed) = self.lists.and_then(|lists| lists.targets(hpa)) {
             let scale = scale_in(hpa, listed.get(&target.name));
             let unreadable =
                 |e: Error| self.unreadable(&resource.path(self.namespace, ""), e.message);
-            let found = scale.map(|scale| FetchedScale {
-                scale,
-                basis: None,
-                at: None,
-            });
-            return Some(found.map_err(unreadable));
+            return Some(scale.map(FetchedScale::from).map_err(unreadable));
         }
-        let failure = match self.scale(&resource, &target.name).await {
-            Ok(scale) => return Some(Ok(scale.into())),
-            Err(failure) => failure,
+        let found = self.scale(&resource, &target.name).await;
+        let Some(right) = found.as_ref().err().and_then(missing) else {
+            return Some(found);
         };
-        let Some(right) = missing(&failure) else {
-            return Some(Err(failure));
-        };
-        let found = self.in_place_of_scale(hpa, &resource, right).await;
-        Some(found.ok_or(failure))
+        let substitute = self.in_place_of_scale(hpa, &resource, right).await;
+        Some(substitute.map_or(found, Ok))
     }
 
     /// Returns the scale of a target of any other kind.
-    pub(super) async fn custom_scale(
+    async fn custom_scale(
         &self,
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
@@ -86,7 +83,7 @@ impl Fetch<'_> {
             .as_ref()
             .and_then(|it| it.resource(group, &target.kind));
         match found.map_err(Clone::clone)? {
-            Some(resource) => Ok(self.scale(&resource, &target.name).await?.into()),
+            Some(resource) => self.scale(&resource, &target.name).await,
             None => Ok(Err(ScaleError::Mapping(no_kind(group, &target.kind))).into()),
         }
     }
@@ -121,17 +118,12 @@ impl Fetch<'_> {
             right,
         };
         Some(FetchedScale {
-            scale,
             basis: Some(basis),
-            at: None,
+            ..scale.into()
         })
     }
 
-    async fn scale(
-        &self,
-        resource: &Resource,
-        name: &str,
-    ) -> Result<Result<(Scale, ScaleAt), ScaleError>, Failure> {
+    async fn scale(&self, resource: &Resource, name: &str) -> Result<FetchedScale, Failure> {
         let path = resource.path(self.namespace, name);
         let of_scale = format!("{path}/scale");
         match self.body(&of_scale).await {
@@ -144,9 +136,12 @@ impl Fetch<'_> {
                     namespace: self.namespace.to_owned(),
                     state: ScaleState::of(&scale),
                 };
-                Ok(Ok((scale.scale(), at)))
+                Ok(FetchedScale {
+                    at: Some(at),
+                    ..Ok(scale.scale()).into()
+                })
             }
-            Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go()))),
+            Err(e) if e.is_not_found() => Ok(Err(ScaleError::Get(e.client_go())).into()),
             Err(e) => Err(e),
         }
     }

@@ -15,13 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::Fetch;
 use super::discovery::{Discovery, Resource, built_in, collection};
-use super::metrics::custom_version;
+use super::metrics::{EXTERNAL_METRICS, custom_version};
 use super::right::{cause, missing};
+use super::{Fetch, uses};
 use crate::apimachinery::json;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{query, segment};
 use crate::cluster::Failure;
+use crate::cluster::http::body::Body;
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -70,8 +71,7 @@ impl Wish {
 
     /// The ReplicaSets behind the pods of a selector.
     pub(super) fn replica_sets(hpa: &Hpa, selector: &str) -> Option<Self> {
-        let all = collection("/apis/apps/v1", Some(&hpa.namespace), "replicasets");
-        let path = format!("{all}?labelSelector={}", segment(selector));
+        let path = replica_sets_path(&hpa.namespace, selector);
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
@@ -93,8 +93,8 @@ impl Wish {
         let other_targets = Self::in_place_of_target(hpa).filter(|_| scale.is_none());
         let of_pods = scale.into_iter().flat_map(move |scale| {
             let replica_sets = Self::replica_sets(hpa, scale.selector.as_str());
-            let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
-            let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
+            let is_free = hpa.scaled_object().is_none();
+            let vpas = is_free.then(|| Self::vertical_pod_autoscalers(Some(&hpa.namespace)));
             Self::failing_apis(hpa, discovery)
                 .chain(replica_sets)
                 .chain(vpas)
@@ -130,7 +130,7 @@ impl Wish {
             }
         });
         services.chain(asks_for_names(hpa).then(|| Self {
-            path: EXTERNAL_NAMES.to_owned(),
+            path: EXTERNAL_METRICS.to_owned(),
             adds: UnknownFact::Findings("metric-not-found"),
         }))
     }
@@ -170,12 +170,10 @@ pub(super) fn failing_apis(
     hpa: &Hpa,
     discovery: &Result<Discovery, Failure>,
 ) -> impl Iterator<Item = String> {
-    let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
-    let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
+    let is_listed = move |group| group == EXTERNAL && asks_for_names(hpa);
     let groups = ["metrics.k8s.io", CUSTOM, EXTERNAL].into_iter();
     groups
-        .filter(is_used)
-        .filter(move |group| !is_listed(group))
+        .filter(move |group| uses(hpa, group) && !is_listed(*group))
         .filter_map(move |group| {
             let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
             let used = match group {
@@ -188,7 +186,6 @@ pub(super) fn failing_apis(
 }
 
 const EXTERNAL: &str = "external.metrics.k8s.io";
-const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
 
 /// Whether the external metrics API may not know a metric, according to the last status or because there is
 /// none. KEDA's API lists no names, so HPAs of KEDA do not ask.
@@ -202,8 +199,7 @@ fn asks_for_names(hpa: &Hpa) -> bool {
             hpa.lacked_values_of(EXTERNAL) && (says("could not find") || says("not found"))
         }
     };
-    let is_used = || hpa.spec.metrics.iter().any(|it| it.api_group() == EXTERNAL);
-    is_open && is_used() && hpa.scaled_object().is_none()
+    is_open && uses(hpa, EXTERNAL) && hpa.scaled_object().is_none()
 }
 
 /// Keeps the entries in the list of the external metrics API that concern failed metrics, for an HPA that
@@ -249,6 +245,12 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
         "apps" => target.is_kind("Deployment"),
         group => group == "argoproj.io" && target.is_kind("Rollout"),
     }
+}
+
+/// Returns the path of the ReplicaSets that a selector matches, or of all of them if it is empty.
+pub(super) fn replica_sets_path(namespace: &str, selector: &str) -> String {
+    collection("/apis/apps/v1", Some(namespace), "replicasets")
+        + &query(&[("labelSelector", selector)])
 }
 
 fn scaled_objects(namespace: &str) -> String {
@@ -342,40 +344,43 @@ impl Fetch<'_> {
         }
         let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
         left_out(Some((adds, UnknownFactCause::Late)));
-        let (why, read) = match self.session.get(&path).await {
+        let why = match self.session.get(&path).await {
             Ok(response) => {
-                let origin = path.clone();
-                let read = self.session.read(&response.body, move |body| {
-                    let mut objects = Objects::default();
-                    let failed = match json::text(body) {
-                        Ok(text) => file::read_answer(&text, &origin, &mut objects)
-                            .err()
-                            .map(|e| e.message),
-                        Err(cause) => Some(cause),
-                    };
-                    (objects, failed)
-                });
-                let failed = match read.await {
-                    Ok((objects, failed)) => {
-                        answers.objects.borrow_mut().append(objects);
-                        failed
-                    }
-                    Err(e) => Some(e.to_string()),
-                };
-                (
-                    failed
-                        .map(|cause| (adds, UnknownFactCause::Failed(self.session.struck(cause)))),
-                    true,
-                )
+                let read = self.read_objects(&path, &response.body, answers).await;
+                let failed = |cause| UnknownFactCause::Failed(self.session.struck(cause));
+                read.err().map(failed)
             }
-            Err(failure) if self.leave_out(adds, &failure) => (None, false),
+            Err(failure) if self.leave_out(adds, &failure) => {
+                left_out(None);
+                return false;
+            }
             // There is nothing of that kind or name.
-            Err(failure) if failure.is_not_found() => (None, true),
+            Err(failure) if failure.is_not_found() => None,
             // The metrics themselves are answered likewise.
-            Err(_) if path == EXTERNAL_NAMES => (None, true),
-            Err(failure) => (Some((adds, cause(&failure))), true),
+            Err(_) if path == EXTERNAL_METRICS => None,
+            Err(failure) => Some(cause(&failure)),
         };
-        left_out(why);
+        left_out(why.map(|why| (adds, why)));
+        true
+    }
+
+    /// Reads the objects of an answer into `answers`, as far as they can be read.
+    async fn read_objects(
+        &self,
+        path: &str,
+        body: &Body,
+        answers: &SurroundingAnswers,
+    ) -> Result<(), String> {
+        let origin = path.to_owned();
+        let read = self.session.read(body, move |body| {
+            let mut objects = Objects::default();
+            let read = json::text(body).and_then(|text| {
+                file::read_answer(&text, &origin, &mut objects).map_err(|e| e.message)
+            });
+            (objects, read)
+        });
+        let (objects, read) = read.await.map_err(|e| e.to_string())?;
+        answers.objects.borrow_mut().append(objects);
         read
     }
 

@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep};
 
 use super::super::Session;
 use super::Fetch;
+use super::right::denied;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 
@@ -27,7 +28,7 @@ pub async fn observe(
     let end = Instant::now() + time;
     let mut states: Vec<Hpa> = Vec::new();
     loop {
-        let (hpa, ..) = asked.hpa(name).await.map_err(|absent| absent.error)?;
+        let (hpa, ..) = asked.hpa(name).await.map_err(|failure| denied(&failure))?;
         if states.last() != Some(&hpa) {
             states.push(hpa);
         }

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use super::retry::{self, Unwaited};
 use super::status::ApiStatus;
 use super::tls::{TlsRemedy, explain};
+use crate::apimachinery::go;
 use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
 use crate::snapshot::command_flags::CommandFlags;
@@ -153,10 +154,7 @@ pub enum WaitingFor {
 impl Failure {
     /// Returns the HTTP status, if there was an answer.
     pub fn status(&self) -> Option<u16> {
-        match &self.kind {
-            FailureKind::Api(status) => Some(status.code),
-            _ => None,
-        }
+        self.api().map(|status| status.code)
     }
 
     /// Returns the answer, if there was one.
@@ -206,8 +204,6 @@ impl Failure {
     /// Returns ` (retried 3 times in 2s)` if the request was retried, and says whether the server throttles,
     /// and why it was not retried.
     pub(crate) fn patience(&self) -> String {
-        let length =
-            |time: Duration| crate::apimachinery::go::duration(time.try_into().unwrap_or_default());
         let unwaited = match self.unwaited {
             None => String::new(),
             Some(Unwaited::Long(asked)) => {
@@ -236,9 +232,7 @@ impl Failure {
     /// Returns the text of the error in client-go, which the controller puts into conditions.
     pub fn client_go(&self) -> String {
         match &self.kind {
-            FailureKind::Api(status) => status.message.clone(),
-            FailureKind::Body(cause) => cause.clone(),
-            FailureKind::Page => PAGE.to_owned(),
+            FailureKind::Api(_) | FailureKind::Body(_) | FailureKind::Page => self.cause(),
             _ => {
                 let Self {
                     scheme, host, path, ..
@@ -273,8 +267,7 @@ impl Failure {
                 in_all,
                 waiting,
             } => {
-                let after =
-                    crate::apimachinery::go::duration((*after).try_into().unwrap_or_default());
+                let after = length(*after);
                 let in_all = if *in_all { " in all" } else { "" };
                 let host = &self.host;
                 match waiting {
@@ -361,19 +354,9 @@ impl fmt::Display for Failure {
                 self.host
             ),
             FailureKind::Interrupted => f.write_str(&self.cause()),
-            FailureKind::Body(cause) => {
-                write!(
-                    f,
-                    "invalid response for {} {}: {cause}",
-                    self.method, self.path
-                )
-            }
-            FailureKind::Page => {
-                write!(
-                    f,
-                    "invalid response for {} {}: {PAGE}",
-                    self.method, self.path
-                )
+            FailureKind::Body(_) | FailureKind::Page => {
+                let Self { method, path, .. } = self;
+                write!(f, "invalid response for {method} {path}: {}", self.cause())
             }
             _ => {
                 let (cause, patience) = (self.cause(), self.patience());
@@ -403,15 +386,17 @@ impl From<Failure> for Error {
             .api()
             .filter(|_| !plain)
             .map(|status| status.reason.clone());
-        let error = Self {
+        Self {
             reason: reason.filter(|reason| !reason.is_empty()),
+            hint: failure.hint(),
             ..error
-        };
-        match failure.hint() {
-            Some(hint) => error.hint(hint),
-            None => error,
         }
     }
+}
+
+/// Returns a duration as Go prints it.
+fn length(time: Duration) -> String {
+    go::duration(time.try_into().unwrap_or_default())
 }
 
 /// Returns a host without its port.

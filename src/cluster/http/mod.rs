@@ -42,8 +42,6 @@ const REQUESTS: i32 = 6;
 /// A successful answer.
 #[derive(Debug, Clone)]
 pub struct Response<B = Body> {
-    /// The HTTP status, 2xx.
-    pub status: u16,
     /// The body, decompressed unless the caller does that.
     pub body: B,
     /// The server's clock.
@@ -177,11 +175,8 @@ impl Session {
 
     /// Extends the time limit for all requests by the time that this many consecutive requests may take.
     pub fn allow(&self, requests: u32) {
-        let Some(request) = self.inner.plan.limits.request else {
-            return;
-        };
-        if let Some(end) = lock(&self.inner.deadline).as_mut() {
-            *end += request * requests;
+        if let Some(request) = self.inner.plan.limits.request {
+            self.wait(request * requests);
         }
     }
 
@@ -285,8 +280,9 @@ impl Session {
     }
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
-    pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        self.failure(FailureKind::Body(self.struck(cause)), Method::Get, path)
+    pub(crate) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
+        let cause = self.struck(cause.into());
+        self.failure(FailureKind::Body(cause), Method::Get, path)
     }
 
     /// Returns the failure of one try of a request.

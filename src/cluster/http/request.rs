@@ -150,7 +150,6 @@ impl Session {
     /// Sends a request, and inflates the body of its answer.
     async fn answer(&self, ask: &HttpRequest<'_>) -> Result<Response, Failure> {
         let Response {
-            status,
             body,
             date,
             content_type,
@@ -166,7 +165,6 @@ impl Session {
             self.failure(kind, ask.method, ask.path)
         })?;
         Ok(Response {
-            status,
             body,
             date,
             content_type,
@@ -296,9 +294,7 @@ impl Session {
             ..clients
         };
         // The user may have had to type something.
-        if let Some(end) = lock(&inner.deadline).as_mut() {
-            *end += begun.elapsed();
-        }
+        self.wait(begun.elapsed());
         self.note("credentials were refused; the plugin was run again".to_owned());
         Ok(true)
     }
@@ -403,8 +399,7 @@ impl<'t> Try<'t> {
         let ending = format!("{} ({} bytes)", parts.status, body.len());
         self.session
             .note_request(self.ask, &ending, self.begun.elapsed());
-        let status = parts.status.as_u16();
-        if !(200..=206).contains(&status) {
+        if !(200..=206).contains(&parts.status.as_u16()) {
             return Err(self.unsuccessful(&parts, body));
         }
         body.check()
@@ -415,7 +410,6 @@ impl<'t> Try<'t> {
                 .ok()
         });
         Ok(Response {
-            status,
             body,
             date,
             content_type: content_type(&parts.headers),

@@ -8,6 +8,7 @@ use super::{Directory, wait};
 use crate::cluster::connect::config_file::{Cluster, Exec, Variable};
 use crate::cluster::connect::exec::{Credentials, PluginFault, run_within};
 use crate::cluster::connect::plugin_policy::Policy;
+use crate::cluster::connect::tls::Identity;
 use crate::secret::Secret;
 
 const V1: &str = "client.authentication.k8s.io/v1";
@@ -42,7 +43,13 @@ fn what_a_plugin_gives() {
     assert!(!format!("{token:?}").contains("T-1"));
     let identity = r#"{"clientCertificateData":"C","clientKeyData":"K"}"#;
     let identity = run(&plugin(&answer(identity))).unwrap();
-    assert_eq!(identity.identity, Some(("C".to_owned(), Secret::new("K"))));
+    assert_eq!(
+        identity.identity,
+        Some(Identity {
+            certificate: "C".to_owned(),
+            key: Secret::new("K")
+        })
+    );
 }
 
 #[test]

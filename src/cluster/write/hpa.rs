@@ -2,14 +2,12 @@
 //! status and an event about it are written, as the controller does. Follows `updateStatus` of the
 //! controller and client-go's event recorder; the contents are decided elsewhere.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::time::sleep;
 
-use super::settle::{self, Fate, ReadBack, Told, Write, settled};
+use super::query;
+use super::settle::{self, Fate, ReadBack, Write, settled};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::segment;
@@ -58,29 +56,27 @@ pub async fn write_status(
     dry_run: bool,
     cut: impl Future<Output = ()>,
 ) -> Fate<()> {
-    session.allow(settle::REQUESTS);
     let write = StatusWrite {
         session,
         read,
         status,
         dry_run,
     };
-    if dry_run {
-        once(&write).await
-    } else {
-        settled(&write, cut).await
-    }
+    sent(session, &write, dry_run, cut).await
 }
 
-/// Sends a write whose result is not stored, so it cannot be looked up.
-async fn once(write: &impl Write<State = ()>) -> Fate<()> {
-    match write.send().await {
-        Ok(state) => Fate::Written {
-            state,
-            told: Told::Answer,
-        },
-        Err(e) => Fate::Refused(e),
+/// Sends a write, and determines the outcome. That of a dry run is not stored, so it cannot be looked up.
+async fn sent(
+    session: &Session,
+    write: &impl Write<State = ()>,
+    dry_run: bool,
+    cut: impl Future<Output = ()>,
+) -> Fate<()> {
+    session.allow(settle::REQUESTS);
+    if dry_run {
+        return settle::once(write).await;
     }
+    settled(write, cut).await
 }
 
 /// A status to be written. Of two attempts, only the first matches the resourceVersion.
@@ -97,7 +93,7 @@ impl Write for StatusWrite<'_> {
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
         let path = format!(
-            "{}/status?{}",
+            "{}/status{}",
             path_of(session, &read.hpa),
             query(self.dry_run)
         );
@@ -129,7 +125,7 @@ impl Write for StatusWrite<'_> {
         };
         Err(Failure {
             method: Method::Put,
-            ..session.unreadable(&path, cause.to_owned())
+            ..session.unreadable(&path, cause)
         })
     }
 
@@ -148,10 +144,6 @@ impl Write for StatusWrite<'_> {
                         something has written the HPA since";
             ReadBack::Replaced(what.to_owned(), true)
         })
-    }
-
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
     }
 
     fn open(&self) -> String {
@@ -181,7 +173,6 @@ pub async fn send_event(
     dry_run: bool,
     cut: impl Future<Output = ()>,
 ) -> Fate<()> {
-    session.allow(settle::REQUESTS);
     let Happened {
         type_,
         reason,
@@ -216,14 +207,10 @@ pub async fn send_event(
         session,
         path: format!("{events}/{name}"),
         name,
-        sent_to: format!("{events}?{}", query(dry_run)),
+        sent_to: events + &query(dry_run),
         body: body.to_string(),
     };
-    if dry_run {
-        once(&write).await
-    } else {
-        settled(&write, cut).await
-    }
+    sent(session, &write, dry_run, cut).await
 }
 
 /// The longest name that the server accepts.
@@ -309,10 +296,6 @@ impl Write for EventWrite<'_> {
         }
     }
 
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
-    }
-
     fn open(&self) -> String {
         "it does not exist or cannot be read, and may still arrive".to_owned()
     }
@@ -321,13 +304,6 @@ impl Write for EventWrite<'_> {
 fn path_of(session: &Session, hpa: &Hpa) -> String {
     let asked = Fetch::new(session, &hpa.namespace);
     format!("{}/{}", asked.hpas_path(), segment(&hpa.name))
-}
-
-fn query(dry_run: bool) -> String {
-    format!(
-        "{}fieldManager={FIELD_MANAGER}",
-        if dry_run { "dryRun=All&" } else { "" }
-    )
 }
 
 #[cfg(test)]

@@ -5,3 +5,12 @@ pub mod hpa;
 pub mod scale;
 pub mod settle;
 pub mod wait;
+
+use crate::apimachinery::names;
+use crate::snapshot::written::FIELD_MANAGER;
+
+/// Returns the query of a write.
+fn query(dry_run: bool) -> String {
+    let tried = if dry_run { "All" } else { "" };
+    names::query(&[("dryRun", tried), ("fieldManager", FIELD_MANAGER)])
+}

@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::time::sleep;
 
+use super::query;
 use super::settle::{self, Fate, ReadBack, Write};
 use crate::apimachinery::metadata::Metadata;
-use crate::cluster::fetch::read::read;
-use crate::cluster::http::body::Body;
+use crate::cluster::fetch::Fetch;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
@@ -28,7 +28,9 @@ pub(crate) trait Scales {
     /// Returns the last writer of the replicas, if known.
     async fn owner(&self) -> Option<String>;
     /// Waits a moment for writes in flight.
-    async fn pause(&self, time: Duration);
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
 }
 
 /// The scale of a target behind an API server.
@@ -39,31 +41,23 @@ struct Remote<'s> {
 }
 
 impl Remote<'_> {
-    async fn scale(&self, body: &Body, method: Method) -> Result<ScaleObject, Failure> {
-        let path = format!("{}/scale", self.at.path);
-        let scale = self
-            .session
-            .object(&path, body, |body| read("Scale", body))
-            .await;
-        scale.map_err(|e| Failure { method, ..e })
+    fn path(&self) -> String {
+        format!("{}/scale", self.at.path)
+    }
+
+    fn fetch(&self) -> Fetch<'_> {
+        Fetch::new(self.session, &self.at.namespace)
     }
 }
 
 impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
-        let path = format!("{}/scale", self.at.path);
-        let response = self.session.get(&path).await?;
-        Ok(ScaleState::of(
-            &self.scale(&response.body, Method::Get).await?,
-        ))
+        let scale: ScaleObject = self.fetch().json(&self.path(), "Scale").await?;
+        Ok(ScaleState::of(&scale))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
-        let dry_run = if self.dry_run { "dryRun=All&" } else { "" };
-        let path = format!(
-            "{}/scale?{dry_run}fieldManager={FIELD_MANAGER}",
-            self.at.path
-        );
+        let path = self.path() + &query(self.dry_run);
         let scale = json!({
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
@@ -80,7 +74,14 @@ impl Scales for Remote<'_> {
             .session
             .write(Method::Put, &path, body.as_bytes())
             .await?;
-        let scale = self.scale(&response.body, Method::Put).await?;
+        let scale: ScaleObject = self
+            .fetch()
+            .object(&self.path(), "Scale", &response.body)
+            .await
+            .map_err(|e| Failure {
+                method: Method::Put,
+                ..e
+            })?;
         let Metadata {
             name,
             namespace,
@@ -96,20 +97,15 @@ impl Scales for Remote<'_> {
     }
 
     fn unproven(&self, cause: &str) -> Failure {
-        let path = format!("{}/scale", self.at.path);
         Failure {
             method: Method::Put,
-            ..self.session.unreadable(&path, cause.to_owned())
+            ..self.session.unreadable(&self.path(), cause)
         }
     }
 
     async fn owner(&self) -> Option<String> {
         let target = target(self.session, self.at).await.ok()?;
         target.owner().map(str::to_owned)
-    }
-
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use tokio::pin;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::cluster::{ApiStatus, Failure, FailureKind, WaitingFor};
 
@@ -58,7 +58,9 @@ pub(crate) trait Write {
     /// Checks whether the write has arrived.
     async fn look(&self) -> Result<ReadBack<Self::State>, Failure>;
     /// Waits a moment for writes in flight.
-    async fn pause(&self, time: Duration);
+    async fn pause(&self, time: Duration) {
+        sleep(time).await;
+    }
     /// Returns the state before the write arrives.
     fn open(&self) -> String;
 }
@@ -190,6 +192,17 @@ async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) 
             Fate::Unknown(refused, format!("{what}; {NO_WRITER}"))
         }
         _ => stands,
+    }
+}
+
+/// Sends a write once whose result is not stored, so it cannot be looked up.
+pub(crate) async fn once<W: Write>(write: &W) -> Fate<W::State> {
+    match write.send().await {
+        Ok(state) => Fate::Written {
+            state,
+            told: Told::Answer,
+        },
+        Err(e) => Fate::Refused(e),
     }
 }
 
@@ -345,12 +358,8 @@ mod tests {
 
         async fn look(&self) -> Result<ReadBack<()>, Failure> {
             let _held = self.held.lock().await;
-            tokio::time::sleep(self.look).await;
+            sleep(self.look).await;
             Ok(ReadBack::Still)
-        }
-
-        async fn pause(&self, time: Duration) {
-            tokio::time::sleep(time).await;
         }
 
         fn open(&self) -> String {
@@ -369,7 +378,7 @@ mod tests {
                 held: Mutex::default(),
                 look,
             };
-            let fate = settled(&write, tokio::time::sleep(Duration::from_secs(1))).await;
+            let fate = settled(&write, sleep(Duration::from_secs(1))).await;
             let Fate::Unknown(_, said) = fate else {
                 panic!("{fate:?}")
             };

@@ -520,7 +520,7 @@ fn last_failure(snapshot: &Snapshot) -> Option<Note> {
         } = condition;
         let written = written(snapshot);
         Note::new(format!(
-            "the controller itself could not compute the replicas{written}: {reason}: {message}"
+            "the controller itself reported {reason}{written}: {message}"
         ))
     })
 }
@@ -576,8 +576,8 @@ mod tests {
             let text = build::list(items.into_iter().chain([build::scale(1)]));
             let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
             let notes = input.expect("an input").notes;
-            let failure = "the controller itself could not compute the replicas: \
-                           FailedGetResourceMetric: failed to get cpu utilization";
+            let failure = "the controller itself reported FailedGetResourceMetric: \
+                           failed to get cpu utilization";
             let found = notes.iter().any(|note| note.text == failure);
             assert_eq!(found, is_noted, "{text}: {notes:?}");
         }

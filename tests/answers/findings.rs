@@ -1537,10 +1537,16 @@ fn what_does_not_belong_to_the_target_changes_no_finding() {
         };
         let labels = items.iter().find(|item| item["kind"] == "Pod");
         let labels = labels.map_or(Value::Null, |pod| pod["metadata"]["labels"].clone());
-        let copies: Vec<Value> = items
+        let mut copies: Vec<Value> = items
             .iter()
             .filter_map(|item| moved(item, namespace))
             .collect();
+        // External values do not state their namespace.
+        for copy in &mut copies {
+            if let Some(metrics) = copy["spec"]["metrics"].as_array_mut() {
+                metrics.retain(|metric| metric["type"] != "External");
+            }
+        }
         items.push(pod(namespace, json!({"no-one": "selects-it"})));
         items.push(pod("elsewhere", labels));
         kinds.extend(

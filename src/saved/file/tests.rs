@@ -113,12 +113,12 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
 fn what_is_read_twice_counts_once_or_is_refused() {
     let answer = |items: &str| {
         format!(
-            r#"{{"apiVersion": "external.metrics.k8s.io/v1beta1",
-            "kind": "ExternalMetricValueList", "items": [{items}]}}"#
+            r#"{{"apiVersion": "custom.metrics.k8s.io/v1beta2",
+            "kind": "MetricValueList", "items": [{items}]}}"#
         )
     };
-    let a = r#"{"metricName": "q", "metricLabels": {"zone": "a"}, "value": "1"}"#;
-    let b = r#"{"metricName": "q", "metricLabels": {"zone": "b"}, "value": "1"}"#;
+    let a = r#"{"describedObject": {"kind": "Pod", "name": "a"}, "metric": {"name": "q"}, "value": "1"}"#;
+    let b = r#"{"describedObject": {"kind": "Pod", "name": "b"}, "metric": {"name": "q"}, "value": "1"}"#;
     for (answers, count) in [
         (vec![answer(&format!("{a},{b}"))], 2),
         (vec![answer(&format!("{a},{b}")), answer(a)], 2),
@@ -134,7 +134,7 @@ fn what_is_read_twice_counts_once_or_is_refused() {
         ),
     ] {
         let read = read(&answers.concat()).unwrap();
-        assert_eq!(read.external_values.len(), count, "{answers:?}");
+        assert_eq!(read.metric_values.len(), count, "{answers:?}");
     }
 }
 

@@ -82,8 +82,6 @@ pub struct Objects {
     pub earlier_metric_values: Earlier,
     /// Items of the external metrics API.
     pub external_values: Vec<ExternalMetricValue>,
-    /// The places of those in earlier answers.
-    pub earlier_external_values: Earlier,
     /// The lists of pods and of their usage in the input, even if empty: objects missing in them did not exist. If all
     /// items of a list are of one namespace, it says nothing about others. Of the lists of metric values, only the
     /// empty ones.

@@ -273,23 +273,22 @@ impl Objects {
 
     fn take_custom(&mut self, list: PlainItems<MetricValue>) {
         self.note_empty(Documents::MetricValueList, &list);
-        let earlier = &mut self.earlier_metric_values;
-        add_answer(&mut self.metric_values, earlier, list, |value, state| {
-            let object = &value.described_object;
-            (&value.name, &object.kind, &object.name, value.timestamp).hash(state);
-        });
+        add_answer(
+            &mut self.metric_values,
+            &mut self.earlier_metric_values,
+            list,
+        );
     }
 
     fn take_external(&mut self, list: PlainItems<ExternalMetricValue>) {
         self.note_empty(Documents::ExternalMetricValueList, &list);
-        let earlier = &mut self.earlier_external_values;
         let place = self.external_values.len();
-        add_answer(&mut self.external_values, earlier, list, |value, state| {
-            (&value.metric_name, &value.metric_labels, value.timestamp).hash(state);
+        let items = list.items.into_iter();
+        let placed = items.map(|item| ExternalMetricValue {
+            list: place,
+            ..item
         });
-        for value in &mut self.external_values[place..] {
-            value.list = place;
-        }
+        self.external_values.extend(placed);
     }
 
     /// Reads a document of this program. An unsupported one is an error, because skipping it would lose its content.
@@ -491,17 +490,16 @@ pub struct Earlier {
 }
 
 /// Adds the answer to one request. An identical item in an earlier answer is the same measurement,
-/// requested with another selector or saved in two files; one answer may contain it several times. `hash` is of the
-/// parts by which most items differ.
-fn add_answer<T: PartialEq>(
-    known: &mut Vec<T>,
+/// requested with another selector or saved in two files; one answer may contain it several times.
+fn add_answer(
+    known: &mut Vec<MetricValue>,
     earlier: &mut Earlier,
-    answer: PlainItems<T>,
-    hash: fn(&T, &mut DefaultHasher),
+    answer: PlainItems<MetricValue>,
 ) {
-    let hashed = |item: &T| {
+    let hashed = |item: &MetricValue| {
+        let object = &item.described_object;
         let mut state = DefaultHasher::new();
-        hash(item, &mut state);
+        (&item.name, &object.kind, &object.name, item.timestamp).hash(&mut state);
         state.finish()
     };
     let Earlier { places, count } = earlier;

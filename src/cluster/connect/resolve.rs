@@ -221,10 +221,13 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
         || file::read_text_of_connection(env.service_account.join("namespace")).unwrap_or_default(),
         str::to_owned,
     );
-    let mut target = Endpoint::default();
-    target.namespace = match stated.trim() {
+    let namespace = match stated.trim() {
         "" => "default".to_owned(),
         name => name.to_owned(),
+    };
+    let mut target = Endpoint {
+        namespace,
+        ..Endpoint::default()
     };
     target.cluster.server = if host.contains(':') {
         format!("https://[{host}]:{port}")

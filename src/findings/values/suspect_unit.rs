@@ -260,119 +260,133 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     })
 }
 
+/// A ratio up to this may be percents compared with a fraction.
+const PERCENTS: f64 = 200.0;
+
+/// A value that has grown without end is this far above its target.
+const FAR: f64 = 10.0;
+
+/// Whether two amounts of one unit may have this ratio.
+fn is_near(ratio: f64) -> bool {
+    (0.5..=2.0).contains(&ratio)
+}
+
 /// Returns the target that is probably meant, in the unit of the value, and the clue; both amounts in
 /// thousandths.
 fn meant(case: &Case<'_>, step: &MetricStep, value: i64, wanted: i64) -> Option<(Quantity, Clue)> {
-    /// The factor by which a value may differ apart from its unit.
-    const OFF: f64 = 2.0;
-    /// A ratio up to this may be percents compared with a fraction.
-    const PERCENTS: f64 = 100.0 * OFF;
     /// The least memory that a pod could be intended to use, in milli-bytes.
     const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
-    /// The least fraction of a total that may be intended for each replica, in thousandths: ten replicas for one
-    /// job.
-    const LEAST_PLAUSIBLE: i64 = 100;
-    /// All of a share in percents, in thousandths.
-    const ALL_PERCENTS: i64 = 100_000;
-    /// An idle metric has no values like this, in thousandths.
-    const BUSY: i64 = 100_000;
-    /// A value of the target's unit is this close to it.
-    const CLOSE: f64 = 1.25;
-    /// A value that has grown without end is this far above its target.
-    const FAR: f64 = 10.0;
-    /// A value that is no long queue is this far above its target.
-    const TOO_FAR: f64 = 50.0;
     let ratio = value as f64 / wanted as f64;
-    let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
-    let is_share = !step.is_resource() && is_share(&step.name);
-    // Times do not queue up, and a target for the total is not for each replica.
-    let is_per_replica = step.target.average_value.is_some();
-    let is_queue = step.is_total() && (is_per_replica || !is_duration(&step.name));
-    if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
-        // An idle metric is far below its target in either unit.
-        let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
-        let meant = Quantity::from_milli(wanted / 100, Format::DecimalSI);
-        return is_meant.then_some((meant, Clue::Share));
-    }
-    // Half a job for each replica or a tenth of a second may well be intended.
-    let is_plausible = is_duration(&step.name)
-        || (is_queue
-            && is_per_replica
-            && (wanted > LEAST_PLAUSIBLE || (wanted == LEAST_PLAUSIBLE && ratio < TOO_FAR)));
-    let is_whole = is_whole(step) && !is_plausible;
-    // A total of less than one job is a share, or in another unit.
-    let is_total_share = is_queue
-        && !is_per_replica
-        && is_whole
-        && wanted >= LEAST_PLAUSIBLE
-        && value <= ALL_PERCENTS;
-    let is_fraction = wanted < 1000
-        && !step.is_resource()
-        && if ratio <= PERCENTS && (is_share || is_total_share) {
-            // A factor of 100 means percents.
-            ratio >= 100.0 / OFF
-        } else if ratio <= PERCENTS {
-            is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR
-        } else {
-            is_whole && ratio <= 10_000.0
-        };
-    let clue = if is_fraction && is_whole {
-        Clue::Whole
-    } else if is_fraction {
-        Clue::Share
-    } else {
-        Clue::Power
-    };
-    let is_percents = is_fraction && ratio <= PERCENTS && (is_share || is_total_share);
-    let (powers, format): (&[i64], _) = match &*step.name {
-        _ if is_percents => (&[100], Format::DecimalSI),
-        _ if is_fraction => (&[1000], Format::DecimalSI),
-        "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
-        // Many more messages than intended per replica are a long queue.
-        _ if is_queue => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
-        _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
-    };
-    let power = powers.iter().find(|power| is_fraction || is_near(**power));
-    let is_milli = !step.is_resource() && is_duration(&step.name) && wanted < 1000;
-    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds(&step.name) {
-        let meant = Quantity::from_milli(wanted * 1000, Format::DecimalSI);
-        return Some((meant, Clue::Milliseconds));
-    }
     let is_memory = step.name == "memory" && step.is_resource();
+    let is_time = is_duration(&step.name);
+    let decimal = |milli: i64| Quantity::from_milli(milli, Format::DecimalSI);
+    if is_of_share(step) && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
+        // An idle metric is far below its target in either unit.
+        return is_near(ratio * 100.0).then_some((decimal(wanted / 100), Clue::Share));
+    }
+    if let Some((factor, clue)) = fraction(step, value, wanted) {
+        return Some((decimal(wanted.checked_mul(factor)?), clue));
+    }
+    if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS {
+        let is_whole = wanted % 1000 == 0;
+        let clue = if is_whole { Clue::Power } else { Clue::Whole };
+        return Some((with_unit(wanted, value)?, clue));
+    }
+    let (powers, format): (&[i64], _) = if is_memory {
+        (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI)
+    } else if is_queue(step) {
+        // Many more messages than intended per replica are a long queue.
+        (&[1_000_000, 1_000_000_000], Format::DecimalSI)
+    } else {
+        (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI)
+    };
+    let power = powers.iter().find(|power| is_near(ratio / **power as f64));
+    let is_milli = is_time && !step.is_resource() && wanted < 1000;
+    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds(&step.name) {
+        return Some((decimal(wanted * 1000), Clue::Milliseconds));
+    }
     let milli = match power {
-        _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
-            let clue = if wanted % 1000 == 0 {
-                Clue::Power
-            } else {
-                Clue::Whole
-            };
-            return Some((with_unit(wanted, value)?, clue));
-        }
         // Idle metrics are far below their targets as well, but memory and durations are never idle.
-        _ if ratio < 1.0 && (is_memory || is_duration(&step.name)) => {
-            let thousands = [1000, 1_000_000, 1_000_000_000];
-            let mut factors = powers.iter().chain(&thousands);
+        _ if ratio < 1.0 && (is_memory || is_time) => {
+            let mut factors = powers.iter().chain(&[1000, 1_000_000, 1_000_000_000]);
             let factor = factors.find(|factor| {
                 let corrected = ratio * **factor as f64;
                 wanted % **factor == 0 && case.rules().is_within(&step.tolerance, corrected)
             })?;
             wanted / factor
         }
-        // Thousands where a `k` or `000` was added.
-        None if ratio < 1.0 && !step.is_resource() && !is_size(&step.name) => {
-            let is_close = (1.0 / CLOSE..=CLOSE).contains(&(ratio * 1000.0));
-            let is_busy = values(step).iter().all(|value| *value >= BUSY);
-            (is_close && is_busy && wanted % 1_000_000 == 0).then_some(wanted / 1000)?
-        }
         Some(power) => wanted.checked_mul(*power)?,
+        None if has_surplus_thousands(step, ratio, wanted) => wanted / 1000,
         // Cores instead of the intended thousandths of a core.
         None if step.name == "cpu" && step.is_resource() => {
-            let is_near = (0.5 / OFF..=OFF).contains(&(ratio * 1000.0));
-            (is_near && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
+            let is_close = (0.25..=2.0).contains(&(ratio * 1000.0));
+            (is_close && requests_at_most(case, step, wanted / 10)).then_some(wanted / 1000)?
         }
         None => return None,
     };
-    Some((Quantity::from_milli(milli, format), clue))
+    Some((Quantity::from_milli(milli, format), Clue::Power))
+}
+
+/// Whether a metric is a share by its name.
+fn is_of_share(step: &MetricStep) -> bool {
+    !step.is_resource() && is_share(&step.name)
+}
+
+/// Whether a metric may be a queue: times do not queue up, and a target for the total is not for each replica.
+fn is_queue(step: &MetricStep) -> bool {
+    let is_per_replica = step.target.average_value.is_some();
+    step.is_total() && (is_per_replica || !is_duration(&step.name))
+}
+
+/// Returns the factor from a target that is a fraction to a value that is none, and the clue.
+fn fraction(step: &MetricStep, value: i64, wanted: i64) -> Option<(i64, Clue)> {
+    /// The least fraction of a total that may be intended for each replica, in thousandths: ten replicas for one
+    /// job.
+    const LEAST_PLAUSIBLE: i64 = 100;
+    /// All of a share in percents, in thousandths.
+    const ALL_PERCENTS: i64 = 100_000;
+    /// A value that is no long queue is this far above its target.
+    const TOO_FAR: f64 = 50.0;
+    if step.is_resource() || wanted >= 1000 {
+        return None;
+    }
+    let ratio = value as f64 / wanted as f64;
+    let is_of_replica = is_queue(step) && step.target.average_value.is_some();
+    // Half a job for each replica or a tenth of a second may well be intended.
+    let is_plausible = is_duration(&step.name)
+        || is_of_replica
+            && (wanted > LEAST_PLAUSIBLE || wanted == LEAST_PLAUSIBLE && ratio < TOO_FAR);
+    let is_whole = is_whole(step) && !is_plausible;
+    // A total of less than one job is a share, or in another unit.
+    let is_total_share = is_queue(step)
+        && !is_of_replica
+        && is_whole
+        && wanted >= LEAST_PLAUSIBLE
+        && value <= ALL_PERCENTS;
+    let is_percents = ratio <= PERCENTS && (is_of_share(step) || is_total_share);
+    let is_fraction = if is_percents {
+        // A factor of 100 means percents.
+        is_near(ratio / 100.0)
+    } else if ratio <= PERCENTS {
+        is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR
+    } else {
+        is_whole && ratio <= 10_000.0
+    };
+    let factor = if is_percents { 100 } else { 1000 };
+    let clue = if is_whole { Clue::Whole } else { Clue::Share };
+    is_fraction.then_some((factor, clue))
+}
+
+/// Whether a target is a thousand times a busy value, as if a `k` or `000` was added.
+fn has_surplus_thousands(step: &MetricStep, ratio: f64, wanted: i64) -> bool {
+    /// A value of the target's unit is this close to it.
+    const CLOSE: f64 = 1.25;
+    /// An idle metric has no values like this, in thousandths.
+    const BUSY: i64 = 100_000;
+    let is_close = (1.0 / CLOSE..=CLOSE).contains(&(ratio * 1000.0));
+    let is_busy = || values(step).iter().all(|value| *value >= BUSY);
+    let may_be = !step.is_resource() && !is_size(&step.name) && wanted % 1_000_000 == 0;
+    may_be && is_close && is_busy()
 }
 
 /// Whether a metric measures seconds, judging by its name.

@@ -20,11 +20,11 @@ use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
-use crate::saved::remarks::{assume_pods, value_flags};
+use crate::saved::remarks::{assume_pods, state_replicas, value_flags};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{Snapshot, UnreadCause};
+use crate::snapshot::{ScaleError, Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
 use crate::words::lacking;
 
@@ -159,11 +159,14 @@ pub(super) fn without_target(pass: &Pass) -> Option<Error> {
         command_flags,
         ..
     } = &pass.input;
-    let lacking = snapshot.scale.as_ref().err()?.lacking()?;
-    let hint = match &surroundings.target_elsewhere {
-        Some(elsewhere) => elsewhere.remedy(),
-        None if surroundings.lacks_pods => assume_pods(&snapshot.hpa, command_flags, false),
-        None => save_command(&snapshot.hpa, ""),
+    let hpa = &snapshot.hpa;
+    let e = snapshot.scale.as_ref().err()?;
+    let lacking = e.lacking()?;
+    let hint = match (&surroundings.target_elsewhere, e) {
+        (Some(elsewhere), _) => elsewhere.remedy(),
+        (None, _) if surroundings.lacks_pods => assume_pods(hpa, command_flags, false),
+        (None, ScaleError::NoReplicas { .. }) => state_replicas(hpa, command_flags),
+        (None, _) => save_command(hpa, ""),
     };
     Some(Error::usage(format!("no answer: {lacking}")).hint(hint))
 }

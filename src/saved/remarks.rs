@@ -187,7 +187,9 @@ fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
     let assume = lacks_pods.then(|| assume_pods(hpa, &input.command_flags, false));
     let text = match (e, target_elsewhere, assume) {
         (ScaleError::NoReplicas { .. }, _, Some(assume)) => format!("{assume}; {save}"),
-        (ScaleError::NoReplicas { .. }, _, None) => save,
+        (ScaleError::NoReplicas { .. }, _, None) => {
+            format!("{}; {save}", state_replicas(hpa, &input.command_flags))
+        }
         (_, Some(elsewhere), _) => format!("{lacking}: {elsewhere}; {}", elsewhere.remedy()),
         (_, None, assume) => {
             let CrossVersionObjectReference { kind, .. } = &hpa.spec.scale_target_ref;
@@ -431,17 +433,31 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
 /// Returns the command that gets an answer from an input without pods. It includes the number of pods,
 /// unless the input states replicas.
 pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool) -> String {
+    let values = value_flags(&hpa.spec.metrics, hpa);
+    let own = if states_replicas {
+        values
+    } else {
+        format!("{} {values}", replicas_flag(hpa))
+    };
+    format!("{} assumes the pods", predicting(hpa, flags, &own))
+}
+
+/// Returns the command that gets an answer from an input that lacks only the replicas.
+pub(crate) fn state_replicas(hpa: &Hpa, flags: &CommandFlags) -> String {
+    let command = predicting(hpa, flags, &replicas_flag(hpa));
+    format!("{command} assumes the replicas")
+}
+
+/// Returns a command to predict with flags of its own besides those that were typed.
+fn predicting(hpa: &Hpa, flags: &CommandFlags, own: &str) -> String {
     let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
     let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
-    let replicas = if states_replicas {
-        String::new()
-    } else {
-        let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
-        format!(" --replicas {}", 3.min(max).max(min))
-    };
-    let values = value_flags(&hpa.spec.metrics, hpa);
-    let assumed = flags.with_assumed(format!("{replicas} {values}").trim_start());
-    format!("`{command} {assumed}` assumes the pods")
+    format!("`{command} {}`", flags.with_assumed(own))
+}
+
+fn replicas_flag(hpa: &Hpa) -> String {
+    let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
+    format!("--replicas {}", 3.min(max).max(min))
 }
 
 /// Returns flags of `predict` that give metrics of an HPA a value: for a container rather than for the

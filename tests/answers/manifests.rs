@@ -1138,6 +1138,16 @@ fn manifests_alone() {
             &[],
             "UNKNOWN: THE INPUT HAS NO REPLICAS\n  The manifest of Deployment/web leaves the replicas to the HPA",
         ),
+        // The input has the pods.
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, minReplicas: 2, maxReplicas: 5}}"))
+                + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}")
+                + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1, labels: {app: web}}\n\
+                   status: {phase: Running}\n",
+            &["--max=8"],
+            "hint: `kubectl-hpa predict web -n default -f - --replicas 3 --max 8` assumes the replicas\n",
+        ),
         // A workload that is not the target may be meant.
         (
             "predict",

@@ -482,6 +482,7 @@ fn replicas_that_are_highest_after_the_load_are_told() {
         (&[expected][..], "0,30%\n120,400%\n", true),
         (&["--fail-on=run-maxed"], "0,30%\n120,400%\n", true),
         (&[], "0,30%\n120,400%\n", false),
+        (&["--expect=desired <= 20"], "0,30%\n120,400%\n", false),
         (&[expected], "0,30%\n120,400%\n600,\n", false),
         (&[expected], "0,30%\n120,10%\n", false),
         (&[expected, "--for=2m"], "0,30%\n120,400%\n", false),

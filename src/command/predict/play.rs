@@ -70,7 +70,7 @@ fn highest_after_load(
     simulation: &Simulation,
 ) -> Option<i32> {
     let options = baseline.timeline.as_ref()?;
-    if options.span.is_some() || !scenario.gate.has_expectations() {
+    if options.span.is_some() || !scenario.gate.is_about_run() {
         return None;
     }
     let candidates = simulation.backtest.iter().flat_map(|it| &it.candidates);

@@ -418,6 +418,11 @@ impl Gate {
         !self.expected.is_empty()
     }
 
+    /// Whether any of them is about a run.
+    pub fn is_about_run(&self) -> bool {
+        self.expected.iter().any(|own| own.expression.is_of_run())
+    }
+
     /// Checks that the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), Error> {
         self.expected

@@ -39,7 +39,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
-use manifest::{ManifestSpec, ScaledObjectManifest, ScalingModifiers, Trigger};
+use manifest::{Fallback, ManifestSpec, ScaledObjectManifest, ScalingModifiers, Trigger};
 use trigger::{Made, TriggerOwner};
 
 /// The HPA of a ScaledObject.
@@ -339,7 +339,7 @@ impl KedaHpa {
         let mut notes = Vec::new();
         let (metrics, open) = metrics(&spec, &owner, &mut notes)?;
         let behavior = behavior(&object, &spec, &mut notes);
-        outside(&object, &spec, &mut notes);
+        notes.extend(outside(&object, &spec));
         let reference = spec.scale_target_ref.as_ref();
         let hpa = HpaSpec {
             scale_target_ref: reference
@@ -528,76 +528,84 @@ fn behavior(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) -
     behavior
 }
 
-/// Adds notes about KEDA's actions in addition to the HPA: its scale loop
+/// Returns notes about KEDA's actions in addition to the HPA: its scale loop
 /// (`pkg/scaling/executor/scale_scaledobjects.go`), its metrics server (`pkg/fallback/fallback.go`), and
 /// its cache.
-fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
+fn outside(object: &ScaledObject, spec: &ManifestSpec) -> Vec<Note> {
+    let rest = replicas_at_rest(object, spec);
+    let notes = [
+        rest.map(|replicas| scale_loop(object, spec, replicas)),
+        spec.fallback.as_ref().map(|own| fallback(own, spec)),
+        used_by_keda(spec, rest.is_some()),
+    ];
+    notes.into_iter().flatten().map(Note::new).collect()
+}
+
+/// Returns the replicas to which KEDA itself scales while no trigger is active.
+fn replicas_at_rest(object: &ScaledObject, spec: &ManifestSpec) -> Option<i32> {
     // CPU and memory alone always count as active.
     let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
-    let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
-        _ if is_active || object.is_set(KEDA_PAUSED_SCALE_IN) => None,
-        (Some(idle), _) => Some(idle),
-        (None, 0) => Some(0),
-        (None, _) => None,
+    if is_active || object.is_set(KEDA_PAUSED_SCALE_IN) {
+        return None;
+    }
+    let is_zero = spec.min_replica_count.unwrap_or(0) == 0;
+    spec.idle_replica_count.or(is_zero.then_some(0))
+}
+
+/// Describes what KEDA itself scales.
+fn scale_loop(object: &ScaledObject, spec: &ManifestSpec, rest: i32) -> String {
+    let cooldown = spec.cooldown_period.unwrap_or(300);
+    let back = if object.is_set(KEDA_PAUSED_SCALE_OUT) {
+        ""
+    } else {
+        ", and back"
     };
-    if let Some(replicas) = rests {
-        let cooldown = spec.cooldown_period.unwrap_or(300);
-        let back = if object.is_set(KEDA_PAUSED_SCALE_OUT) {
-            ""
-        } else {
-            ", and back"
-        };
-        notes.push(Note::new(format!(
-            "KEDA itself scales to {} when no trigger for an external metric has been active for \
-             {cooldown}s{back}; that is not predicted",
-            count(replicas, "replica")
-        )));
+    format!(
+        "KEDA itself scales to {} when no trigger for an external metric has been active for \
+         {cooldown}s{back}; that is not predicted",
+        count(rest, "replica")
+    )
+}
+
+/// Describes what KEDA reports instead of failing triggers.
+fn fallback(fallback: &Fallback, spec: &ManifestSpec) -> String {
+    // `HasValidFallback`.
+    let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
+    if let Some(ScalingModifiers { target, .. }) = spec.modifiers()
+        && !is_whole(target)
+    {
+        return format!(
+            "spec.fallback has no effect: for it, KEDA needs a whole number in \
+             spec.advanced.scalingModifiers.target, which is {target:?}"
+        );
     }
-    if let Some(fallback) = &spec.fallback {
-        // `HasValidFallback`.
-        let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
-        notes.push(Note::new(match spec.modifiers() {
-            Some(ScalingModifiers { target, .. }) if !is_whole(target) => format!(
-                "spec.fallback has no effect: for it, KEDA needs a whole number in \
-                 spec.advanced.scalingModifiers.target, which is {target:?}"
-            ),
-            _ => {
-                // Other behaviors compare the number with the current replicas, or do not use it.
-                let value = match fallback.behavior.as_deref() {
-                    None | Some("" | "static") => {
-                        count(fallback.replicas.unwrap_or_default(), "replica")
-                    }
-                    Some(other) => format!("behavior {other}"),
-                };
-                let failures = count(fallback.failure_threshold.unwrap_or_default(), "time");
-                format!(
-                    "spec.fallback is not predicted: once a trigger has failed more than {failures}, KEDA \
-                     reports a value of its own ({value})"
-                )
-            }
-        }));
-    }
-    let of_keda = [
+    // Other behaviors compare the number with the current replicas, or do not use it.
+    let value = match fallback.behavior.as_deref() {
+        None | Some("" | "static") => count(fallback.replicas.unwrap_or_default(), "replica"),
+        Some(other) => format!("behavior {other}"),
+    };
+    let failures = count(fallback.failure_threshold.unwrap_or_default(), "time");
+    format!(
+        "spec.fallback is not predicted: once a trigger has failed more than {failures}, KEDA \
+         reports a value of its own ({value})"
+    )
+}
+
+/// Names the fields that KEDA itself uses. The cooldown is told with the replicas `at_rest`.
+fn used_by_keda(spec: &ManifestSpec, at_rest: bool) -> Option<String> {
+    let modifiers = spec.modifiers();
+    let has_activation = modifiers.is_some_and(|it| !it.activation_target.is_empty());
+    let initial = spec.initial_cooldown_period.is_some();
+    let mut fields: Vec<String> = [
         ("pollingInterval", spec.polling_interval.is_some()),
-        (
-            "initialCooldownPeriod",
-            spec.initial_cooldown_period.is_some(),
-        ),
-        (
-            "cooldownPeriod",
-            spec.cooldown_period.is_some() && rests.is_none(),
-        ),
-        (
-            "advanced.scalingModifiers.activationTarget",
-            spec.modifiers()
-                .is_some_and(|it| !it.activation_target.is_empty()),
-        ),
-    ];
-    let mut fields: Vec<String> = of_keda
-        .into_iter()
-        .filter(|(_, is_set)| *is_set)
-        .map(|(field, _)| format!("spec.{field}"))
-        .collect();
+        ("initialCooldownPeriod", initial),
+        ("cooldownPeriod", spec.cooldown_period.is_some() && !at_rest),
+        ("advanced.scalingModifiers.activationTarget", has_activation),
+    ]
+    .into_iter()
+    .filter(|(_, is_set)| *is_set)
+    .map(|(field, _)| format!("spec.{field}"))
+    .collect();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
         let is_read = |key: &&String| keys::keys(&trigger.type_).any(|own| own == **key);
@@ -609,12 +617,12 @@ fn outside(object: &ScaledObject, spec: &ManifestSpec, notes: &mut Vec<Note>) {
             fields.push(format!("spec.triggers[{index}].useCachedMetrics"));
         }
     }
-    if !fields.is_empty() {
-        notes.push(Note::new(format!(
+    (!fields.is_empty()).then(|| {
+        format!(
             "used by KEDA itself and not part of the HPA: {}",
             listed(&fields)
-        )));
-    }
+        )
+    })
 }
 
 /// Returns the metrics of a new HPA of a ScaledObject that have another index in the running one: their

@@ -24,17 +24,32 @@ pub(super) fn is_average(name: &str) -> bool {
     const WORDS: [&str; 8] = [
         "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
     ];
-    has_word(&name.to_lowercase(), &WORDS)
+    has_word(name, &WORDS)
 }
 
-/// Whether a name contains one of some words, apart from other letters and digits.
-pub(super) fn has_word(name: &str, words: &[&str]) -> bool {
-    words_of(name).any(|word| words.contains(&word))
+/// Whether a name contains one of some words, in any case.
+fn has_word(name: &str, words: &[&str]) -> bool {
+    words_of(name).iter().any(|word| words.contains(&&**word))
 }
 
-/// Returns the words of a name, which other letters and digits do not separate.
-fn words_of(name: &str) -> impl Iterator<Item = &str> {
-    name.split(|letter: char| !letter.is_alphanumeric())
+/// Returns the words of a name in lower case, such as those of `hit_ratio`, `hitRatio` and `CPUUtilization`.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_upper = false;
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let ends_acronym = letters.peek().is_some_and(|next| next.is_lowercase());
+        let begins = letter.is_uppercase() && (!was_upper || ends_acronym);
+        if begins || !letter.is_alphanumeric() {
+            words.push(String::new());
+        }
+        was_upper = letter.is_uppercase();
+        if let Some(word) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Whether a name contains one of some parts, in any case.
@@ -71,11 +86,13 @@ impl Counter {
     pub(super) fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let is_above = step.proposal().is_some_and(|it| it.ratio > 1.0);
         if !is_above || step.is_resource() || query(case, step).is_some_and(keda::is_rate) {
-            None
-        } else if is_counter(&step.name) {
-            Some(Self::Name)
+            return None;
+        }
+        let is_named = step.name.to_lowercase().ends_with("_total");
+        if rises_with_age(case, step) && (is_named || !is_gauge(&step.name)) {
+            Some(Self::Ages)
         } else {
-            (!is_gauge(&step.name) && rises_with_age(case, step)).then_some(Self::Ages)
+            is_named.then_some(Self::Name)
         }
     }
 
@@ -93,46 +110,47 @@ impl Counter {
     }
 }
 
-/// Whether a name ends as those of Prometheus's counters do.
-fn is_counter(name: &str) -> bool {
-    name.to_lowercase().ends_with("_total")
-}
-
 /// Whether a metric is none that only rises, judging by its name.
 fn is_gauge(name: &str) -> bool {
-    const PARTS: [&str; 10] = [
-        "bytes",
-        "connection",
-        "session",
-        "queue",
-        "depth",
+    const WORDS: [&str; 18] = [
         "active",
-        "flight",
-        "concurren",
-        "pending",
         "backlog",
+        "concurrency",
+        "concurrent",
+        "connection",
+        "connections",
+        "current",
+        "depth",
+        "flight",
+        "inflight",
+        "lag",
+        "pending",
+        "per",
+        "qps",
+        "queue",
+        "rate",
+        "rps",
+        "sessions",
     ];
-    const WORDS: [&str; 6] = ["per", "rate", "rps", "qps", "lag", "current"];
-    let is_other = has_part(name, &PARTS) || has_word(&name.to_lowercase(), &WORDS);
-    is_other || is_duration(name) || is_share(name)
+    has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_duration(name) || is_share(name)
 }
 
-/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but not the length of
-/// a queue or a counter of one.
+/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but no total, and not
+/// the length of a queue.
 pub(super) fn falls_with_replicas(name: &str) -> bool {
-    const WORDS: [&str; 6] = ["time", "wait", "delay", "avg", "average", "mean"];
-    const PER_POD: [&str; 4] = ["pod", "replica", "instance", "container"];
-    const NUMBERS: [&str; 8] = [
-        "queue", "length", "depth", "size", "count", "total", "backlog", "messages",
+    const AVERAGES: [&str; 5] = ["wait", "delay", "avg", "average", "mean"];
+    const QUEUES: [&str; 6] = ["queue", "length", "depth", "size", "backlog", "messages"];
+    const TIMES: [&str; 9] = [
+        "s", "sec", "second", "seconds", "min", "minute", "minutes", "hour", "day",
     ];
-    let lowercase = name.to_lowercase();
-    let words: Vec<&str> = words_of(&lowercase).collect();
-    let is_per_pod = words
+    let words = words_of(name);
+    let ends_in = |ends: &[&str]| words.last().is_some_and(|last| ends.contains(&&**last));
+    let is_of_each = words
         .windows(2)
-        .any(|pair| pair[0] == "per" && PER_POD.contains(&pair[1]));
-    let is_number = words.last().is_some_and(|last| NUMBERS.contains(last));
-    let falls = is_duration(name) || is_share(name) || has_word(&lowercase, &WORDS);
-    is_per_pod || falls && !is_number
+        .any(|pair| pair[0] == "per" && !TIMES.contains(&&*pair[1]));
+    let is_mean = has_word(name, &AVERAGES) && !ends_in(&QUEUES);
+    let falls = is_duration(name) || is_share(name) || has_word(name, &["time"]);
+    !ends_in(&["count", "total"]) && (is_of_each || is_mean || falls)
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -162,17 +180,46 @@ pub(super) fn is_share(name: &str) -> bool {
         "fraction",
         "ratio",
     ];
-    let mut words = String::new();
-    let mut was_upper = false;
-    let mut letters = name.chars().peekable();
-    while let Some(letter) = letters.next() {
-        // As in `hitRatio` and in `CPUUtilization`.
-        let begins = !was_upper || letters.peek().is_some_and(|next| next.is_lowercase());
-        if letter.is_uppercase() && begins {
-            words.push('_');
+    has_word(name, &SHARES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{falls_with_replicas, is_gauge, is_share, words_of};
+
+    #[test]
+    fn the_words_of_a_name() {
+        for (name, want) in [
+            ("hit_ratio", &["hit", "ratio"][..]),
+            ("hitRatio", &["hit", "ratio"]),
+            ("CPUUtilization", &["cpu", "utilization"]),
+            ("requests-per-second", &["requests", "per", "second"]),
+        ] {
+            assert_eq!(words_of(name), want, "{name}");
         }
-        was_upper = letter.is_uppercase();
-        words.extend(letter.to_lowercase());
+        assert!(is_share("CPUUtilization") && !is_share("pending_operations"));
     }
-    has_word(&words, &SHARES)
+
+    #[test]
+    fn the_nature_of_a_metric_by_its_name() {
+        for (name, falls, gauge) in [
+            ("requests-per-second", false, true),
+            ("requests_per_minute", false, true),
+            ("requests_per_server", true, true),
+            ("rps_per_pods", true, true),
+            ("wait_queue", false, true),
+            ("delay_queue_length", false, true),
+            ("time_in_queue", true, true),
+            ("queue_wait_seconds", true, true),
+            ("processing_seconds_total", false, true),
+            ("avg_requests", true, false),
+            ("interactive_requests", false, false),
+            ("requests_queued", false, false),
+            ("activeConnections", false, true),
+            ("jobs", false, false),
+        ] {
+            let found = (falls_with_replicas(name), is_gauge(name));
+            assert_eq!(found, (falls, gauge), "{name}");
+        }
+    }
 }

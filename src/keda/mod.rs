@@ -155,7 +155,7 @@ pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Opti
 /// of pods. No other conclusion is drawn from it. An average of queues is none of pods.
 pub(crate) fn is_per_pod(query: &str) -> bool {
     const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
-    const QUEUES: [&str; 5] = ["queue", "messages", "backlog", "pending", "lag"];
+    const QUEUES: [&str; 4] = ["queue", "messages", "backlog", "pending"];
     const COUNTS: [&str; 5] = [
         "kube_deployment_",
         "kube_statefulset_",
@@ -163,7 +163,7 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
         "kube_pod_",
         "kube_horizontalpodautoscaler_",
     ];
-    let plain = without_values(query);
+    let plain = without_matchers(query);
     let is_open = |letter: char| letter.is_whitespace() || letter == '(';
     let divides = |divisor: &str| {
         let mut named = words_of(divisor.trim_start_matches(is_open));
@@ -172,14 +172,16 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
     };
     let first = words_of(plain.trim_start_matches(is_open)).next();
     let is_average = first.is_some_and(|name| AVERAGES.contains(&name));
-    let is_of_queue = first == Some("avg") && QUEUES.iter().any(|it| plain.contains(it));
+    let mut parts = words_of(&plain).flat_map(|word| word.split('_'));
+    let is_of_queue =
+        first == Some("avg") && !is_rate(query) && parts.any(|part| QUEUES.contains(&part));
     is_average && !is_of_queue || plain.split('/').skip(1).any(divides)
 }
 
 /// Whether such a query has a rate of something.
 pub(crate) fn is_rate(query: &str) -> bool {
     const RATES: [&str; 5] = ["rate", "irate", "increase", "delta", "deriv"];
-    words_of(&without_values(query)).any(|word| RATES.contains(&word))
+    words_of(&without_matchers(query)).any(|word| RATES.contains(&word))
 }
 
 /// Returns the names and keywords of a query.
@@ -187,10 +189,11 @@ fn words_of(query: &str) -> impl Iterator<Item = &str> {
     query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
 }
 
-/// Returns a query without the values in quotes, which may contain anything.
-fn without_values(query: &str) -> String {
+/// Returns a query without its matchers, which may contain anything.
+fn without_matchers(query: &str) -> String {
     let mut plain = String::new();
     let mut quote = None;
+    let mut is_matcher = false;
     let mut letters = query.chars();
     while let Some(letter) = letters.next() {
         match quote {
@@ -199,6 +202,8 @@ fn without_values(query: &str) -> String {
             Some(open) if letter == open => quote = None,
             Some(_) => {}
             None if ['"', '\'', '`'].contains(&letter) => quote = Some(letter),
+            None if ['{', '}'].contains(&letter) => is_matcher = letter == '{',
+            None if is_matcher => {}
             None => plain.push(letter),
         }
     }

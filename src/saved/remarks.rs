@@ -7,7 +7,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{asked, has_own_scale, resource_of, save_command};
 use crate::apimachinery::json::SecondsTime;
-use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
@@ -373,7 +372,7 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
             // The same request would get the same answer.
             Documents::UnambiguousMetricValueList
             | Documents::UnambiguousExternalMetricValueList => {
-                format!("{lacking} for {metrics}: its values may be of several metrics")
+                format!("{lacking} for {metrics}: the values in it may be of others or of other namespaces")
             }
             _ => format!("{lacking}; {printed}"),
         }
@@ -525,18 +524,21 @@ fn last_read(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
     })
 }
 
-/// Returns a note about the failure in the status, which the controller wrote, if a metric is unread here.
+/// Returns a note about the failure in the status, which the controller wrote, if it is of a metric that is unread here.
 fn last_failure(snapshot: &Snapshot) -> Option<Note> {
-    let is_unread = snapshot.metrics.iter().any(MetricAnswer::is_unread);
     let condition = snapshot.hpa.status.condition("ScalingActive")?;
-    let failed = condition.status == "False" && condition.reason != "ScalingDisabled";
-    (is_unread && failed).then(|| {
-        let Condition {
-            reason, message, ..
-        } = condition;
-        let written = written(snapshot);
+    let reason = &condition.reason;
+    let metrics = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
+    let mut unread = metrics.filter(|(_, answer)| answer.is_unread());
+    let is_of_unread = unread.any(|(spec, _)| *reason == format!("FailedGet{}Metric", spec.type_));
+    let message = match &*condition.message {
+        "" => String::new(),
+        message => format!(": {message}"),
+    };
+    let written = written(snapshot);
+    (is_of_unread && condition.status == "False").then(|| {
         Note::new(format!(
-            "the controller itself reported {reason}{written}: {message}"
+            "the controller itself reported {reason}{written}{message}"
         ))
     })
 }

@@ -1543,8 +1543,10 @@ fn what_does_not_belong_to_the_target_changes_no_finding() {
             .collect();
         // External values do not state their namespace.
         for copy in &mut copies {
-            if let Some(metrics) = copy["spec"]["metrics"].as_array_mut() {
-                metrics.retain(|metric| metric["type"] != "External");
+            for metric in copy["spec"]["metrics"].as_array_mut().into_iter().flatten() {
+                if metric["type"] == "External" {
+                    metric["external"]["metric"]["name"] = json!("of elsewhere");
+                }
             }
         }
         items.push(pod(namespace, json!({"no-one": "selects-it"})));

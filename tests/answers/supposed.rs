@@ -563,7 +563,9 @@ fn a_target_in_another_namespace_is_told() {
     }
     // A cluster has objects of one name in many namespaces, and a dump need not have them all.
     let mut dumped = both(Some("shop"), Some("prod"));
-    dumped[1]["metadata"]["uid"] = json!("u");
+    for object in &mut dumped {
+        object["metadata"]["uid"] = json!("u");
+    }
     let notes = notes_of(&predict(&dumped, &[]).expect("a report"));
     assert!(!notes.iter().any(|note| note.contains("prod")), "{notes:?}");
     // `-n` is the namespace of the one that states none.

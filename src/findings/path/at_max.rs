@@ -15,7 +15,7 @@ use crate::words::amount_of;
 /// The metrics propose more than `maxReplicas`.
 ///
 /// Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a pod
-/// can carry more.
+/// can carry more. Of a counter, use a rate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtMax {
     /// The bound.
@@ -294,7 +294,8 @@ impl AtMax {
             suspicion,
             ..
         } = self.bound;
-        !is_disabled && self.below().is_none() && suspicion.is_none()
+        let is_trusted = matches!(suspicion, None | Some(Suspicion::Counter(Counter::Name)));
+        !is_disabled && self.below().is_none() && is_trusted
     }
 
     fn lever(&self, about: &About<'_>) -> Option<Lever> {

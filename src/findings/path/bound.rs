@@ -60,18 +60,25 @@ pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
 
 /// Returns the evidence against a metric that is no resource.
 fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
-    /// The shares of the requests below which pods count as idle, and above which they count as busy.
-    const IDLE: f64 = 0.1;
-    const BUSY: f64 = 1.0;
     if step.is_resource() {
         return None;
     }
     if let Some(value) = taken_as_largest(case, step) {
         return Some(Suspicion::Negative(value));
     }
-    if let Some(counter) = Counter::of(case, step) {
-        return Some(Suspicion::Counter(counter));
+    let counter = Counter::of(case, step);
+    if counter == Some(Counter::Ages) {
+        return counter.map(Suspicion::Counter);
     }
+    // Less is known by a name.
+    by_cpu(case, ratio).or(counter.map(Suspicion::Counter))
+}
+
+/// Returns the use of cpu, if it speaks against a metric of this ratio.
+fn by_cpu(case: &Case<'_>, ratio: f64) -> Option<Suspicion> {
+    /// The shares of the requests below which pods count as idle, and above which they count as busy.
+    const IDLE: f64 = 0.1;
+    const BUSY: f64 = 1.0;
     let share = case.cpu_share()?;
     let speaks = if ratio > 1.0 {
         share <= IDLE
@@ -290,6 +297,10 @@ mod tests {
             items
         };
         let served = |values: [&str; 3]| named("served", values);
+        let with_idle_pods = |items: &[Value]| {
+            let containers = json!([build::requesting("app", "10")]);
+            with(items, "Pod", &json!({"spec": {"containers": containers}}))
+        };
         let of_no_request = |items: &[Value]| {
             let containers = json!([build::requesting("app", "0")]);
             with(items, "Pod", &json!({"spec": {"containers": containers}}))
@@ -329,6 +340,16 @@ mod tests {
                 Code::AtMax,
                 named("websocket_connections", ["90", "60", "10"]),
                 "Raise maxReplicas",
+            ),
+            (
+                Code::AtMax,
+                named("served_total", ["90", "60", "10"]),
+                "Use a rate of served_total if it is a counter: it rises with the age of a pod.",
+            ),
+            (
+                Code::AtMax,
+                with_idle_pods(&named("served_total", ["90", "90", "90"])),
+                "Look at served_total first: the pods use ",
             ),
             (
                 Code::AtMax,

@@ -13,9 +13,9 @@ use crate::snapshot::hpa::MetricTarget;
 /// A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the target is a fraction and
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
-/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a counter above its target, which no
-/// unit fits: its name ends in `_total`, or says no time, share or bytes, and the older a pod is, the higher is its
-/// value.
+/// far below it, and a target of 0.1 jobs per replica may be intended. Not for a metric above its target that may be a
+/// counter, which no target fits: its name ends in `_total`, or the older a pod is, the higher is its value, and neither
+/// its name nor KEDA's query says that it is something else, such as a rate.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]
@@ -212,7 +212,9 @@ impl SuspectUnit {
             None => format!("value: {} instead of averageValue", self.target),
         };
         Remedy::UseValue
-            .says(format!("Use {used} if it falls as replicas are added."))
+            .says(format!(
+                "Use {used} if the metric falls as replicas are added."
+            ))
             .with_all(about.patch_target(self.metric, self.undivided_target()))
     }
 }
@@ -675,6 +677,9 @@ mod tests {
             find(&pass(items)).iter().map(Finding::code).collect()
         };
         for query in [
+            "avg(feature_flag_evals_secret)",
+            "avg(rate(messages_secret_total{queue=\"a\"}[2m]))",
+            "avg(container_cpu_secret{queue=\"a\"})",
             "histogram_quantile(0.95, sum(rate(x[2m])) by (le))",
             "avg(rate(secret_sum[2m]) / rate(secret_count[2m])) * 1000",
             "sum(rate(secret[2m])) / count(up{job=\"web\"})",
@@ -687,7 +692,7 @@ mod tests {
             );
             assert_eq!(
                 text.advice.text(),
-                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web if it falls as replicas are added."
+                "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web if the metric falls as replicas are added."
             );
             assert!(!format!("{text:?}").contains("secret"), "{text:?}");
         }
@@ -699,6 +704,7 @@ mod tests {
             "sum(rate(requests{path=\"/countries\"}[2m]))",
             "sum(rate(requests{path='a\\'/count'}[2m]))",
             "max(messages{vhost=`/count`})",
+            "avg(rabbitmq_queue_messages_ready{queue=\"orders\"}) by (a)",
         ] {
             assert!(
                 !codes(&asking(query)).contains(&Code::SuspectUnit),
@@ -720,7 +726,7 @@ mod tests {
             said(Code::SuspectUnit, &named("checkout_latency_p95"))
                 .advice
                 .text(),
-            "Use value: 20 instead of averageValue if it falls as replicas are added."
+            "Use value: 20 instead of averageValue if the metric falls as replicas are added."
         );
         assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
         // A total target is right for it, and AverageValue is not advised.

@@ -334,7 +334,7 @@ impl Ranges<'_> {
         let value = |value: i64| value_of(self.thresholds, self.changes.unit, value);
         if span == self.whole() {
             "any value".to_owned()
-        } else if span.from == span.to {
+        } else if span.from == span.to && span.to != self.changes.up_to {
             value(span.from)
         } else if span.from == 0 {
             format!("up to {}", value(span.to))

@@ -177,7 +177,7 @@ impl Answers<'_> {
     ) -> impl Iterator<Item = &'a MetricValue> {
         let all = self.place.metric_values.iter().copied();
         all.filter(|value| {
-            may_be_of(value, metric) && self.is_described(wanted, &value.described_object)
+            self.is_described(wanted, &value.described_object) && may_be_of(value, metric)
         })
     }
 
@@ -264,8 +264,8 @@ impl Answers<'_> {
 
     /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
     /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
-    /// is of the only one. It is of a metric without a selector as well, if it is the only one of its object; `bare`
-    /// returns the object of such a value.
+    /// is of the only one. It is of a metric without a selector as well, if it is the only one of its object and all
+    /// others lack selectors or labels, too; `bare` returns the object of such a value.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
@@ -276,16 +276,12 @@ impl Answers<'_> {
         let (selected, others): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
         let is_selecting = !selected.is_empty();
         let found = if is_selecting { selected } else { others };
-        if found.is_empty() {
-            return Ok(found);
-        }
-        let objects: Vec<&str> = found.iter().filter_map(|value| bare(value)).collect();
-        let is_each_once = objects.len() == BTreeSet::from_iter(&objects).len();
-        let is_clear = if is_selecting && is_each_once {
-            !self.outside(request).any(|other| other.is(&request))
-        } else {
-            self.is_only_one(request)
-        };
+        let bare: Vec<&str> = found.iter().filter_map(|value| bare(value)).collect();
+        let is_each_once = bare.len() == BTreeSet::from_iter(&bare).len();
+        let is_alike = bare.is_empty() || bare.len() == found.len() && is_each_once;
+        let is_clear = found.is_empty()
+            || is_selecting && is_alike && !self.is_requested_outside(request)
+            || self.is_only_one(request);
         if is_clear {
             return Ok(found);
         }
@@ -298,24 +294,26 @@ impl Answers<'_> {
         Err(UnreadCause::Missing { documents })
     }
 
-    /// Returns the same requests for HPAs of other namespaces, except for the selector: external values do not state
-    /// their namespace.
-    fn outside<'m>(
-        &'m self,
-        request: MetricRequest<'m>,
-    ) -> impl Iterator<Item = MetricRequest<'m>> {
+    /// Whether an HPA of another namespace has the same external metric, or any of its name if it has no selector:
+    /// external values do not state their namespace.
+    fn is_requested_outside(&self, request: MetricRequest<'_>) -> bool {
+        let MetricRequest::External(metric) = request else {
+            return false;
+        };
         let index = self.place.index;
-        let is_external = matches!(request, MetricRequest::External(_));
-        let name = Some(&*request.metric().name).filter(|_| is_external);
-        let all = name.map(|name| index.external_metrics_outside(&self.hpa.namespace, name));
-        all.into_iter().flatten().map(MetricRequest::External)
+        index.is_requested_outside(&self.hpa.namespace, metric)
     }
 
     /// Whether the input has no other metric that differs only by its selector or, if it is external, its namespace.
     /// Values are of the metrics of the HPAs rather than of those that are requested besides.
     fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
-        if self.outside(request).next().is_some() {
+        let any = MetricIdentifier {
+            name: request.metric().name.clone(),
+            selector: None,
+        };
+        let is_external = matches!(request, MetricRequest::External(_));
+        if is_external && index.is_requested_outside(&self.hpa.namespace, &any) {
             return false;
         }
         let target = &self.hpa.spec.scale_target_ref;
@@ -378,7 +376,11 @@ impl<'a> MetricRequest<'a> {
 
     /// Whether both requests are the same.
     fn is(&self, other: &MetricRequest<'_>) -> bool {
-        self.is_alike(other) && sent(&self.metric().selector) == sent(&other.metric().selector)
+        self.is_alike(other)
+            && is_same(
+                self.metric().selector.as_ref(),
+                other.metric().selector.as_ref(),
+            )
     }
 
     /// Whether both requests are the same, except for the selector of the metric.
@@ -455,13 +457,21 @@ fn object_alone(value: &MetricValue) -> Option<&str> {
 
 /// Returns whether values state the selector of a metric.
 fn is_of(metric: &MetricIdentifier) -> impl Fn(&MetricValue) -> bool {
-    let selector = sent(&metric.selector);
-    move |value| sent(&value.selector) == selector
+    let selector = metric.selector.as_ref();
+    move |value| is_same(value.selector.as_ref(), selector)
+}
+
+/// Whether two selectors are the same as they are sent.
+fn is_same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
+    match (non_empty(one), non_empty(other)) {
+        (Some(one), Some(other)) => one == other || sent(Some(one)) == sent(Some(other)),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 /// Returns a selector as it is sent, in which the order of its parts does not matter; `None` if it is empty.
-fn sent(selector: &Option<LabelSelector>) -> Option<String> {
-    let stated = non_empty(selector.as_ref())?;
+pub(super) fn sent(selector: Option<&LabelSelector>) -> Option<String> {
+    let stated = non_empty(selector)?;
     let parsed = stated.to_selector().map(|it| it.to_string());
     Some(parsed.unwrap_or_else(|_| LabelSelector::go_string(Some(stated))))
 }

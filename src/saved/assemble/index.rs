@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
+use super::answers::sent;
 use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
 use super::time_of_pass;
@@ -42,8 +43,8 @@ pub(super) struct Index<'o> {
     pub(super) target: ScaleLookup<'o>,
     pub(super) requests: ApiRequests<'o>,
     pub(super) around: Around<'o>,
-    /// The external metrics of all HPAs by name, with the namespaces of the HPAs, once they are needed.
-    external_metrics: OnceCell<HashMap<String, Vec<(String, MetricIdentifier)>>>,
+    /// The namespaces of the HPAs that request each external metric, once they are needed.
+    external: OnceCell<ExternalRequests>,
 }
 
 impl<'o> Index<'o> {
@@ -85,34 +86,51 @@ impl<'o> Index<'o> {
             target: ScaleLookup::of(objects, default_namespace),
             requests: state.map(ApiRequests::of).unwrap_or_default(),
             around: Around::new(objects, default_namespace),
-            external_metrics: OnceCell::new(),
+            external: OnceCell::new(),
         })
     }
 
-    /// Returns the external metrics of this name that the HPAs of other namespaces have.
-    pub(super) fn external_metrics_outside(
-        &self,
-        namespace: &str,
-        name: &str,
-    ) -> impl Iterator<Item = &MetricIdentifier> {
-        let known = self.external_metrics.get_or_init(|| {
-            let mut known: HashMap<_, Vec<_>> = HashMap::new();
-            for (own, hpas) in &self.hpas {
+    /// Whether an HPA of another namespace requests an external metric of this name and, unless it is empty, with this
+    /// selector.
+    pub(super) fn is_requested_outside(&self, namespace: &str, metric: &MetricIdentifier) -> bool {
+        let ExternalRequests {
+            by_name,
+            by_request,
+        } = self.external.get_or_init(|| {
+            let mut requests = ExternalRequests::default();
+            for (namespace, hpas) in &self.hpas {
                 let read = hpas.iter().filter_map(|hpa| hpa_from_json(&hpa.json).ok());
-                let external = read
-                    .flat_map(|hpa| hpa.spec.metrics)
-                    .filter_map(|spec| spec.external);
-                for source in external {
-                    let named = known.entry(source.metric.name.clone()).or_default();
-                    named.push(((*own).to_owned(), source.metric));
+                let specs = read.flat_map(|hpa| hpa.spec.metrics);
+                for source in specs.filter_map(|spec| spec.external) {
+                    requests.add(namespace, &source.metric);
                 }
             }
-            known
+            requests
         });
-        let named = known.get(name).into_iter().flatten();
-        named
-            .filter(move |(own, _)| own != namespace)
-            .map(|(_, metric)| metric)
+        let namespaces = match sent(metric.selector.as_ref()) {
+            None => by_name.get(&metric.name),
+            selector => by_request.get(&(metric.name.clone(), selector)),
+        };
+        namespaces.is_some_and(|all| all.iter().any(|other| other != namespace))
+    }
+}
+
+/// The namespaces of the HPAs that request external metrics.
+#[derive(Default)]
+struct ExternalRequests {
+    by_name: HashMap<String, BTreeSet<String>>,
+    /// By name and selector.
+    by_request: HashMap<(String, Option<String>), BTreeSet<String>>,
+}
+
+impl ExternalRequests {
+    fn add(&mut self, namespace: &str, metric: &MetricIdentifier) {
+        let name = metric.name.clone();
+        let request = (name.clone(), sent(metric.selector.as_ref()));
+        let by_name = self.by_name.entry(name).or_default();
+        by_name.insert(namespace.to_owned());
+        let by_request = self.by_request.entry(request).or_default();
+        by_request.insert(namespace.to_owned());
     }
 }
 

@@ -412,9 +412,9 @@ impl<'i, 'o> Place<'i, 'o> {
         let object = self.hpas[own].object;
         let elsewhere = match scale {
             // Objects of a cluster that another namespace has say nothing about what was not dumped.
-            Err(ScaleError::Missing(_)) => target
-                .elsewhere(hpa)
-                .filter(|workload| workload.metadata.uid.is_empty() || object.namespace.is_none()),
+            Err(ScaleError::Missing(_)) => target.elsewhere(hpa).filter(|workload| {
+                workload.metadata.uid.is_empty() || hpa.uid.is_none() || object.namespace.is_none()
+            }),
             Err(ScaleError::Get(_)) => target.elsewhere(hpa),
             _ => None,
         };

@@ -215,6 +215,7 @@ impl Plan {
         let (mut input, mut overrides) = started.apply(self.begun.clone(), &decision)?;
         let mut rolled_out = None;
         let observed = &self.observed.snapshot;
+        let without_load = input.snapshot.clone();
         let is = &mut input.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
             None => Player::beside(timeline, observed, is, None, &mut overrides)?,
@@ -234,6 +235,10 @@ impl Plan {
                 player
             }
         };
+        if rolled_out.is_none() {
+            // The load may have what the input lacks.
+            input.remark_anew(&without_load);
+        }
         let Input {
             snapshot, notes, ..
         } = &mut input;

@@ -941,6 +941,8 @@ fn a_candidate_may_have_other_metrics() {
         ];
         let of = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
         assert_eq!(runs.map(of), highest, "{state}");
+        // The load has what the input lacks.
+        assert!(!stdout.contains("the input has no"), "{stdout}");
     }
     let (code, _, stderr) = run(
         "cpu.json",

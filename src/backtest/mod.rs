@@ -25,7 +25,7 @@ use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
     Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
-    Totals, begin_with_load,
+    Totals, begin_with_load, make_ready_then,
 };
 pub use check::{Check, RecordTotals};
 pub use parting::{Parting, Stretches};
@@ -97,6 +97,8 @@ pub struct Plan {
     pub observed: Input,
     /// Whether the load begins at another time than the state was read.
     pub is_moved: bool,
+    /// The state that the runs begin with.
+    begun: Input,
     /// The replicas at the beginning, if they were recorded.
     replicas: Option<i32>,
     /// The time from the first pass until the changed pods are rolled out; `None` if they run from the start.
@@ -150,10 +152,16 @@ impl Plan {
                 timeline.times.ready = ready;
             }
         }
+        let mut begun = observed.clone();
+        if let Some(trace) = timeline.trace.as_ref().filter(|_| is_moved) {
+            let record = trace.record(begun.snapshot.now);
+            make_ready_then(&mut begun, &record, timeline.times);
+        }
         Self {
             timeline,
             observed,
             is_moved,
+            begun,
             replicas,
             rollout: None,
         }
@@ -203,16 +211,17 @@ impl Plan {
     /// An assumption is impossible for this HPA, or the load does not fit it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
         let started = assumptions.clone().starting_with(self.replicas);
-        let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
-        let (mut input, mut overrides) = started.apply(self.observed.clone(), &decision)?;
+        let (timeline, decision) = (self.timeline.clone(), decide(&self.begun));
+        let (mut input, mut overrides) = started.apply(self.begun.clone(), &decision)?;
         let mut rolled_out = None;
         let observed = &self.observed.snapshot;
+        let without_load = input.snapshot.clone();
         let is = &mut input.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
             None => Player::beside(timeline, observed, is, None, &mut overrides)?,
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
-                let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
+                let (mut running, _) = running.apply(self.begun.clone(), &decision)?;
                 let was = &mut running.snapshot;
                 let mut player = Player::beside(timeline, observed, was, Some(is), &mut overrides)?;
                 match self.rollout {
@@ -226,6 +235,10 @@ impl Plan {
                 player
             }
         };
+        if rolled_out.is_none() {
+            // The load may have what the input lacks.
+            input.remark_anew(&without_load);
+        }
         let Input {
             snapshot, notes, ..
         } = &mut input;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use assert_cmd::Command;
 use jiff::{SignedDuration, Timestamp};
-use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Search};
+use kubectl_hpa::backtest::{Backtest, CandidateRun, NamedSpec, Plan, Run, Search};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Memory;
@@ -941,6 +941,8 @@ fn a_candidate_may_have_other_metrics() {
         ];
         let of = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
         assert_eq!(runs.map(of), highest, "{state}");
+        // The load has what the input lacks.
+        assert!(!stdout.contains("the input has no"), "{stdout}");
     }
     let (code, _, stderr) = run(
         "cpu.json",
@@ -975,6 +977,53 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
     let (code, stdout, stderr) = run(&["--trace=-", "--recommendation=20@1m"], past);
     assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
     assert!(stderr.contains("--recommendation"), "{stderr}");
+}
+
+/// Pods that do not count when the state is read do not stay so in all of a past load, except as many as were not ready
+/// then.
+#[test]
+fn a_past_load_begins_with_pods_that_are_ready() {
+    let healthy = observed(&json!({}), 4);
+    let mut broken = healthy.clone();
+    let pods = &mut broken.snapshot.pods;
+    pods[2].ready.as_mut().unwrap().status = ConditionStatus::False;
+    broken.snapshot.pod_metrics.remove(3);
+    let run = |input: &Input, day: u8, unready: Option<i32>| {
+        let mut text = "time,cpu,replicas,ready\n".to_owned();
+        for (time, load, count) in [("06:00", 200, 4), ("06:30", 400, 8), ("07:00", 400, 8)] {
+            let ready = unready.map_or_else(String::new, |own| (count - own).to_string());
+            writeln!(text, "2026-11-{day}T{time}:00Z,{load}m,{count},{ready}").unwrap();
+        }
+        let options = TimelineOptions {
+            others: Vec::new(),
+            span: None,
+            trace: Some(Arc::new(Trace::read(text.as_bytes(), "the load").unwrap())),
+            times: RECORDED,
+        };
+        let plan = Plan::new(options, input.clone(), true);
+        let ran = plan.run(&Assumptions::default(), &[]).unwrap();
+        let Run { timeline, pass, .. } = ran.unwrap().replay;
+        let stays: Vec<Box<str>> = timeline.stays.iter().map(|own| own.pod.clone()).collect();
+        (timeline.passes, stays, pass.input.notes)
+    };
+    let (as_healthy, ..) = run(&healthy, 19, None);
+    let rest = "assumed to be ready and measured at the start of the load";
+    let both = format!("web-2 and web-3 are now unready or without metrics, and are {rest}");
+    let last = format!("web-3 is now unready or without metrics, and is {rest}");
+    for (unready, stays, note) in [
+        (None, vec![], &both),
+        (Some(0), vec![], &both),
+        (Some(1), vec!["web-2".into()], &last),
+    ] {
+        let (passes, stay, notes) = run(&broken, 19, unready);
+        assert_eq!(passes == as_healthy, stays.is_empty(), "{unready:?}");
+        assert_eq!(stay, stays, "{unready:?}");
+        assert_eq!(notes.last().unwrap().text, *note, "{unready:?}");
+    }
+    // A load that begins when the state was read begins with that state.
+    let (_, stays, notes) = run(&broken, 21, Some(0));
+    assert_eq!(stays, ["web-2".into(), "web-3".into()]);
+    assert_eq!(notes, []);
 }
 
 /// In the JSON, too, what is wrong with one candidate is not said of another.

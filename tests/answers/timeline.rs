@@ -10,16 +10,21 @@
 use crate::common::ran::{program, run};
 use crate::common::{self, recorded, trajectories};
 
+use std::collections::HashSet;
 use std::fmt::Write;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
-use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::engine::decision::MetricResult;
+use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::outlook::Outlook;
-use kubectl_hpa::snapshot::pod::ConditionStatus;
+use kubectl_hpa::snapshot::hpa::MetricSpec;
+use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
+use kubectl_hpa::whatif::overrides::set_metric;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
+use kubectl_hpa::whatif::value::{AssumedValue, Ratio};
 use trajectories::{NAMES, Pass, moments, passes, replay};
 
 /// The number of passes to play from each pass.
@@ -270,6 +275,95 @@ fn a_timeline_is_what_is_foretold_of_a_load_that_stays() {
     }
     println!("{compared} timelines as foretold, {changed} of them with changes");
     assert!(compared > 500 && changed > 100, "{compared} {changed}");
+}
+
+/// Returns what each measured pod of the target that is ready, or that is not, uses of a metric.
+fn usage(snapshot: &Snapshot, spec: &MetricSpec, ready: bool) -> Vec<Option<i64>> {
+    let selector = &snapshot.scale.as_ref().unwrap().selector;
+    let is_ready = |pod: &Pod| {
+        let ready = pod.ready.as_ref();
+        pod.deletion_timestamp.is_none()
+            && pod.phase == Phase::Running
+            && ready.is_some_and(|it| it.status == ConditionStatus::True)
+    };
+    let own = snapshot.pods.iter().filter(|pod| {
+        let is_there = !matches!(pod.phase, Phase::Failed | Phase::Succeeded);
+        selector.matches(&pod.labels) && is_there && is_ready(pod) == ready
+    });
+    let names: HashSet<&str> = own.map(|pod| &*pod.name).collect();
+    let items = snapshot.pod_metrics.iter();
+    items
+        .filter(|item| names.contains(&*item.name))
+        .map(|item| {
+            let all = item.containers.iter();
+            let mut own = all
+                .filter(|own| spec.container().is_none_or(|only| *own.name == *only))
+                .peekable();
+            own.peek()?;
+            own.map(|own| own.get(spec.name())).sum()
+        })
+        .collect()
+}
+
+/// A value in the first row of a trace has the ready pods use as much as the same value of a flag, whatever the others
+/// use: for every recorded HPA whose ready pods are all measured with the metric.
+#[test]
+fn a_trace_begins_as_with_the_flag() {
+    let (mut compared, mut beside_others) = (0, 0);
+    let values = [
+        ("50%", AssumedValue::Share(Ratio::percent(50))),
+        ("250%", AssumedValue::Share(Ratio::percent(250))),
+        ("x3", AssumedValue::Scale(Ratio::percent(300))),
+    ];
+    let inputs = recorded::inputs().iter();
+    for ((case, input), (text, value)) in inputs.flat_map(|it| values.iter().map(move |v| (it, v)))
+    {
+        let snapshot = &input.snapshot;
+        let decision = engine::reconcile(snapshot, &Memory::default());
+        let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+        for (place, spec) in metrics.filter(|(_, spec)| spec.is_resource()) {
+            let container = spec.container().map(|own| format!("{own}="));
+            let column = container.unwrap_or_default() + spec.name();
+            let table = format!("time,{column}\n0s,{text}\n");
+            let trace = Trace::read(table.as_bytes(), "the load").unwrap();
+            let plan = TimelineOptions {
+                others: Vec::new(),
+                span: Some(SignedDuration::from_mins(1)),
+                trace: Some(Arc::new(trace)),
+                times: TIMES,
+            };
+            let [mut flagged, mut traced] = [(); 2].map(|()| snapshot.clone());
+            let is_refused = set_metric(&mut flagged, place, value, &decision).is_err()
+                || Player::new(plan, &mut traced, &mut Vec::new()).is_err();
+            // What fails whatever the pods use stays as it is with a flag.
+            let after = engine::reconcile(&flagged, &Memory::default());
+            let mut steps = after.metric(place).into_iter();
+            if is_refused || !steps.any(|step| !matches!(step.result, MetricResult::Error(_))) {
+                continue;
+            }
+            let [observed, by_flag, by_trace] =
+                [snapshot, &flagged, &traced].map(|own| usage(own, spec, true));
+            if observed.is_empty() || observed.contains(&None) {
+                continue;
+            }
+            let [sum, same] = [&by_flag, &by_trace].map(|own| own.iter().flatten().sum::<i64>());
+            // A share is rounded up for each of up to three containers.
+            assert!(
+                by_flag.len() == by_trace.len()
+                    && (sum - same).unsigned_abs() as usize <= 3 * by_flag.len(),
+                "{}: {column} {text}: {by_trace:?} instead of {by_flag:?}",
+                case.name
+            );
+            compared += 1;
+            let others = usage(snapshot, spec, false);
+            beside_others += usize::from(others.iter().flatten().any(|used| *used > 0));
+        }
+    }
+    println!("{compared} as with the flag, {beside_others} of them beside others");
+    assert!(
+        compared > 400 && beside_others > 100,
+        "{compared} {beside_others}"
+    );
 }
 
 /// Returns what the program says about a load test, and its exit code.

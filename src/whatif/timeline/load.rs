@@ -123,18 +123,14 @@ struct Having {
 }
 
 impl Having {
-    /// Returns what the pods use of a total that all of them would use if they had the container.
-    fn used(&self, total: Total) -> i128 {
-        self.own + (total.milli() - self.own) * self.pods / self.of
+    /// Returns what those that share the load use of a total that all of them would use if they had the container.
+    fn shared(&self, total: Total) -> i128 {
+        (total.milli() - self.own).max(0) * self.pods / self.of
     }
 
     /// Returns the reverse.
-    fn total(&self, used: i128) -> i128 {
-        let rest = used - self.own;
-        if self.pods == self.of || rest < 0 {
-            return used;
-        }
-        self.own - (-rest * self.of).div_euclid(self.pods)
+    fn total(&self, shared: i128) -> i128 {
+        self.own - (-shared * self.of).div_euclid(self.pods)
     }
 }
 
@@ -201,20 +197,51 @@ impl TotalUsage {
         self.values[place].filter(|total| total.is_known())
     }
 
+    /// Returns what those pods use of a metric that keep their usage, as far as it is part of the total.
+    pub(super) fn own(
+        &self,
+        place: usize,
+        spec: &MetricSpec,
+        snapshot: &Snapshot,
+        workload: &TargetPods,
+    ) -> i128 {
+        match &snapshot.metrics[place] {
+            MetricAnswer::Pods(values) => {
+                let values = values.iter().map(|value| (&*value.pod, value.value));
+                Measurements::of(values, workload).own
+            }
+            _ if spec.is_resource() => {
+                let parts = self.usage.iter().filter(|(own, resource, _)| {
+                    resource == spec.name() && spec.container().is_none_or(|only| only == &**own)
+                });
+                parts
+                    .filter_map(|(own, resource, _)| having(snapshot, own, resource, workload))
+                    .map(|having| having.own)
+                    .sum()
+            }
+            _ => 0,
+        }
+    }
+
     /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
     /// proportions. Returns false if it is not measured.
-    pub(super) fn set_usage(&mut self, spec: &MetricSpec, total: Total) -> bool {
+    pub(super) fn set_usage(
+        &mut self,
+        spec: &MetricSpec,
+        total: Total,
+        snapshot: &Snapshot,
+        workload: &TargetPods,
+    ) -> bool {
         let new = StatedUsage {
             name: spec.name().into(),
             container: spec.container().map(Into::into),
             milli: total.milli(),
         };
         let all = self.usage.iter_mut();
-        let mut own: Vec<&mut Total> = all
+        let parts: Vec<_> = all
             .filter(|(container, resource, _)| new.is_of(container, resource))
-            .map(|(.., total)| total)
             .collect();
-        if own.is_empty() {
+        if parts.is_empty() {
             return false;
         }
         // A total of whole pods replaces those of their containers.
@@ -226,9 +253,17 @@ impl TotalUsage {
         match total {
             Total::Stated(_) => self.stated.push(new),
             Total::Unknown | Total::Observed(_) => {
-                let parts: Vec<i128> = own.iter().map(|part| part.milli()).collect();
-                for (part, share) in own.iter_mut().zip(parts_of(new.milli, &parts)) {
-                    **part = Total::Observed(share);
+                let before: Vec<(i128, i128)> = parts
+                    .iter()
+                    .map(|(container, resource, part)| {
+                        let having = having(snapshot, container, resource, workload);
+                        let own = having.map_or(0, |having| having.own);
+                        (own, (part.milli() - own).max(0))
+                    })
+                    .collect();
+                let shares = shares_of(new.milli, &before);
+                for (((.., part), (own, _)), share) in parts.into_iter().zip(before).zip(shares) {
+                    *part = Total::Observed(own + share);
                 }
             }
         }
@@ -249,11 +284,12 @@ impl TotalUsage {
                     Some((total, having(snapshot, container, resource, workload)?))
                 })
                 .collect();
-            let used: Vec<i128> = own
+            let before: Vec<(i128, i128)> = own
                 .iter()
-                .map(|(total, having)| having.used(**total))
+                .map(|(total, having)| (having.own, having.shared(**total)))
                 .collect();
-            for ((total, having), share) in own.into_iter().zip(parts_of(stated.milli, &used)) {
+            let shares = shares_of(stated.milli, &before);
+            for ((total, having), share) in own.into_iter().zip(shares) {
                 *total = Total::Stated(having.total(share));
             }
         }
@@ -302,6 +338,13 @@ impl TotalUsage {
             }
         }
     }
+}
+
+/// Divides what remains of a total apart from each part's own usage in the proportions of what was shared.
+fn shares_of(total: i128, parts: &[(i128, i128)]) -> Vec<i128> {
+    let own: i128 = parts.iter().map(|(own, _)| own).sum();
+    let shared: Vec<i128> = parts.iter().map(|(_, shared)| *shared).collect();
+    parts_of((total - own).max(0), &shared).collect()
 }
 
 /// Divides a total in the proportions of these parts. If they are all 0, the first represents all.

@@ -26,7 +26,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::whatif::overrides::{NamedMetric, Reported, current};
 pub use course::Course;
-pub use past::begin_with_load;
+pub use past::{begin_with_load, make_ready_then};
 pub use player::Player;
 pub use pods::{Limit, PENDING, Rollout, Strategy};
 pub use record::{Mark, Record};

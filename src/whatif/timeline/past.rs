@@ -1,19 +1,24 @@
 //! A load of another time, mostly of the past: the observed state is used as the state at its start. The
 //! state of the cluster at that time is known only from the trace.
 
+use std::collections::HashSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::player::wait;
-use super::world::shift_samples;
-use super::{JoinTimes, Trace};
+use super::world::{World, shift_samples};
+use super::{JoinTimes, PodLack, Record, Trace};
 use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
+use crate::engine;
 use crate::memory::Memory;
+use crate::numbers::first_few;
 use crate::snapshot::Snapshot;
 use crate::snapshot::clock::newest_sample;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
+use crate::whatif::overrides::make_ready;
 
 /// Moves an input to the start of a load of another time, where its controller has just started. Returns
 /// false if the load covers the time at which the state was read.
@@ -38,6 +43,36 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
          load, and the controller for one that has just started"
     )));
     true
+}
+
+/// Makes those pods of an input ready that would not count in all of a load of another time, except as many as were
+/// not ready for most of that time.
+pub fn make_ready_then(input: &mut Input, record: &Record, times: JoinTimes) {
+    let snapshot = &mut input.snapshot;
+    let world = World::of(snapshot, &HashSet::new(), times);
+    let mut unready = record.unready();
+    let mut stays = world.workload.stays(&world.snapshot);
+    stays.retain(|own| match own.lacks {
+        // It is none of the replicas.
+        PodLack::Failed => false,
+        PodLack::Metrics => true,
+        PodLack::Unschedulable | PodLack::Readiness => {
+            let was_ready = unready == 0;
+            unready = unready.saturating_sub(1);
+            was_ready
+        }
+    });
+    if stays.is_empty() {
+        return;
+    }
+    let names: Vec<&str> = stays.iter().map(|own| &*own.pod).collect();
+    let decision = engine::reconcile(snapshot, &Memory::default());
+    make_ready(snapshot, &decision, |pod| names.contains(&&*pod.name));
+    let pods = first_few(&names, 5);
+    let are = if names.len() == 1 { "is" } else { "are" };
+    input.notes.push(Note::new(format!(
+        "{pods} {are} now unready or without metrics, and {are} assumed to be ready and measured at the start of the load"
+    )));
 }
 
 /// The age of a sample at a pass: metrics-server reads every 15 s.

@@ -71,6 +71,17 @@ impl Record {
         ])
     }
 
+    /// Returns how many pods were not ready for most of the time; 0 if that was not recorded.
+    pub(super) fn unready(&self) -> usize {
+        let known = self.ready.iter();
+        let known =
+            known.filter_map(|own| Some(self.replicas_at(own.time)?.saturating_sub(own.value?)));
+        let mut unready: Vec<i32> = known.collect();
+        unready.sort_unstable();
+        let median = unready.get(unready.len().saturating_sub(1) / 2);
+        median.map_or(0, |&count| usize::try_from(count).unwrap_or(0))
+    }
+
     /// Returns the times after the first pass at which the target goes to 0 replicas and leaves 0, each with the
     /// replicas from then on.
     pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
@@ -194,6 +205,26 @@ mod tests {
             None
         );
         assert_eq!(ready_after(&[(0, 2), (30, 4)], &[]), None);
+    }
+
+    #[test]
+    fn pods_that_were_not_ready_are_counted_for_most_of_the_time() {
+        let replicas = samples(&[(0, 4), (60, 6)]);
+        for (ready, unready) in [
+            (&[][..], 0),
+            (&[(0, 4), (60, 4), (90, 6)], 0),
+            (&[(0, 3), (30, 3), (60, 3), (90, 5)], 1),
+            // Pods that go are still there.
+            (&[(0, 6), (30, 2), (60, 4)], 2),
+        ] {
+            let record = Record {
+                replicas: replicas.clone(),
+                ready: samples(ready),
+                end: SignedDuration::from_secs(120),
+                ..Record::default()
+            };
+            assert_eq!(record.unready(), unready, "{ready:?}");
+        }
     }
 
     #[test]

@@ -1227,6 +1227,48 @@ fn a_total_is_kept_until_pods_share_it() {
     }
 }
 
+/// A percentage and a change are those of the pods that share the load: what two others use that never become ready is
+/// neither part of the base nor taken from the rest, container by container. 50 % are the target; 150 % are 1.5 times the
+/// target with nothing for the others, ceil(1.5 x 4).
+#[test]
+fn a_percentage_is_that_of_the_pods_that_are_ready() {
+    let mut snapshot = World::new(json!({}), &[50, 50, 150, 150]).snapshot();
+    for pod in &mut snapshot.pods[2..] {
+        pod.ready.as_mut().unwrap().status = ConditionStatus::False;
+    }
+    for item in &mut snapshot.pod_metrics[..2] {
+        let mut more = item.containers[0].clone();
+        more.name = "proxy".into();
+        item.containers.push(more);
+    }
+    for pod in &mut snapshot.pods {
+        let mut more = pod.containers[0].clone();
+        more.name = "proxy".into();
+        pod.containers.push(more);
+    }
+    let used = |trace: &str| -> Vec<Option<i64>> {
+        let plan = plan("1m", &format!("time,cpu\n0s,{trace}\n"));
+        let mut begun = snapshot.clone();
+        Player::new(plan, &mut begun, &mut Vec::new()).unwrap();
+        let items = begun.pod_metrics.iter();
+        items.map(|item| item.usage("cpu", None)).collect()
+    };
+    for (value, each) in [
+        ("0%", 0),
+        ("10%", 20),
+        ("50%", 100),
+        ("x2", 200),
+        ("-50%", 50),
+        ("500m", 100),
+    ] {
+        let shares = [each, each, 150, 150].map(Some);
+        assert_eq!(used(value), shares, "{value}");
+    }
+    let later = plan("15s", "time,cpu\n0s,50%\n15s,150%\n");
+    let timeline = play_with(snapshot.clone(), later, &mut Vec::new()).unwrap();
+    assert_eq!(proposals(&timeline), [Some(4), Some(6)]);
+}
+
 /// Two of four pods have a second container, each with 50m, so 300m are used in all, as much as the pods request half of.
 #[test]
 fn a_total_is_what_the_pods_use_that_have_a_container() {

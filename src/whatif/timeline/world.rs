@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::load::{Total, TotalUsage, together};
-use super::pods::TargetPods;
+use super::pods::{Role, TargetPods};
 use super::trace::{Trace, TraceValue};
 use super::{JoinTimes, Rollout};
 use crate::calendar::Calendar;
@@ -62,9 +62,25 @@ pub(super) struct LoadSetting {
 #[derive(Default)]
 pub(super) struct Bases {
     /// The load before the first change.
-    loads: HashMap<usize, Total>,
+    loads: HashMap<usize, Base>,
     /// The total requests of the pods.
-    requests: HashMap<usize, i128>,
+    requests: HashMap<usize, Base>,
+}
+
+/// What a value of a trace is relative to.
+#[derive(Clone, Copy)]
+struct Base {
+    /// The part of the pods that share the load.
+    shared: Total,
+    /// What the others use, whatever the value.
+    own: i128,
+}
+
+impl Base {
+    /// Returns the total for another amount of the part that is shared.
+    fn with(self, milli: i128) -> Option<Total> {
+        Some(self.shared.with(milli.checked_add(self.own)?))
+    }
 }
 
 /// The cluster over time.
@@ -118,30 +134,31 @@ impl World {
             AssumedValue::Missing => return Ok(None),
             AssumedValue::Amount(amount) => Some(Total::Stated(amount.into())),
             AssumedValue::Scale(factor) => {
-                let observed = match bases.loads.get(&column) {
-                    Some(observed) => *observed,
+                let base = match bases.loads.get(&column) {
+                    Some(base) => *base,
                     None => self.observed(first, container).ok_or_else(|| {
                         within(Error::usage("there is no observed value to change"))
                             .hint("give a value such as 80% or 1500m")
                     })?,
                 };
-                bases.loads.insert(column, observed);
-                let milli = factor.of(observed.milli());
-                milli.map(|milli| observed.with(milli))
+                bases.loads.insert(column, base);
+                let milli = factor.of(base.shared.milli());
+                milli.and_then(|milli| base.with(milli))
             }
             AssumedValue::Share(ratio) => {
-                let whole = match bases.requests.get(&column) {
-                    Some(whole) => *whole,
+                let base = match bases.requests.get(&column) {
+                    Some(base) => *base,
                     None => self.requested(first, container).map_err(within)?,
                 };
-                bases.requests.insert(column, whole);
+                bases.requests.insert(column, base);
+                let whole = base.shared.milli();
                 // The same rounding as for a share that is assumed of each pod.
                 let milli = if ratio.is_whole_percent() {
                     ratio.of(whole)
                 } else {
                     ratio.whole_of(whole)
                 };
-                milli.map(Total::Stated)
+                milli.and_then(|milli| base.with(milli))
             }
         };
         match total {
@@ -150,9 +167,9 @@ impl World {
         }
     }
 
-    /// Returns the total of a metric.
-    fn observed(&self, place: usize, container: Option<&str>) -> Option<Total> {
-        match &self.snapshot.metrics[place] {
+    /// Returns the load of a metric.
+    fn observed(&self, place: usize, container: Option<&str>) -> Option<Base> {
+        let total = match &self.snapshot.metrics[place] {
             MetricAnswer::Object(values) if values.len() == 1 => {
                 Some(Total::Observed(values[0].value.into()))
             }
@@ -169,11 +186,22 @@ impl World {
                     self.load.value(place)
                 }
             }
-        }
+        }?;
+        let own = self.own(place, container);
+        Some(Base {
+            shared: total.with(total.milli() - own),
+            own,
+        })
     }
 
-    /// Returns the total requests of the pods, or of one of their containers.
-    fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
+    /// Returns what those pods use of a metric that keep their usage.
+    fn own(&self, place: usize, container: Option<&str>) -> i128 {
+        let spec = self.metric(place, container);
+        self.load.own(place, &spec, &self.snapshot, &self.workload)
+    }
+
+    /// Returns the total requests of the pods that share the load, or of one of their containers.
+    fn requested(&self, place: usize, container: Option<&str>) -> Result<Base, Error> {
         let no_base = |why: &str| {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
@@ -199,9 +227,13 @@ impl World {
         )?;
         let items = full.pod_metrics.iter();
         let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
-        together(used, &self.workload)
-            .map(Total::milli)
-            .ok_or_else(|| no_base("no pod is ready"))
+        let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
+        let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
+            .ok_or_else(|| no_base("no pod is ready"))?;
+        Ok(Base {
+            shared: Total::Stated(whole.milli()),
+            own: self.own(place, container),
+        })
     }
 
     /// Sets a metric to another value from now on.
@@ -255,7 +287,8 @@ impl World {
         // The pods of a rollout may have it.
         let resource = &resource_name(spec.name());
         self.load.add(own, resource, Total::Unknown);
-        self.load.set_usage(spec, total);
+        self.load
+            .set_usage(spec, total, &self.snapshot, &self.workload);
         self.workload.expect_usage(own, resource);
         true
     }
@@ -276,7 +309,9 @@ impl World {
         if !spec.is_resource() {
             return self.load.set_values(place, total);
         }
-        let known = self.load.set_usage(spec, total);
+        let known = self
+            .load
+            .set_usage(spec, total, &self.snapshot, &self.workload);
         if known {
             self.snapshot.metrics[place] = MetricAnswer::PodMetrics;
         }

@@ -53,6 +53,8 @@ pub enum Ground {
         /// The time of the last.
         last: Timestamp,
     },
+    /// The passes of a history may be over another spec: the HPA does not state when its spec was written.
+    SpecUndated,
     /// Passes before now that were run again over a history of samples, which narrows the bounds.
     Recorded {
         /// The time of the first.
@@ -219,6 +221,11 @@ impl From<&Ground> for BasisView {
                     SecondsTime(*last)
                 ),
                 source,
+            ),
+            Ground::SpecUndated => Self::new(
+                "recommendations",
+                "none by recorded passes, which may be over another spec",
+                "no managedFields, which kubectl get --show-managed-fields prints",
             ),
             Ground::Contradicted(contradiction) => Self::new(
                 "history",

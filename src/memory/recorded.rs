@@ -26,6 +26,9 @@ pub(super) fn narrow(
     let Some(possible) = &mut remembered.possible else {
         return;
     };
+    if known.hpa.written.spec.is_none() {
+        remembered.grounds.push(Ground::SpecUndated);
+    }
     let passes = passes(known, past);
     let recorded = RecordedPasses {
         known,

@@ -645,6 +645,15 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         ..recorded(&[((8, 9), 85)])
     };
     contradicted(replicas, Contradiction::Replicas);
+    // Without managedFields, its passes may be over another spec.
+    let mut undated = state((100, 0, 8, None));
+    undated.written.spec = None;
+    let evidence = Evidence {
+        recorded: Some(recorded(&[((8, 9), 85)])),
+        ..lease(second(-900), second(101))
+    };
+    let grounds = remembered(&undated, &evidence, second(101)).grounds;
+    assert!(grounds.contains(&Ground::SpecUndated), "{grounds:?}");
     // A controller that has restarted may have recommended what it found instead.
     let mut fewer = recorded(&[((8, 9), 70), ((0, 0), 85)]);
     fewer.passes[1].found = Some(Bounds::exactly(6));

@@ -67,12 +67,12 @@ pub(super) struct Bases {
     requests: HashMap<usize, Base>,
 }
 
-/// What a value of a trace is relative to.
+/// The base of the values of a trace.
 #[derive(Clone, Copy)]
 struct Base {
     /// The part of the pods that share the load.
     shared: Total,
-    /// What the others use, whatever the value.
+    /// The usage of the others, whatever the value.
     own: i128,
 }
 

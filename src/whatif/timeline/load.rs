@@ -21,12 +21,12 @@ pub(super) struct TotalUsage {
     stated: Vec<StatedUsage>,
 }
 
-/// The total usage of a resource, in milli-units.
+/// The total usage of a resource.
 #[derive(Debug, Clone)]
 struct StatedUsage {
     name: Box<str>,
     container: Option<Box<str>>,
-    milli: i128,
+    total: Total,
 }
 
 impl StatedUsage {
@@ -44,6 +44,10 @@ pub(super) enum Total {
     Observed(i128),
     /// An amount from a trace; each pod's share of it is rounded up as `MilliValue` rounds it.
     Stated(i128),
+    /// A percentage from a trace: the part of the pods that share the load, whatever the others use; rounded up.
+    Percentage(i128),
+    /// A change in a trace: the same part of the observed values, which are already rounded up.
+    Changed(i128),
 }
 
 impl Total {
@@ -51,19 +55,38 @@ impl Total {
         self != Self::Unknown
     }
 
+    /// Whether the usage of the pods that keep theirs is no part of it.
+    fn is_apart(self) -> bool {
+        matches!(self, Self::Percentage(_) | Self::Changed(_))
+    }
+
     /// The amount in milli-units; 0 if it is unknown.
     pub(super) fn milli(self) -> i128 {
         match self {
             Self::Unknown => 0,
-            Self::Observed(milli) | Self::Stated(milli) => milli,
+            Self::Observed(milli)
+            | Self::Stated(milli)
+            | Self::Percentage(milli)
+            | Self::Changed(milli) => milli,
         }
     }
 
     /// Returns another amount of the same kind.
-    pub(super) fn with(self, milli: i128) -> Self {
+    fn with(self, milli: i128) -> Self {
         match self {
             Self::Unknown | Self::Observed(_) => Self::Observed(milli),
             Self::Stated(_) => Self::Stated(milli),
+            Self::Percentage(_) => Self::Percentage(milli),
+            Self::Changed(_) => Self::Changed(milli),
+        }
+    }
+
+    /// Returns the part of the pods that share the load, if the others use this much.
+    fn shared(self, own: i128) -> i128 {
+        if self.is_apart() {
+            self.milli()
+        } else {
+            (self.milli() - own).max(0)
         }
     }
 }
@@ -125,12 +148,14 @@ struct Having {
 impl Having {
     /// Returns what those that share the load use of a total that all of them would use if they had the container.
     fn shared(&self, total: Total) -> i128 {
-        (total.milli() - self.own).max(0) * self.pods / self.of
+        total.shared(self.own) * self.pods / self.of
     }
 
-    /// Returns the reverse.
-    fn total(&self, shared: i128) -> i128 {
-        self.own - (-shared * self.of).div_euclid(self.pods)
+    /// Returns the reverse, as a total of some kind.
+    fn total(&self, kind: Total, shared: i128) -> Total {
+        let all = -(-shared * self.of).div_euclid(self.pods);
+        let own = if kind.is_apart() { 0 } else { self.own };
+        kind.with(own + all)
     }
 }
 
@@ -177,50 +202,45 @@ impl TotalUsage {
         }
     }
 
-    /// Returns the total usage of a resource, or of one container: as stated, or if all pods had the containers.
-    pub(super) fn usage(&self, spec: &MetricSpec) -> Option<Total> {
-        let (name, container) = (spec.name(), spec.container());
-        let mut stated = self.stated.iter();
-        let same = stated.find(|own| *own.name == *name && own.container.as_deref() == container);
-        if let Some(stated) = same {
-            return Some(Total::Stated(stated.milli));
-        }
-        let of_it = self.usage.iter().filter(|(own, resource, total)| {
-            resource == name && container.is_none_or(|only| only == &**own) && total.is_known()
-        });
-        let parts = of_it.map(|(.., total)| total.milli());
-        parts.reduce(|sum, part| sum + part).map(Total::Observed)
-    }
-
-    /// Returns the total of a metric over all pods.
-    pub(super) fn value(&self, place: usize) -> Option<Total> {
-        self.values[place].filter(|total| total.is_known())
-    }
-
-    /// Returns what those pods use of a metric that keep their usage, as far as it is part of the total.
-    pub(super) fn own(
+    /// Returns what the pods that share the load use of a resource, or of it in one container: as stated, or if all
+    /// of them had the containers.
+    pub(super) fn shared_usage(
         &self,
-        place: usize,
         spec: &MetricSpec,
         snapshot: &Snapshot,
         workload: &TargetPods,
-    ) -> i128 {
-        match &snapshot.metrics[place] {
-            MetricAnswer::Pods(values) => {
-                let values = values.iter().map(|value| (&*value.pod, value.value));
-                Measurements::of(values, workload).own
-            }
-            _ if spec.is_resource() => {
-                let parts = self.usage.iter().filter(|(own, resource, _)| {
-                    resource == spec.name() && spec.container().is_none_or(|only| only == &**own)
-                });
-                parts
-                    .filter_map(|(own, resource, _)| having(snapshot, own, resource, workload))
-                    .map(|having| having.own)
-                    .sum()
-            }
-            _ => 0,
+    ) -> Option<i128> {
+        let (name, container) = (spec.name(), spec.container());
+        let parts = self.usage.iter().filter(|(own, resource, total)| {
+            resource == name && container.is_none_or(|only| only == &**own) && total.is_known()
+        });
+        let owns = parts.map(|(own, resource, total)| {
+            let having = having(snapshot, own, resource, workload);
+            (having.map_or(0, |having| having.own), *total)
+        });
+        let owns: Vec<(i128, Total)> = owns.collect();
+        let mut stated = self.stated.iter();
+        let same = stated.find(|own| *own.name == *name && own.container.as_deref() == container);
+        if let Some(stated) = same {
+            return Some(stated.total.shared(owns.iter().map(|(own, _)| own).sum()));
         }
+        let shared = owns.iter().map(|(own, total)| total.shared(*own));
+        shared.reduce(|sum, part| sum + part)
+    }
+
+    /// Returns what the pods that share the load have of a metric.
+    pub(super) fn shared_value(
+        &self,
+        place: usize,
+        snapshot: &Snapshot,
+        workload: &TargetPods,
+    ) -> Option<i128> {
+        let total = self.values[place].filter(|total| total.is_known())?;
+        let MetricAnswer::Pods(values) = &snapshot.metrics[place] else {
+            return Some(total.milli());
+        };
+        let values = values.iter().map(|value| (&*value.pod, value.value));
+        Some(total.shared(Measurements::of(values, workload).own))
     }
 
     /// Sets the total usage of a resource in all pods, or in one container of all pods; the containers keep their
@@ -235,7 +255,7 @@ impl TotalUsage {
         let new = StatedUsage {
             name: spec.name().into(),
             container: spec.container().map(Into::into),
-            milli: total.milli(),
+            total,
         };
         let all = self.usage.iter_mut();
         let parts: Vec<_> = all
@@ -251,19 +271,16 @@ impl TotalUsage {
         };
         self.stated.retain(|earlier| !is_replaced(earlier));
         match total {
-            Total::Stated(_) => self.stated.push(new),
-            Total::Unknown | Total::Observed(_) => {
-                let before: Vec<(i128, i128)> = parts
-                    .iter()
-                    .map(|(container, resource, part)| {
-                        let having = having(snapshot, container, resource, workload);
-                        let own = having.map_or(0, |having| having.own);
-                        (own, (part.milli() - own).max(0))
-                    })
-                    .collect();
-                let shares = shares_of(new.milli, &before);
-                for (((.., part), (own, _)), share) in parts.into_iter().zip(before).zip(shares) {
-                    *part = Total::Observed(own + share);
+            Total::Stated(_) | Total::Percentage(_) => self.stated.push(new),
+            Total::Unknown | Total::Observed(_) | Total::Changed(_) => {
+                let before = parts.iter().map(|(container, resource, part)| {
+                    let having = having(snapshot, container, resource, workload);
+                    part.shared(having.map_or(0, |having| having.own))
+                });
+                let before: Vec<i128> = before.collect();
+                let shares = parts_of(total.milli(), &before);
+                for ((.., part), share) in parts.into_iter().zip(shares) {
+                    *part = Total::Changed(share);
                 }
             }
         }
@@ -284,13 +301,16 @@ impl TotalUsage {
                     Some((total, having(snapshot, container, resource, workload)?))
                 })
                 .collect();
-            let before: Vec<(i128, i128)> = own
+            let shared = stated
+                .total
+                .shared(own.iter().map(|(_, having)| having.own).sum());
+            let before: Vec<i128> = own
                 .iter()
-                .map(|(total, having)| (having.own, having.shared(**total)))
+                .map(|(total, having)| having.shared(**total))
                 .collect();
-            let shares = shares_of(stated.milli, &before);
+            let shares = parts_of(shared, &before);
             for ((total, having), share) in own.into_iter().zip(shares) {
-                *total = Total::Stated(having.total(share));
+                *total = having.total(stated.total, share);
             }
         }
     }
@@ -338,13 +358,6 @@ impl TotalUsage {
             }
         }
     }
-}
-
-/// Divides what remains of a total apart from each part's own usage in the proportions of what was shared.
-fn shares_of(total: i128, parts: &[(i128, i128)]) -> Vec<i128> {
-    let own: i128 = parts.iter().map(|(own, _)| own).sum();
-    let shared: Vec<i128> = parts.iter().map(|(_, shared)| *shared).collect();
-    parts_of((total - own).max(0), &shared).collect()
 }
 
 /// Divides a total in the proportions of these parts. If they are all 0, the first represents all.
@@ -419,13 +432,15 @@ fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
         .filter(|(role, _)| *role == Role::Own)
         .map(|(_, value)| i128::from(**value))
         .sum();
-    let (rest, count) = ((total.milli() - own).max(0), sharing.max(1) as i128);
+    let (rest, count) = (total.shared(own), sharing.max(1) as i128);
     for (role, value) in values {
         if let Role::Shares(place) = role {
             let until = |place: usize| rest * place as i128 / count;
             let share = match total {
-                Total::Unknown | Total::Observed(_) => until(*place + 1) - until(*place),
-                Total::Stated(_) => -(-rest).div_euclid(count),
+                Total::Unknown | Total::Observed(_) | Total::Changed(_) => {
+                    until(*place + 1) - until(*place)
+                }
+                Total::Stated(_) | Total::Percentage(_) => -(-rest).div_euclid(count),
             };
             **value = share.try_into().unwrap_or(i64::MAX);
         }

@@ -58,29 +58,13 @@ pub(super) struct LoadSetting {
     pub(super) total: Option<Total>,
 }
 
-/// What the values of a trace are relative to, by column.
+/// The bases of the values of a trace, by column: what the pods that share the load use, in milli-units.
 #[derive(Default)]
 pub(super) struct Bases {
     /// The load before the first change.
-    loads: HashMap<usize, Base>,
+    loads: HashMap<usize, i128>,
     /// The total requests of the pods.
-    requests: HashMap<usize, Base>,
-}
-
-/// The base of the values of a trace.
-#[derive(Clone, Copy)]
-struct Base {
-    /// The part of the pods that share the load.
-    shared: Total,
-    /// The usage of the others, whatever the value.
-    own: i128,
-}
-
-impl Base {
-    /// Returns the total for another amount of the part that is shared.
-    fn with(self, milli: i128) -> Option<Total> {
-        Some(self.shared.with(milli.checked_add(self.own)?))
-    }
+    requests: HashMap<usize, i128>,
 }
 
 /// The cluster over time.
@@ -142,8 +126,7 @@ impl World {
                     })?,
                 };
                 bases.loads.insert(column, base);
-                let milli = factor.of(base.shared.milli());
-                milli.and_then(|milli| base.with(milli))
+                factor.of(base).map(Total::Changed)
             }
             AssumedValue::Share(ratio) => {
                 let base = match bases.requests.get(&column) {
@@ -151,14 +134,13 @@ impl World {
                     None => self.requested(first, container).map_err(within)?,
                 };
                 bases.requests.insert(column, base);
-                let whole = base.shared.milli();
                 // The same rounding as for a share that is assumed of each pod.
                 let milli = if ratio.is_whole_percent() {
-                    ratio.of(whole)
+                    ratio.of(base)
                 } else {
-                    ratio.whole_of(whole)
+                    ratio.whole_of(base)
                 };
-                milli.and_then(|milli| base.with(milli))
+                milli.map(Total::Percentage)
             }
         };
         match total {
@@ -167,41 +149,27 @@ impl World {
         }
     }
 
-    /// Returns the load of a metric.
-    fn observed(&self, place: usize, container: Option<&str>) -> Option<Base> {
-        let total = match &self.snapshot.metrics[place] {
-            MetricAnswer::Object(values) if values.len() == 1 => {
-                Some(Total::Observed(values[0].value.into()))
-            }
+    /// Returns the load of a metric that the pods share.
+    fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
+        match &self.snapshot.metrics[place] {
+            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
             MetricAnswer::External(values) if !values.is_empty() => {
-                let sum = values.iter().map(|value| i128::from(value.value)).sum();
-                Some(Total::Observed(sum))
+                Some(values.iter().map(|value| i128::from(value.value)).sum())
             }
             MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => None,
             _ => {
-                let spec = self.metric(place, container);
+                let (spec, pods) = (self.metric(place, container), &self.workload);
                 if spec.is_resource() {
-                    self.load.usage(&spec)
+                    self.load.shared_usage(&spec, &self.snapshot, pods)
                 } else {
-                    self.load.value(place)
+                    self.load.shared_value(place, &self.snapshot, pods)
                 }
             }
-        }?;
-        let own = self.own(place, container);
-        Some(Base {
-            shared: total.with(total.milli() - own),
-            own,
-        })
-    }
-
-    /// Returns what those pods use of a metric that keep their usage.
-    fn own(&self, place: usize, container: Option<&str>) -> i128 {
-        let spec = self.metric(place, container);
-        self.load.own(place, &spec, &self.snapshot, &self.workload)
+        }
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.
-    fn requested(&self, place: usize, container: Option<&str>) -> Result<Base, Error> {
+    fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
         let no_base = |why: &str| {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
@@ -230,10 +198,7 @@ impl World {
         let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
         let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
             .ok_or_else(|| no_base("no pod is ready"))?;
-        Ok(Base {
-            shared: Total::Stated(whole.milli()),
-            own: self.own(place, container),
-        })
+        Ok(whole.milli())
     }
 
     /// Sets a metric to another value from now on.

@@ -1267,6 +1267,16 @@ fn a_percentage_is_that_of_the_pods_that_are_ready() {
     let later = plan("15s", "time,cpu\n0s,50%\n15s,150%\n");
     let timeline = play_with(snapshot.clone(), later, &mut Vec::new()).unwrap();
     assert_eq!(proposals(&timeline), [Some(4), Some(6)]);
+    // Nor does it become load once they are ready.
+    let now = snapshot.now;
+    for pod in &mut snapshot.pods[2..] {
+        pod.start_time = Some(now);
+    }
+    let joining = plan("10m", "time,cpu\n0s,0%\n");
+    let timeline = play_with(snapshot, joining, &mut Vec::new()).unwrap();
+    let counted = timeline.passes.iter().map(|pass| pass.ready);
+    assert!(counted.clone().max() > counted.clone().min(), "they join");
+    assert!(proposals(&timeline).iter().all(|it| *it == Some(0)));
 }
 
 /// Two of four pods have a second container, each with 50m, so 300m are used in all, as much as the pods request half of.

@@ -165,7 +165,7 @@ pub(super) fn without_target(pass: &Pass) -> Option<Error> {
     let hint = match (&surroundings.target_elsewhere, e) {
         (Some(elsewhere), _) => elsewhere.remedy(),
         (None, _) if surroundings.lacks_pods => assume_pods(hpa, command_flags, false),
-        (None, ScaleError::NoReplicas { .. }) => state_replicas(hpa, command_flags),
+        (None, ScaleError::NoReplicas { .. }) => state_replicas(snapshot, command_flags),
         (None, _) => save_command(hpa, ""),
     };
     Some(Error::usage(format!("no answer: {lacking}")).hint(hint))

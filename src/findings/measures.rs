@@ -138,19 +138,43 @@ fn is_gauge(name: &str) -> bool {
 /// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but no total, and not
 /// the length of a queue.
 pub(super) fn falls_with_replicas(name: &str) -> bool {
-    const AVERAGES: [&str; 5] = ["wait", "delay", "avg", "average", "mean"];
-    const QUEUES: [&str; 6] = ["queue", "length", "depth", "size", "backlog", "messages"];
-    const TIMES: [&str; 9] = [
-        "s", "sec", "second", "seconds", "min", "minute", "minutes", "hour", "day",
+    const QUEUES: [&str; 7] = [
+        "queue", "length", "depth", "size", "backlog", "messages", "lag",
+    ];
+    /// Words after `per` that name no pods: times, and what does not grow with them.
+    const FIXED: [&str; 20] = [
+        "s",
+        "ms",
+        "m",
+        "h",
+        "sec",
+        "second",
+        "seconds",
+        "min",
+        "minute",
+        "minutes",
+        "hour",
+        "hours",
+        "day",
+        "days",
+        "queue",
+        "topic",
+        "partition",
+        "user",
+        "tenant",
+        "request",
     ];
     let words = words_of(name);
     let ends_in = |ends: &[&str]| words.last().is_some_and(|last| ends.contains(&&**last));
-    let is_of_each = words
-        .windows(2)
-        .any(|pair| pair[0] == "per" && !TIMES.contains(&&*pair[1]));
-    let is_mean = has_word(name, &AVERAGES) && !ends_in(&QUEUES);
-    let falls = is_duration(name) || is_share(name) || has_word(name, &["time"]);
-    !ends_in(&["count", "total"]) && (is_of_each || is_mean || falls)
+    let is_of_each = words.windows(2).any(|pair| {
+        let is_time = pair[1].starts_with(|letter: char| letter.is_ascii_digit());
+        pair[0] == "per" && !is_time && !FIXED.contains(&&*pair[1])
+    });
+    let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
+    let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&QUEUES);
+    let is_time = ends_in(&["time"]) || name.to_lowercase().starts_with("time_in");
+    let falls = is_duration(name) || is_share(name) || is_time;
+    !ends_in(&["count", "total"]) && (is_of_each || is_mean || is_wait || falls)
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -213,6 +237,11 @@ mod tests {
             ("queue_wait_seconds", true, true),
             ("processing_seconds_total", false, true),
             ("avg_requests", true, false),
+            ("kafka_lag_avg", false, true),
+            ("lag_per_partition", false, true),
+            ("requests_per_5m", false, true),
+            ("real_time_messages", false, false),
+            ("response_time", true, true),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),

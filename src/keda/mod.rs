@@ -155,7 +155,7 @@ pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Opti
 /// of pods. No other conclusion is drawn from it. An average of queues is none of pods.
 pub(crate) fn is_per_pod(query: &str) -> bool {
     const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
-    const QUEUES: [&str; 4] = ["queue", "messages", "backlog", "pending"];
+    const QUEUES: [&str; 5] = ["queue", "messages", "backlog", "pending", "lag"];
     const COUNTS: [&str; 5] = [
         "kube_deployment_",
         "kube_statefulset_",
@@ -172,9 +172,11 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
     };
     let first = words_of(plain.trim_start_matches(is_open)).next();
     let is_average = first.is_some_and(|name| AVERAGES.contains(&name));
-    let mut parts = words_of(&plain).flat_map(|word| word.split('_'));
-    let is_of_queue =
-        first == Some("avg") && !is_rate(query) && parts.any(|part| QUEUES.contains(&part));
+    let words = words_of(&plain);
+    let parts: Vec<&str> = words.flat_map(|word| word.split('_')).collect();
+    let is_other = is_rate(query) || parts.contains(&"seconds");
+    let has_queue = || parts.iter().any(|part| QUEUES.contains(part));
+    let is_of_queue = first == Some("avg") && !is_other && has_queue();
     is_average && !is_of_queue || plain.split('/').skip(1).any(divides)
 }
 

@@ -187,7 +187,7 @@ fn no_target(snapshot: &Snapshot, input: &Input) -> Option<Note> {
     let text = match (e, target_elsewhere, assume) {
         (ScaleError::NoReplicas { .. }, _, Some(assume)) => format!("{assume}; {save}"),
         (ScaleError::NoReplicas { .. }, _, None) => {
-            format!("{}; {save}", state_replicas(hpa, &input.command_flags))
+            format!("{}; {save}", state_replicas(snapshot, &input.command_flags))
         }
         (_, Some(elsewhere), _) => format!("{lacking}: {elsewhere}; {}", elsewhere.remedy()),
         (_, None, assume) => {
@@ -370,10 +370,12 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
                 format!("{lacking} for {metrics}; {printed}")
             }
             // The same request would get the same answer.
-            Documents::UnambiguousMetricValueList
-            | Documents::UnambiguousExternalMetricValueList => {
-                format!("{lacking} for {metrics}: the values in it may be of others or of other namespaces")
+            Documents::UnambiguousMetricValueList => {
+                format!("{lacking} for {metrics}: values may be those of another metric")
             }
+            Documents::UnambiguousExternalMetricValueList => format!(
+                "{lacking} for {metrics}: values may be those of another metric or of another namespace"
+            ),
             _ => format!("{lacking}; {printed}"),
         }
     });
@@ -436,14 +438,24 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
     let own = if states_replicas {
         values
     } else {
-        format!("{} {values}", replicas_flag(hpa))
+        format!("{} {values}", replicas_flag(hpa, 0))
     };
     format!("{} assumes the pods", predicting(hpa, flags, &own))
 }
 
-/// Returns the command that gets an answer from an input that lacks only the replicas.
-pub(crate) fn state_replicas(hpa: &Hpa, flags: &CommandFlags) -> String {
-    let command = predicting(hpa, flags, &replicas_flag(hpa));
+/// Returns the command that gets an answer from an input that lacks only the replicas: as many as it has pods.
+pub(crate) fn state_replicas(snapshot: &Snapshot, flags: &CommandFlags) -> String {
+    let selector = snapshot.selector().ok();
+    let is_own = |pod: &&Shared<Pod>| {
+        let is_over = matches!(pod.phase, Phase::Failed | Phase::Succeeded);
+        !is_over
+            && selector
+                .as_ref()
+                .is_some_and(|own| own.matches(&pod.labels))
+    };
+    let pods = snapshot.pods.iter().filter(is_own).count();
+    let flag = replicas_flag(&snapshot.hpa, pods);
+    let command = predicting(&snapshot.hpa, flags, &flag);
     format!("{command} assumes the replicas")
 }
 
@@ -454,9 +466,13 @@ fn predicting(hpa: &Hpa, flags: &CommandFlags, own: &str) -> String {
     format!("`{command} {}`", flags.with_assumed(own))
 }
 
-fn replicas_flag(hpa: &Hpa) -> String {
+fn replicas_flag(hpa: &Hpa, pods: usize) -> String {
     let (min, max) = (hpa.spec.min(), hpa.spec.max_replicas);
-    format!("--replicas {}", 3.min(max).max(min))
+    let replicas = match i32::try_from(pods) {
+        Ok(0) | Err(_) => 3.min(max).max(min),
+        Ok(pods) => pods,
+    };
+    format!("--replicas {replicas}")
 }
 
 /// Returns flags of `predict` that give metrics of an HPA a value: for a container rather than for the

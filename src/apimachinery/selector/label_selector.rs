@@ -39,6 +39,18 @@ pub struct LabelSelectorRequirement {
 }
 
 impl LabelSelector {
+    /// Drops an empty selector, which the metrics APIs treat like null.
+    pub(crate) fn non_empty(selector: Option<&Self>) -> Option<&Self> {
+        selector.filter(|selector| **selector != Self::default())
+    }
+
+    /// Returns a selector as it is sent, in which the order of its parts does not matter; `None` if it is empty.
+    pub(crate) fn sent(selector: Option<&Self>) -> Option<String> {
+        let stated = Self::non_empty(selector)?;
+        let parsed = stated.to_selector().map(|it| it.to_string());
+        Some(parsed.unwrap_or_else(|_| Self::go_string(Some(stated))))
+    }
+
     /// Returns the selector that this describes, like `metav1.LabelSelectorAsSelector`. An empty one matches
     /// everything.
     ///

@@ -15,7 +15,7 @@ use crate::words::amount_of;
 /// The metrics propose more than `maxReplicas`.
 ///
 /// Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a pod
-/// can carry more. Of a counter, use a rate.
+/// can carry more. If the metric is a counter, use a rate of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtMax {
     /// The bound.

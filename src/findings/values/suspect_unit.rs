@@ -14,8 +14,8 @@ use crate::snapshot::hpa::MetricTarget;
 /// the value a whole number; or the metric is a share by its name, and one of the two is a fraction and the other a
 /// percentage. So the units probably differ. It can be wrong: a long queue is also far above its target, an idle rate
 /// far below it, and a target of 0.1 jobs per replica may be intended. Not for a metric above its target that may be a
-/// counter, which no target fits: its name ends in `_total`, or the older a pod is, the higher is its value, and neither
-/// its name nor KEDA's query says that it is something else, such as a rate.
+/// counter, which no target fits: its name ends in `_total`; or the older a pod is, the higher is its value, and its name
+/// says nothing else, such as a rate or a queue. A rate in KEDA's query rules out both.
 ///
 /// Set the target in the unit of the value.
 #[derive(Debug, Clone, PartialEq)]

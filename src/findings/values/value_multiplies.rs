@@ -11,7 +11,8 @@ use crate::snapshot::hpa::MetricTarget;
 /// An Object or External metric has a target of type Value, which multiplies the ready pods by value over target in
 /// each pass. A value that does not fall with the replicas, such as the length of a queue, multiplies them without end.
 ///
-/// Use a target of type AverageValue, which divides the value by the target; of a counter, use a rate.
+/// Use a target of type AverageValue, which divides the value by the target. If the metric is a counter, use a rate of
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueMultiplies {
     /// The index of the metric in the spec, from 0.

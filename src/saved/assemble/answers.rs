@@ -451,7 +451,7 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAns
 
 /// Returns the name of the object of a value that states no selector.
 fn object_alone(value: &MetricValue) -> Option<&str> {
-    let is_bare = non_empty(value.selector.as_ref()).is_none();
+    let is_bare = LabelSelector::non_empty(value.selector.as_ref()).is_none();
     is_bare.then_some(&value.described_object.name)
 }
 
@@ -463,23 +463,21 @@ fn is_of(metric: &MetricIdentifier) -> impl Fn(&MetricValue) -> bool {
 
 /// Whether two selectors are the same as they are sent.
 fn is_same(one: Option<&LabelSelector>, other: Option<&LabelSelector>) -> bool {
-    match (non_empty(one), non_empty(other)) {
-        (Some(one), Some(other)) => one == other || sent(Some(one)) == sent(Some(other)),
+    match (
+        LabelSelector::non_empty(one),
+        LabelSelector::non_empty(other),
+    ) {
+        (Some(one), Some(other)) => {
+            one == other || LabelSelector::sent(Some(one)) == LabelSelector::sent(Some(other))
+        }
         (one, other) => one.is_none() && other.is_none(),
     }
-}
-
-/// Returns a selector as it is sent, in which the order of its parts does not matter; `None` if it is empty.
-pub(super) fn sent(selector: Option<&LabelSelector>) -> Option<String> {
-    let stated = non_empty(selector)?;
-    let parsed = stated.to_selector().map(|it| it.to_string());
-    Some(parsed.unwrap_or_else(|_| LabelSelector::go_string(Some(stated))))
 }
 
 /// Whether a value of a metric's name states the metric's selector or none.
 fn may_be_of(value: &MetricValue, metric: &MetricIdentifier) -> bool {
     value.name == metric.name
-        && (non_empty(value.selector.as_ref()).is_none() || is_of(metric)(value))
+        && (LabelSelector::non_empty(value.selector.as_ref()).is_none() || is_of(metric)(value))
 }
 
 /// Returns the failure of a request that failed, was refused, or lacked documents in the input.
@@ -512,9 +510,4 @@ pub(crate) fn described_name<'a>(object: &'a CrossVersionObjectReference, hpa: &
     } else {
         &object.name
     }
-}
-
-/// Drops an empty selector, which the metrics APIs treat like null.
-pub(crate) fn non_empty(selector: Option<&LabelSelector>) -> Option<&LabelSelector> {
-    selector.filter(|selector| **selector != LabelSelector::default())
 }

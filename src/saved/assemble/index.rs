@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 
-use super::answers::sent;
 use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
 use super::time_of_pass;
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::hpa_from_json;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, Undecoded, UndecodedHpa};
@@ -96,6 +96,7 @@ impl<'o> Index<'o> {
         let ExternalRequests {
             by_name,
             by_request,
+            wide,
         } = self.external.get_or_init(|| {
             let mut requests = ExternalRequests::default();
             for (namespace, hpas) in &self.hpas {
@@ -107,11 +108,15 @@ impl<'o> Index<'o> {
             }
             requests
         });
-        let namespaces = match sent(metric.selector.as_ref()) {
+        let namespaces = match LabelSelector::sent(metric.selector.as_ref()) {
             None => by_name.get(&metric.name),
             selector => by_request.get(&(metric.name.clone(), selector)),
         };
-        namespaces.is_some_and(|all| all.iter().any(|other| other != namespace))
+        let mut all = namespaces
+            .into_iter()
+            .chain(wide.get(&metric.name))
+            .flatten();
+        all.any(|other| other != namespace)
     }
 }
 
@@ -121,16 +126,24 @@ struct ExternalRequests {
     by_name: HashMap<String, BTreeSet<String>>,
     /// By name and selector.
     by_request: HashMap<(String, Option<String>), BTreeSet<String>>,
+    /// By name, of those whose selectors may be wider than another one.
+    wide: HashMap<String, BTreeSet<String>>,
 }
 
 impl ExternalRequests {
     fn add(&mut self, namespace: &str, metric: &MetricIdentifier) {
         let name = metric.name.clone();
-        let request = (name.clone(), sent(metric.selector.as_ref()));
+        let request = (name.clone(), LabelSelector::sent(metric.selector.as_ref()));
         let by_name = self.by_name.entry(name).or_default();
         by_name.insert(namespace.to_owned());
         let by_request = self.by_request.entry(request).or_default();
         by_request.insert(namespace.to_owned());
+        let is_narrow =
+            |own: &LabelSelector| !own.match_labels.is_empty() && own.match_expressions.is_empty();
+        if !metric.selector.as_ref().is_some_and(is_narrow) {
+            let wide = self.wide.entry(metric.name.clone()).or_default();
+            wide.insert(namespace.to_owned());
+        }
     }
 }
 

@@ -66,8 +66,11 @@ pub fn make_ready_then(input: &mut Input, record: &Record, times: JoinTimes) {
         return;
     }
     let names: Vec<&str> = stays.iter().map(|own| &*own.pod).collect();
-    let decision = engine::reconcile(snapshot, &Memory::default());
-    make_ready(snapshot, &decision, |pod| names.contains(&&*pod.name));
+    // If no pod counts, only one that has become ready shows what a measured one uses.
+    for _ in 0..2 {
+        let decision = engine::reconcile(snapshot, &Memory::default());
+        make_ready(snapshot, &decision, |pod| names.contains(&&*pod.name));
+    }
     let pods = first_few(&names, 5);
     let are = if names.len() == 1 { "is" } else { "are" };
     input.notes.push(Note::new(format!(

@@ -73,13 +73,21 @@ impl Record {
 
     /// Returns how many pods were not ready for most of the time; 0 if that was not recorded.
     pub(super) fn unready(&self) -> usize {
-        let known = self.ready.iter();
-        let known =
-            known.filter_map(|own| Some(self.replicas_at(own.time)?.saturating_sub(own.value?)));
-        let mut unready: Vec<i32> = known.collect();
-        unready.sort_unstable();
-        let median = unready.get(unready.len().saturating_sub(1) / 2);
-        median.map_or(0, |&count| usize::try_from(count).unwrap_or(0))
+        let times = self.ready.iter().map(|own| own.time);
+        let last = times.clone().next_back();
+        let ends = times.skip(1).chain(last);
+        let known = self.ready.iter().zip(ends).filter_map(|(own, end)| {
+            let unready = self.replicas_at(own.time)?.saturating_sub(own.value?);
+            Some((unready, end.as_nanos() - own.time.as_nanos()))
+        });
+        let mut known: Vec<(i32, i128)> = known.collect();
+        known.sort_unstable();
+        let mut rest: i128 = known.iter().map(|(_, time)| time).sum::<i128>() / 2;
+        let median = known.iter().find(|(_, time)| {
+            rest -= time;
+            rest <= 0
+        });
+        median.map_or(0, |(count, _)| usize::try_from(*count).unwrap_or(0))
     }
 
     /// Returns the times after the first pass at which the target goes to 0 replicas and leaves 0, each with the

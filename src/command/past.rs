@@ -15,7 +15,7 @@ use crate::cluster::prometheus::Prometheus;
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
-use crate::past::{check, check_count, read, record, rewind, span};
+use crate::past::{check, check_count, read, record, rewind, span, stated_milli};
 use crate::prometheus::answer::{QueryAnswer, Series};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
@@ -237,6 +237,7 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
             if let Some(pod) = pod.filter(|pod| is_of_pods && !pods.insert(*pod)) {
                 return Err(not_one_of(pod, of, all, &hpa.namespace));
             }
+            check_values(own, of)?;
             let mut samples = Samples::default();
             samples.add(&own.points);
             let pod = pod.map(Into::into);
@@ -245,6 +246,17 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
         values.insert(place, histories);
     }
     Ok(values)
+}
+
+/// Checks that a metrics API can state the values of a series.
+fn check_values(series: &Series, of: &str) -> Result<(), Error> {
+    for (millis, value) in &series.points {
+        stated_milli(*value).map_err(|why| {
+            let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
+            Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+        })?;
+    }
+    Ok(())
 }
 
 /// Whether a series says that it is of another namespace.
@@ -274,6 +286,37 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_value_may_be_negative_and_has_to_be_a_quantity() {
+        let target = json!({"type": "AverageValue", "averageValue": "10"});
+        let external = json!({"metric": {"name": "rps"}, "target": target});
+        let metrics = json!([{"type": "External", "external": external}]);
+        let hpa = Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}));
+        for (value, error) in [
+            (-35.0, None),
+            (
+                1e17,
+                Some(
+                    "100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
+                ),
+            ),
+            (
+                -1e17,
+                Some(
+                    "-100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
+                ),
+            ),
+        ] {
+            let series = Series {
+                points: vec![(0, value)],
+                ..Series::default()
+            };
+            let found = values(&hpa, &[answered(0, vec![series])]);
+            let want = error.map(|error| format!("the query for rps gives {error}"));
+            assert_eq!(found.err().map(|e| e.message), want, "{value}");
+        }
+    }
 
     #[test]
     fn a_metric_has_one_series_or_one_for_each_pod_of_the_namespace() {

@@ -18,6 +18,7 @@ use crate::memory::{Memory, infer, sampled};
 use crate::numbers::duration;
 use crate::outlook;
 use crate::prometheus::history::History;
+use crate::prometheus::load::milli;
 use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
@@ -89,6 +90,16 @@ pub fn read(input: &Input) -> Timestamp {
         .past
         .as_ref()
         .map_or(input.snapshot.now, |past| past.read)
+}
+
+/// Returns a value as a metrics API would state it, in thousandths: it may be negative, unlike a load.
+///
+/// # Errors
+///
+/// It is larger than any metric can be.
+pub fn stated_milli(value: f64) -> Result<i64, &'static str> {
+    let milli = milli(value.abs())?;
+    Ok(if value < 0.0 { -milli } else { milli })
 }
 
 /// Returns the input of the pass at a time, from the state that was read later and a history.

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
-use super::{SECOND, asked_by, no_selector};
+use super::{SECOND, asked_by, no_selector, stated_milli};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
@@ -387,7 +387,7 @@ impl<'h> Moments<'h> {
             .iter()
             .filter_map(|own| {
                 let shown = gauge(&own.samples, millis, view)?;
-                Some((&own.pod, milli(shown.value).ok()?))
+                Some((&own.pod, stated_milli(shown.value).ok()?))
             })
             .collect();
         if values.is_empty() {

@@ -9,7 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::past::{check_count, record, rewind};
-use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use kubectl_hpa::prometheus::history::{
+    ContainerHistory, History, PodHistory, Samples, ValueHistory,
+};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
@@ -161,6 +163,44 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
     let again = common::read(&saved).unwrap();
     assert_eq!(explained(&Pass::run(again)).1, json);
+}
+
+/// The controller takes a negative value as it is, and from v1.34 a negative sum of an average as the largest
+/// one.
+#[test]
+fn a_negative_value_is_a_value() {
+    let of_queue = |target: Value| build::external("queue", &target);
+    let of_pods = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": build::average("10")}});
+    for (metric, values, proposal) in [
+        (
+            of_queue(build::average("10")),
+            &[(None, -35.0)][..],
+            i32::MAX,
+        ),
+        (of_queue(build::value("10")), &[(None, -35.0)], -7),
+        // Together 30.
+        (
+            of_pods,
+            &[(Some("web-1-a"), -10.0), (Some("web-1-b"), 40.0)],
+            3,
+        ),
+    ] {
+        let of = |(pod, value): &(Option<&str>, f64)| ValueHistory {
+            pod: pod.map(Into::into),
+            samples: samples(|_| *value),
+        };
+        let history = History {
+            metrics: [(0, values.iter().map(of).collect())].into(),
+            ..history()
+        };
+        let pass = past(std::slice::from_ref(&metric), &history).unwrap();
+        let (_, json) = explained(&pass);
+        assert_eq!(json["proposal"], proposal, "{metric}");
+        let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
+        let again = Pass::run(common::read(&saved).unwrap());
+        assert_eq!(explained(&again).1, json, "{metric}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Queries Prometheus for the history of a past pass.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,13 +15,13 @@ use crate::cluster::prometheus::Prometheus;
 use crate::error::Error;
 use crate::memory::infer;
 use crate::pass::Pass;
-use crate::past::{check, check_count, read, record, rewind, span};
-use crate::prometheus::answer::QueryAnswer;
+use crate::past::{check, check_count, read, record, rewind, span, stated_milli};
+use crate::prometheus::answer::{QueryAnswer, Series};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSource};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::past::Bounds;
@@ -175,7 +175,7 @@ async fn history(
             source,
             queries,
             warnings: notes(&owners, &answers, &metrics),
-            metrics: values(&hpa.spec.metrics, &metrics)?,
+            metrics: values(&hpa, &metrics)?,
             ..History::read(&hpa, &sets, &answers)
         })
     })
@@ -206,10 +206,7 @@ fn notes(
 }
 
 /// Returns the values of metrics, by index in the spec.
-fn values(
-    specs: &[MetricSpec],
-    answered: &[Answered],
-) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
+fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
     let mut values = BTreeMap::new();
     for Answered {
         question, answer, ..
@@ -218,31 +215,200 @@ fn values(
         let Purpose::Metric(place) = question.purpose else {
             continue;
         };
-        let of = &question.of;
-        let source = specs[place].source();
-        let is_of_pods = matches!(source, MetricSource::Pods(_));
+        let (of, all) = (&question.of, &answer.series);
+        let is_of_pods = matches!(hpa.spec.metrics[place].source(), MetricSource::Pods(_));
         // As for a load: the total of what the controller adds up is one series.
-        let is_told_apart = if is_of_pods {
-            copies(&answer.series).is_none()
-        } else {
-            answer.series.len() <= 1
-        };
-        if !is_told_apart {
-            return Err(not_one(of, &answer.series));
+        if !is_of_pods && all.len() > 1 {
+            return Err(not_one(of, all));
         }
-        let series = answer.series.iter().map(|own| {
-            let pod = own.labels.get("pod").map(Into::into);
+        let mut pods = BTreeSet::new();
+        let mut histories = Vec::new();
+        for own in all {
+            if is_of_pods && is_elsewhere(own, &hpa.namespace) {
+                continue;
+            }
+            let pod = own.labels.get("pod");
             if is_of_pods && pod.is_none() {
                 return Err(Error::failed(format!(
                     "the query for {of} gives a series without the label pod"
                 ))
                 .hint("--at needs the value of each pod, as with sum by (pod) (...)"));
             }
+            if let Some(pod) = pod.filter(|pod| is_of_pods && !pods.insert(*pod)) {
+                return Err(not_one_of(pod, of, all, &hpa.namespace));
+            }
+            check_values(own, of)?;
             let mut samples = Samples::default();
             samples.add(&own.points);
-            Ok(ValueHistory { pod, samples })
-        });
-        values.insert(place, series.collect::<Result<_, _>>()?);
+            let pod = pod.map(Into::into);
+            histories.push(ValueHistory { pod, samples });
+        }
+        values.insert(place, histories);
     }
     Ok(values)
+}
+
+/// Checks that a metrics API can state the values of a series.
+fn check_values(series: &Series, of: &str) -> Result<(), Error> {
+    for (millis, value) in &series.points {
+        stated_milli(*value).map_err(|why| {
+            let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
+            Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether a series says that it is of another namespace.
+fn is_elsewhere(series: &Series, namespace: &str) -> bool {
+    // A scrape that keeps its own labels renames those of the metric.
+    let stated = ["exported_namespace", "namespace"]
+        .into_iter()
+        .find_map(|label| series.labels.get(label).filter(|it| !it.is_empty()));
+    stated.is_some_and(|stated| stated != namespace)
+}
+
+/// Returns the error if a query returns several series of a pod.
+fn not_one_of(pod: &str, of: &str, all: &[Series], namespace: &str) -> Error {
+    let is_own = |series: &&Series| {
+        series.labels.get("pod") == Some(pod) && !is_elsewhere(series, namespace)
+    };
+    let own: Vec<Series> = all.iter().filter(is_own).cloned().collect();
+    let error = not_one(&format!("{of} of pod {pod}"), &own);
+    error.hint(match copies(&own) {
+        Some(label) => format!("count each once, as with max without ({label}) (...)"),
+        None => "aggregate them, as with sum by (pod) (...)".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_may_be_negative_and_has_to_be_a_quantity() {
+        let target = json!({"type": "AverageValue", "averageValue": "10"});
+        let external = json!({"metric": {"name": "rps"}, "target": target});
+        let metrics = json!([{"type": "External", "external": external}]);
+        let hpa = Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}));
+        for (value, error) in [
+            (-35.0, None),
+            (
+                1e17,
+                Some(
+                    "100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
+                ),
+            ),
+            (
+                -1e17,
+                Some(
+                    "-100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
+                ),
+            ),
+        ] {
+            let series = Series {
+                points: vec![(0, value)],
+                ..Series::default()
+            };
+            let found = values(&hpa, &[answered(0, vec![series])]);
+            let want = error.map(|error| format!("the query for rps gives {error}"));
+            assert_eq!(found.err().map(|e| e.message), want, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_metric_has_one_series_or_one_for_each_pod_of_the_namespace() {
+        /// The labels, and the hint if they are an error.
+        type Row<'a> = (&'a [&'a [(&'a str, &'a str)]], &'a str, &'a str);
+        let target = json!({"type": "AverageValue", "averageValue": "10"});
+        let metric = json!({"metric": {"name": "rps"}, "target": target});
+        let object = json!({"kind": "Service", "name": "web"});
+        let metrics = json!([
+            {"type": "Pods", "pods": metric},
+            {"type": "Object", "object": {"describedObject": object,
+                "metric": {"name": "rps"}, "target": target}},
+        ]);
+        let hpa = Hpa::of(
+            &json!({"maxReplicas": 9, "metrics": metrics}),
+            json!({"namespace": "shop"}),
+        );
+        let pods: [Row<'_>; 6] = [
+            (&[&[("pod", "a")], &[("pod", "b")]], "", ""),
+            (
+                &[
+                    &[("pod", "a"), ("namespace", "shop")],
+                    &[("pod", "a"), ("namespace", "other")],
+                    &[("namespace", "other")],
+                    &[
+                        ("pod", "b"),
+                        ("namespace", "monitoring"),
+                        ("exported_namespace", "shop"),
+                    ],
+                ],
+                "",
+                "",
+            ),
+            (
+                &[&[("pod", "a")], &[]],
+                "the query for rps gives a series without the label pod",
+                "--at needs the value of each pod, as with sum by (pod) (...)",
+            ),
+            (
+                &[
+                    &[("pod", "b"), ("code", "200")],
+                    &[("pod", "a"), ("code", "200")],
+                    &[("pod", "a"), ("code", "500")],
+                ],
+                "the query for rps of pod a gives 2 series, not one",
+                "aggregate them, as with sum by (pod) (...)",
+            ),
+            (
+                &[
+                    &[("pod", "a"), ("replica", "0")],
+                    &[("pod", "a"), ("replica", "1")],
+                ],
+                "the query for rps of pod a gives copies of a series, which differ in replica",
+                "count each once, as with max without (replica) (...)",
+            ),
+            (&[&[("pod", "a"), ("namespace", "other")]], "", ""),
+        ];
+        let object: [Row<'_>; 2] = [
+            (&[&[("pod", "a"), ("namespace", "other")]], "", ""),
+            (
+                &[&[("pod", "a")], &[("pod", "b")]],
+                "the query for rps gives 2 series, not one",
+                "aggregate them, as with sum(...)",
+            ),
+        ];
+        let rows = pods.map(|row| (0, row)).into_iter();
+        for (place, (labels, message, hint)) in rows.chain(object.map(|row| (1, row))) {
+            let series = labels.iter().map(|own| Series {
+                labels: own.iter().copied().collect(),
+                points: vec![(0, 1.0)],
+            });
+            let answered = answered(place, series.collect());
+            let found = values(&hpa, &[answered]).map(drop);
+            let error = found.err().map(|e| (e.message, e.hint.unwrap_or_default()));
+            let want = (message.to_owned(), hint.to_owned());
+            assert_eq!(error, (!message.is_empty()).then_some(want), "{labels:?}");
+        }
+    }
+
+    fn answered(place: usize, series: Vec<Series>) -> Answered {
+        let start = Timestamp::UNIX_EPOCH;
+        Answered {
+            question: Question {
+                purpose: Purpose::Metric(place),
+                of: "rps".to_owned(),
+                query: String::new(),
+            },
+            grid: Grid::new(start, start + STEP, STEP).unwrap(),
+            answer: QueryAnswer {
+                series,
+                ..QueryAnswer::default()
+            },
+        }
+    }
 }

@@ -7,6 +7,9 @@ mod lacks;
 mod moment;
 mod record;
 mod replay;
+mod sidecars;
+
+use std::borrow::Cow;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -18,19 +21,23 @@ use crate::memory::{Memory, infer, sampled};
 use crate::numbers::duration;
 use crate::outlook;
 use crate::prometheus::history::History;
+use crate::prometheus::load::milli;
 use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
-use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, RecordedReplicas};
+use crate::snapshot::past::{
+    Bounds, Past, PastField, PastPart, PastPass, PastRescale, RecordedReplicas,
+};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
 use moment::{GAP, Moments, Samples, View};
+use sidecars::with_sidecars;
 
 /// The maximum number of passes before a past pass. Each is run several times.
 const MOST: i32 = 50_000;
@@ -91,6 +98,16 @@ pub fn read(input: &Input) -> Timestamp {
         .map_or(input.snapshot.now, |past| past.read)
 }
 
+/// Returns a value as a metrics API would state it, in thousandths: it may be negative, unlike a load.
+///
+/// # Errors
+///
+/// It is larger than any metric can be.
+pub fn stated_milli(value: f64) -> Result<i64, &'static str> {
+    let milli = milli(value.abs())?;
+    Ok(if value < 0.0 { -milli } else { milli })
+}
+
 /// Returns the input of the pass at a time, from the state that was read later and a history.
 ///
 /// # Errors
@@ -99,7 +116,7 @@ pub fn read(input: &Input) -> Timestamp {
 pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Input, Error> {
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
-    let lacks = lacks(history, &input.snapshot.hpa.spec);
+    let (completed, lacks) = completed(history, &input);
     let created = history.created(at).or(input.snapshot.hpa.written.created);
     check_created(history, &input.snapshot, created, at)?;
     // Another HPA of the name was there before one that was created later.
@@ -113,7 +130,7 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     let course = |start, changes: &[RecordedChange]| {
         RecordedCourse::around(at, period, first, start, changes)
     };
-    let moments = Moments::new(&input, history, &lacks, course)?;
+    let moments = Moments::new(&input, &completed, &lacks, course)?;
     let at = moments.course().time();
     let Input { snapshot, .. } = &mut input;
     let (changed, kept) = restore(&mut snapshot.hpa.spec, history, at);
@@ -159,6 +176,17 @@ pub fn rewind(mut input: Input, history: &History, at: Timestamp) -> Result<Inpu
     go_back(&mut input, likely, past);
     record::follow(&mut input, &moments, &base, at);
     Ok(input)
+}
+
+/// Returns a history with the sidecars that it does not tell from other containers, and the parts that a pass
+/// uses and it lacks.
+fn completed<'h>(history: &'h History, input: &Input) -> (Cow<'h, History>, Vec<PastPart>) {
+    let mut lacks = lacks(history, &input.snapshot.hpa.spec);
+    let completed = with_sidecars(history, input);
+    if matches!(completed, Cow::Owned(_)) {
+        lacks.push(PastPart::Sidecars);
+    }
+    (completed, lacks)
 }
 
 /// Replaces the current state with a past pass: fields that were read later say nothing about the time of the
@@ -213,11 +241,11 @@ fn period(snapshot: &Snapshot) -> i64 {
 pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past, Error> {
     check_count(input)?;
     let snapshot = &input.snapshot;
-    let lacks = lacks(history, &snapshot.hpa.spec);
+    let (completed, lacks) = completed(history, input);
     let course = |start, changes: &[RecordedChange]| {
         RecordedCourse::before_known(next, period(snapshot), start, changes)
     };
-    let moments = Moments::new(input, history, &lacks, course)?;
+    let moments = Moments::new(input, &completed, &lacks, course)?;
     let created = snapshot.hpa.written.created;
     let recorded = history.created(next);
     if let (Some(created), Some(recorded)) = (created, recorded)

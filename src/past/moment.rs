@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
-use super::{SECOND, asked_by, no_selector};
+use super::{SECOND, asked_by, no_selector, stated_milli};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
@@ -387,7 +387,7 @@ impl<'h> Moments<'h> {
             .iter()
             .filter_map(|own| {
                 let shown = gauge(&own.samples, millis, view)?;
-                Some((&own.pod, milli(shown.value).ok()?))
+                Some((&own.pod, stated_milli(shown.value).ok()?))
             })
             .collect();
         if values.is_empty() {
@@ -494,20 +494,27 @@ fn steps(
     steps
 }
 
-/// Returns labels that the selector of the target matches, and one of its current pods.
-pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
+/// Returns the pod template of the target and its current pods.
+pub(super) fn current(input: &Input) -> impl Iterator<Item = &Pod> {
     let Input {
         snapshot,
         surroundings,
         ..
     } = input;
-    let hpa = &snapshot.hpa;
-    let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
-    let workload = surroundings.workload(&hpa.spec.scale_target_ref);
+    let workload = surroundings.workload(&snapshot.hpa.spec.scale_target_ref);
     let template = workload.and_then(|own| own.template.as_deref());
     let pods = snapshot.pods.iter().map(|pod| &**pod);
-    let mut models = template.into_iter().chain(pods);
-    let model = models.find(|pod| selector.matches(&pod.labels)).cloned();
+    let selector = snapshot.selector();
+    let is_own = move |pod: &&Pod| selector.is_ok_and(|selector| selector.matches(&pod.labels));
+    template.into_iter().chain(pods).filter(is_own)
+}
+
+/// Returns labels that the selector of the target matches, and one of its current pods.
+pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
+    let snapshot = &input.snapshot;
+    let hpa = &snapshot.hpa;
+    let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
+    let model = current(input).next().cloned();
     let example = selector.parsed().map(Selector::example);
     let labels = model
         .as_ref()

@@ -322,7 +322,9 @@ impl PodHistory {
             "kube_pod_container_info" => self.container(series).has_info = true,
             "kube_pod_init_container_info" => {
                 let stays = label(series, "restart_policy") == "Always";
-                self.container(series).init = Some(stays);
+                let container = self.container(series);
+                // An older version of kube-state-metrics has no label.
+                container.init = Some(stays || container.init == Some(true));
             }
             own @ ("kube_pod_container_resource_requests"
             | "kube_pod_init_container_resource_requests") => {
@@ -430,12 +432,16 @@ mod tests {
         let owner = [("owner_kind", "StatefulSet"), ("owner_name", "db")];
         let seen = [(15_000, 1.0), (30_000, 1.0), (45_000, 1.0)];
         let created = [(15_000, 5.0), (30_000, 5.0), (45_000, 40.0)];
+        let (init, proxy) = ("kube_pod_init_container_info", ("container", "proxy"));
         // The uid may have been dropped, and usage never has one.
         let pods = vec![
             series("kube_pod_owner", &owner, &seen),
             series("kube_pod_created", &[], &created),
             series("kube_pod_start_time", &[], &created),
             series("kube_pod_container_info", &[("container", "app")], &seen),
+            // Another version had no label.
+            series(init, &[proxy, ("restart_policy", "Always")], &seen),
+            series(init, &[proxy], &seen),
         ];
         let used = [(20_000, 8.0), (35_000, 9.0), (46_000, 1.0)];
         let usage = vec![
@@ -476,6 +482,7 @@ mod tests {
             (app(first).all(), app(second).all()),
             (&used[..2], &used[2..])
         );
+        assert_eq!(first.containers["proxy"].init, Some(true));
         let is_ephemeral = |name: &str| first.is_ephemeral(&first.containers[name]);
         assert_eq!(
             (is_ephemeral("app"), is_ephemeral("debugger")),

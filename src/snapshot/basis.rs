@@ -250,7 +250,7 @@ impl SupposedTemplate {
 }
 
 /// The parts that a history may lack, each with its item in the basis and the value that is used instead.
-const REPLACED: [(PastPart, &str, &str); 8] = [
+const REPLACED: [(PastPart, &str, &str); 9] = [
     (PastPart::Replicas, "replicas", "the number of active pods"),
     (PastPart::Phases, "phases", "Running"),
     (
@@ -269,6 +269,11 @@ const REPLACED: [(PastPart, &str, &str); 8] = [
         "the start, or the scrape that saw it",
     ),
     (PastPart::Requests, "requests", "those of the template"),
+    (
+        PastPart::Sidecars,
+        "sidecars",
+        "those of the template and current pods",
+    ),
     (PastPart::Cpu, "usage of cpu", "unknown"),
     (PastPart::Memory, "usage of memory", "unknown"),
 ];
@@ -334,7 +339,7 @@ impl Past {
         );
         for (part, item, value) in REPLACED.into_iter().filter(|(part, ..)| lacks(*part)) {
             let source = match part {
-                PastPart::Requests => &read,
+                PastPart::Requests | PastPart::Sidecars => &read,
                 _ => "not recorded",
             };
             add(item, value, source);

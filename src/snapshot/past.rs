@@ -185,6 +185,8 @@ pub enum PastPart {
     ReadyTimes,
     /// The requests of the containers.
     Requests,
+    /// Which init containers keep running.
+    Sidecars,
     /// The CPU usage of the containers.
     Cpu,
     /// The memory usage of the containers.

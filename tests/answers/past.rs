@@ -9,7 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::past::{check_count, record, rewind};
-use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use kubectl_hpa::prometheus::history::{
+    ContainerHistory, History, PodHistory, Samples, ValueHistory,
+};
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
@@ -161,6 +163,44 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
     let again = common::read(&saved).unwrap();
     assert_eq!(explained(&Pass::run(again)).1, json);
+}
+
+/// The controller takes a negative value as it is, and from v1.34 a negative sum of an average as the largest
+/// one.
+#[test]
+fn a_negative_value_is_a_value() {
+    let of_queue = |target: Value| build::external("queue", &target);
+    let of_pods = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": build::average("10")}});
+    for (metric, values, proposal) in [
+        (
+            of_queue(build::average("10")),
+            &[(None, -35.0)][..],
+            i32::MAX,
+        ),
+        (of_queue(build::value("10")), &[(None, -35.0)], -7),
+        // Together 30.
+        (
+            of_pods,
+            &[(Some("web-1-a"), -10.0), (Some("web-1-b"), 40.0)],
+            3,
+        ),
+    ] {
+        let of = |(pod, value): &(Option<&str>, f64)| ValueHistory {
+            pod: pod.map(Into::into),
+            samples: samples(|_| *value),
+        };
+        let history = History {
+            metrics: [(0, values.iter().map(of).collect())].into(),
+            ..history()
+        };
+        let pass = past(std::slice::from_ref(&metric), &history).unwrap();
+        let (_, json) = explained(&pass);
+        assert_eq!(json["proposal"], proposal, "{metric}");
+        let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
+        let again = Pass::run(common::read(&saved).unwrap());
+        assert_eq!(explained(&again).1, json, "{metric}");
+    }
 }
 
 #[test]
@@ -397,6 +437,61 @@ fn a_container_of_kubectl_debug_needs_no_request() {
     assert_eq!(json["proposal"], 5);
     let findings = json["findings"].to_string();
     assert!(!findings.contains("debugger"), "{findings}");
+}
+
+/// The controller adds up the requests of init containers that restart, and their usage counts.
+#[test]
+fn init_containers_that_a_history_does_not_tell_apart_restart_as_in_current_pods() {
+    let sidecar = json!({"name": "proxy", "restartPolicy": "Always",
+        "resources": {"requests": {"cpu": "100m"}}});
+    let requests = || vec![("cpu".into(), samples(|_| 0.1))];
+    let used = || samples(|second| 0.04 * (second + 720) as f64);
+    // Whether it restarts, the requests and the usage; whether it restarts today; the proposal, and whether
+    // that is assumed.
+    let none = Samples::default;
+    for (init, requests, usage, is_current, proposal, is_assumed) in [
+        // 120m of 200m at a target of 50%.
+        (Some(true), requests(), used(), false, 3, false),
+        (Some(false), requests(), used(), true, 3, true),
+        (None, vec![], used(), true, 3, true),
+        // 80m of 100m: it had ended, or is one of then.
+        (Some(false), requests(), none(), true, 4, false),
+        (Some(false), requests(), used(), false, 4, false),
+        // As of `kubectl debug`, 120m of 100m.
+        (None, vec![], used(), false, 5, false),
+    ] {
+        let what = format!("{init:?} {is_current} {proposal}");
+        let container = ContainerHistory {
+            init,
+            requests,
+            cpu: usage,
+            ..ContainerHistory::default()
+        };
+        let mut history = history();
+        for pod in &mut history.pods {
+            pod.containers
+                .values_mut()
+                .for_each(|own| own.has_info = true);
+            pod.containers.insert("proxy".into(), container.clone());
+        }
+        let mut pod = build::pod("web-2-c");
+        if is_current {
+            pod["spec"]["initContainers"] = json!([sidecar]);
+        }
+        let hpa = build::hpa(&json!({"metrics": [cpu()]}));
+        let state = build::state(&json!({"memory": "unknown"}));
+        let text = build::list([hpa, build::scale(2), state, pod]);
+        let input = common::read(&text).unwrap();
+        let pass = rewind(input, &history, at()).map(Pass::run).unwrap();
+        let (_, json) = explained(&pass);
+        assert_eq!(json["proposal"], proposal, "{what}");
+        let mut basis = json["basis"].as_array().unwrap().iter();
+        let value = basis
+            .find(|own| own["item"] == "sidecars")
+            .map(|own| &own["value"]);
+        let assumed = json!("those of the template and current pods");
+        assert_eq!(value, is_assumed.then_some(&assumed), "{what}");
+    }
 }
 
 #[test]

@@ -849,7 +849,7 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
         (&metric("b"), value("null"), unclear),
         (&metric("b"), of_a.clone(), six),
         (&metric("a"), of_a.clone(), unclear),
-        (&bare, of_a.clone(), six),
+        (&bare, of_a.clone(), unclear),
         (&jobs, of_a.replace("180", "90") + &of_a, six),
         (
             &jobs,
@@ -1148,7 +1148,7 @@ fn manifests_alone() {
                 + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-1, labels: {app: web}}\n\
                    status: {phase: Running}\n",
             &["--max=8"],
-            "hint: `kubectl-hpa predict web -n default -f - --replicas 3 --max 8` assumes the replicas\n",
+            "hint: `kubectl-hpa predict web -n default -f - --replicas 1 --max 8` assumes the replicas\n",
         ),
         // A workload that is not the target may be meant.
         (

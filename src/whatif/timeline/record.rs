@@ -73,12 +73,13 @@ impl Record {
 
     /// Returns how many pods were not ready for most of the time; 0 if that was not recorded.
     pub(super) fn unready(&self) -> usize {
-        let times = self.ready.iter().map(|own| own.time);
-        let last = times.clone().next_back();
-        let ends = times.skip(1).chain(last);
-        let known = self.ready.iter().zip(ends).filter_map(|(own, end)| {
+        let steps = self.ready.windows(2).map(|pair| pair[1].time - pair[0].time);
+        // The last one is taken to hold as long as the one before.
+        let last = steps.clone().next_back().unwrap_or(SignedDuration::from_secs(1));
+        let known = self.ready.iter().zip(steps.chain([last]));
+        let known = known.filter_map(|(own, time)| {
             let unready = self.replicas_at(own.time)?.saturating_sub(own.value?);
-            Some((unready, end.as_nanos() - own.time.as_nanos()))
+            Some((unready, time.as_nanos()))
         });
         let mut known: Vec<(i32, i128)> = known.collect();
         known.sort_unstable();

@@ -321,12 +321,13 @@ impl Recording<'_> {
     fn started(&self, purpose: Purpose) -> Option<(usize, GoDuration)> {
         let series = self.answer(purpose)?.answer.series.iter();
         let mut times: Vec<f64> = series
-            // A pod that lost its readiness again shows the last time.
+            // A pod that lost its readiness again shows the last time; one that is not yet ready may show that of an
+            // earlier pod.
             .filter_map(|series| {
                 let times = series.points.iter().map(|(_, value)| *value);
-                times.min_by(f64::total_cmp)
+                let own = times.filter(|time| (0.0..1e6).contains(time));
+                own.min_by(f64::total_cmp)
             })
-            .filter(|time| (0.0..1e6).contains(time))
             .collect();
         times.sort_unstable_by(f64::total_cmp);
         let median = times.get(times.len() / 2)?;
@@ -1072,7 +1073,7 @@ mod tests {
         let values = vec![1.0; 101];
         let all: &[&[f64]] = &[&values];
         let requests: &[f64] = &[0.2, 0.2, 0.4, 0.4, 0.4, 0.4];
-        let started: &[&[f64]] = &[&[NAN, 30.0, 12.0], &[10.0], &[14.0]];
+        let started: &[&[f64]] = &[&[-9.0, 30.0, 12.0], &[10.0], &[14.0]];
         let unmeasured: &[f64] = &[1.0, 0.0, 2.0];
         let max: Vec<f64> = (0..101)
             .map(|at| if at < 50 { 10.0 } else { 20.0 })

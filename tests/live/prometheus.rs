@@ -1311,7 +1311,8 @@ fn coming(start: i64) -> Vec<(i64, i64, i64)> {
         .collect()
 }
 
-/// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later.
+/// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later. A pod has
+/// the name of one that is gone, as in a StatefulSet.
 fn history_of_coming(start: i64, later: i64) -> history::History {
     // They are gone while they still count as new.
     const LIVE: i64 = 900;
@@ -1324,7 +1325,8 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
         history.add(&set, time, 1.0);
         history.add(&hpa, time, 24.0);
         for (number, (created, starts, ready)) in coming(start).iter().enumerate() {
-            let labels = format!(r#"namespace="shop",pod="web-1-{number:02}""#);
+            let labels = format!(r#"namespace="shop",pod="web-1-{}""#, number % 4);
+            let container = format!(r#",container="web",id="{number}""#);
             let mut add = |name: &str, more: &str, time: i64, value: f64| {
                 history.add(&format!("{name}{{{labels}{more}}}"), time, value);
             };
@@ -1344,12 +1346,7 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
             let (usage, started) = (time + later, created + starts);
             if (started..created + LIVE).contains(&usage) {
                 let used = (usage - started) as f64 / 2.0;
-                add(
-                    "container_cpu_usage_seconds_total",
-                    r#",container="web""#,
-                    usage,
-                    used,
-                );
+                add("container_cpu_usage_seconds_total", &container, usage, used);
             }
         }
     }

@@ -990,7 +990,7 @@ fn made_up(request: &Request) -> Answer {
         query if query.contains("changes(") || query.contains("replicas_updated") => "0",
         query if query.contains("cfs") => "0.25",
         query if query.contains("container_cpu_usage") => "0.5",
-        query if query.contains("resource_requests") => "0.1",
+        query if query.contains("resource_requests") => "0.3",
         _ => "10",
     };
     let (kind, series) = match (number("start"), number("end"), number("step")) {
@@ -1047,6 +1047,10 @@ fn a_service_is_reached_through_the_api_server() {
     );
     assert!(
         notes.contains("held containers back in 25% of the periods"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("the requests of the pods were different: cpu 300m for each, "),
         "{notes}"
     );
     let asked = server.requests();

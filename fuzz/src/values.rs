@@ -305,7 +305,7 @@ pub fn prometheus(data: &[u8]) {
         }
     });
     let (metrics, min) = (&hpa.spec.metrics, hpa.spec.min_replicas);
-    let load = assemble(metrics, grid, &answered, "a server", min);
+    let load = assemble(metrics, grid, &answered, "a server", min, &[]);
     match load.and_then(|load| Trace::of(&load)) {
         Ok(_) => {}
         Err(e) => assert_told(&e),

@@ -21,6 +21,7 @@ use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{Load, LoadNote};
+use crate::snapshot::pod::Container;
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
@@ -206,8 +207,9 @@ async fn ask(
         let answered = way.answers(questions, grid, &progress).await?;
         let (metrics, name) = (metrics.clone(), way.name().to_owned());
         let min = hpa.spec.min_replicas;
+        let requested: Vec<_> = metrics.iter().map(|spec| request(snapshot, spec)).collect();
         way.aside(move || {
-            let mut load = assemble(&metrics, grid, &answered, &name, min)?;
+            let mut load = assemble(&metrics, grid, &answered, &name, min, &requested)?;
             let notes = notes(&load, &metrics, grid.step, scraped, &answers);
             load.notes.splice(0..0, notes);
             Ok::<_, Error>(load)
@@ -217,6 +219,18 @@ async fn ask(
     let mut load = shown(asked, || line(&progress), terminal).await?;
     load.queries.splice(0..0, first);
     Ok(load)
+}
+
+/// Returns the average request of a pod for a metric, as its containers state it.
+fn request(snapshot: &Snapshot, spec: &MetricSpec) -> Option<f64> {
+    let of_metric = |own: &&Container| spec.container().is_none_or(|name| *own.name == *name);
+    let pods = &snapshot.pods;
+    let containers = pods.iter().flat_map(|pod| pod.running(false));
+    let amounts = containers
+        .filter(of_metric)
+        .filter_map(|own| own.requests.get(spec.name()));
+    let milli: f64 = amounts.map(|amount| amount.milli_value() as f64).sum();
+    (milli > 0.0).then(|| milli / 1000.0 / pods.len() as f64)
 }
 
 /// Says how a load was sampled, with the warnings in the answers before it.

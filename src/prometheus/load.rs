@@ -47,7 +47,8 @@ type Column = Vec<Option<f64>>;
 /// The same in words.
 type TextColumn = Vec<Option<String>>;
 
-/// Assembles a load of metrics. `source` is the origin of the answers, and `min_replicas` the HPA's.
+/// Assembles a load of metrics. `source` is the origin of the answers, `min_replicas` the HPA's, and `requested` what
+/// a pod requests now for each metric.
 ///
 /// # Errors
 ///
@@ -58,12 +59,14 @@ pub fn assemble(
     answered: &[Answered],
     source: &str,
     min_replicas: Option<i32>,
+    requested: &[Option<f64>],
 ) -> Result<Load, Error> {
     let recording = Recording {
         metrics,
         grid,
         answered,
         min_replicas,
+        requested,
     };
     let mut load = Load {
         source: source.to_owned(),
@@ -123,6 +126,7 @@ struct Recording<'r> {
     grid: Grid,
     answered: &'r [Answered],
     min_replicas: Option<i32>,
+    requested: &'r [Option<f64>],
 }
 
 impl Recording<'_> {
@@ -306,7 +310,9 @@ impl Recording<'_> {
         }
         for (place, spec) in self.metrics.iter().enumerate() {
             let values = self.column(Purpose::Requests(place))?;
-            load.notes.extend(requests(spec, self.metrics, &values));
+            let now = self.requested.get(place).copied().flatten();
+            load.notes
+                .extend(requests(spec, self.metrics, &values, now));
         }
         let throttled = self.column(Purpose::Throttled)?;
         let shares: Vec<f64> = throttled.into_iter().flatten().collect();
@@ -321,12 +327,13 @@ impl Recording<'_> {
     fn started(&self, purpose: Purpose) -> Option<(usize, GoDuration)> {
         let series = self.answer(purpose)?.answer.series.iter();
         let mut times: Vec<f64> = series
-            // A pod that lost its readiness again shows the last time.
+            // A pod that lost its readiness again shows the last time; one that is not yet ready may show that of an
+            // earlier pod.
             .filter_map(|series| {
                 let times = series.points.iter().map(|(_, value)| *value);
-                times.min_by(f64::total_cmp)
+                let own = times.filter(|time| (0.0..1e6).contains(time));
+                own.min_by(f64::total_cmp)
             })
-            .filter(|time| (0.0..1e6).contains(time))
             .collect();
         times.sort_unstable_by(f64::total_cmp);
         let median = times.get(times.len() / 2)?;
@@ -657,8 +664,13 @@ fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
         .collect()
 }
 
-/// Returns the note about requests that were not always the same.
-fn requests(spec: &MetricSpec, among: &[MetricSpec], values: &[Option<f64>]) -> Option<LoadNote> {
+/// Returns the note about requests that were not always the same, or are not those of now.
+fn requests(
+    spec: &MetricSpec,
+    among: &[MetricSpec],
+    values: &[Option<f64>],
+    now: Option<f64>,
+) -> Option<LoadNote> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let last = *known.last()?;
     let least = known.iter().copied().min_by(f64::total_cmp)?;
@@ -666,12 +678,19 @@ fn requests(spec: &MetricSpec, among: &[MetricSpec], values: &[Option<f64>]) -> 
     let apart = |value: f64| (value - last).abs() > SAME * last;
     let text = |value: f64| amount(spec, value).ok();
     let metric = spec.label(among);
-    (apart(least) || apart(most)).then_some(())?;
-    Some(LoadNote::Requests {
+    if apart(least) || apart(most) {
+        return Some(LoadNote::Requests {
+            metric,
+            least: text(least)?,
+            most: text(most)?,
+            last: text(last)?,
+        });
+    }
+    let now = now.filter(|now| apart(*now))?;
+    Some(LoadNote::OtherRequests {
         metric,
-        least: text(least)?,
-        most: text(most)?,
-        last: text(last)?,
+        recorded: text(last)?,
+        now: text(now)?,
     })
 }
 
@@ -745,7 +764,7 @@ mod tests {
         let all: Vec<Answered> = all.collect();
         let metrics = &hpa.spec.metrics;
         let min = hpa.spec.min_replicas;
-        assemble(metrics, grid(count), &all, "a server", min).map_err(|e| e.message)
+        assemble(metrics, grid(count), &all, "a server", min, &[Some(0.4)]).map_err(|e| e.message)
     }
 
     fn rows(load: &Load) -> Vec<String> {
@@ -833,7 +852,7 @@ mod tests {
         odd.answer.series[0].points[0].0 += 1;
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let e = assemble(metrics, grid(2), &[odd], "a server", None).unwrap_err();
+        let e = assemble(metrics, grid(2), &[odd], "a server", None, &[]).unwrap_err();
         assert!(
             e.message.contains("at other times than were asked for"),
             "{e}"
@@ -1060,7 +1079,7 @@ mod tests {
         let all = [answered(Purpose::Metric(0), grid(4), &[&[1.0; 4]]), targets];
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let load = assemble(metrics, grid(4), &all, "a server", None).unwrap();
+        let load = assemble(metrics, grid(4), &all, "a server", None, &[]).unwrap();
         assert_eq!(
             rows(&load)[2],
             "1000m,target of cpu from 60% to 0.5 (average)"
@@ -1068,11 +1087,35 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_are_not_those_of_now_are_noted() {
+        let other = |recorded: &str| LoadNote::OtherRequests {
+            metric: "cpu".to_owned(),
+            recorded: recorded.to_owned(),
+            now: "400m".to_owned(),
+        };
+        for (requests, want) in [
+            (0.2, Some(other("200m"))),
+            (0.8, Some(other("800m"))),
+            (0.401, None),
+            (NAN, None),
+        ] {
+            let answers: &[(Purpose, &[&[f64]])] = &[
+                (Purpose::Metric(0), &[&[1.0; 21]]),
+                (Purpose::Replicas, &[&[1.0; 21]]),
+                (Purpose::Ready, &[&[1.0; 21]]),
+                (Purpose::Requests(0), &[&[requests; 2]]),
+            ];
+            let notes = load(&cpu(), 21, answers).unwrap().notes;
+            assert_eq!(notes, Vec::from_iter(want), "{requests}");
+        }
+    }
+
+    #[test]
     fn what_looks_odd_is_noted() {
         let values = vec![1.0; 101];
         let all: &[&[f64]] = &[&values];
         let requests: &[f64] = &[0.2, 0.2, 0.4, 0.4, 0.4, 0.4];
-        let started: &[&[f64]] = &[&[NAN, 30.0, 12.0], &[10.0], &[14.0]];
+        let started: &[&[f64]] = &[&[-9.0, 30.0, 12.0], &[10.0], &[14.0]];
         let unmeasured: &[f64] = &[1.0, 0.0, 2.0];
         let max: Vec<f64> = (0..101)
             .map(|at| if at < 50 { 10.0 } else { 20.0 })

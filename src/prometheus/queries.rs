@@ -371,12 +371,27 @@ impl LoadRequest<'_> {
 
     /// Returns the query for the time that the pods of the last `recently` seconds took to become ready.
     fn time_to_ready(&self, recently: i64) -> String {
-        let pods = self.pods();
         let ready = self.of_pods("kube_pod_status_ready_time", &[]);
+        let took = format!(
+            "max by (namespace, pod) ({ready}) - on (namespace, pod) {}",
+            self.created()
+        );
+        self.of_new_pods(&took, recently)
+    }
+
+    /// Returns the query for when the pods were created.
+    fn created(&self) -> String {
         let created = self.of_pods("kube_pod_created", &[]);
+        format!("max by (namespace, pod) ({created})")
+    }
+
+    /// Returns the query for values of the pods of the last `recently` seconds, by the time at which each was created: a
+    /// StatefulSet gives a new pod the name of an earlier one.
+    fn of_new_pods(&self, each: &str, recently: i64) -> String {
+        let (created, pods) = (self.created(), self.pods());
         format!(
-            "min by (namespace, pod) ({ready}) - on (namespace, pod) (max by (namespace, pod) \
-             ({created}) > time() - {recently}) and on (namespace, pod) {pods}"
+            "count_values by (namespace, pod) (\"created\", {created} > time() - {recently}) * on \
+             (namespace, pod) group_left () ({each}) and on (namespace, pod) {pods}"
         )
     }
 
@@ -403,16 +418,13 @@ impl LoadRequest<'_> {
         let scrape = scraped.usage.filter(|_| self.has_cpu())?;
         // On average, half a scrape interval passes between its start and its first sample.
         let start = scrape as f64 / 2.0;
-        let cpu = self.containers(CPU, None);
-        let created = self.of_pods("kube_pod_created", &[]);
-        Some(format!(
-            "clamp_min(max by (namespace, pod) (timestamp({cpu})) - on (namespace, pod) max by \
-             (namespace, pod) ({created}) - on (namespace, pod) max by (namespace, pod) \
-             (count_over_time({cpu}[{recently}s])) * {scrape} + {start}, 0) and on \
-             (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) and \
-             on (namespace, pod) {}",
-            self.pods()
-        ))
+        let (cpu, created) = (self.containers(CPU, None), self.created());
+        let took = format!(
+            "clamp_min(min by (namespace, pod) (min_over_time(timestamp({cpu})[{recently}s:{scrape}s]) > \
+             on (namespace, pod) group_left () ({created} - {scrape})) - on (namespace, pod) {created} - \
+             {start}, 0)"
+        );
+        Some(self.of_new_pods(&took, recently))
     }
 
     /// Returns the query for the average request of a pod, if the target of a metric is a share of it.
@@ -967,13 +979,26 @@ mod tests {
     }
 
     #[test]
-    fn deleted_pods_do_not_take_longer_to_start() {
-        let all = asked(&hpa("apps/v1", "Deployment", "web"), &[]);
+    fn pods_of_a_name_take_as_long_to_start_as_their_first_sample_says() {
+        let all = asked(&hpa("apps/v1", "StatefulSet", "db"), &[]);
+        let created =
+            r#"max by (namespace, pod) (kube_pod_created{namespace="default",pod=~"db-.*"})"#;
+        let by_creation = format!(
+            "count_values by (namespace, pod) (\"created\", {created} > time() - 2400) * on (namespace, pod) \
+             group_left () ("
+        );
+        for purpose in [Purpose::Started, Purpose::Measured] {
+            let query = query(&all, purpose).unwrap();
+            assert!(query.starts_with(&by_creation), "{query}");
+            assert_eq!(query.matches("time()").count(), 1, "{query}");
+        }
+        // Lost scrapes after it do not count, nor do the samples of an earlier pod.
         let measured = query(&all, Purpose::Measured).unwrap();
-        // Their age ends with their last sample, and not when the question is asked.
-        let last = "max by (namespace, pod) (timestamp(container_cpu_usage_seconds_total{";
+        let first = "min_over_time(timestamp(container_cpu_usage_seconds_total{";
+        let of_pod =
+            format!("[2400s:15s]) > on (namespace, pod) group_left () ({created} - 15)) - on");
         assert!(
-            measured.contains(last) && measured.matches("time()").count() == 1,
+            measured.contains(first) && measured.contains(&of_pod),
             "{measured}"
         );
     }

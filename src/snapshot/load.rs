@@ -246,6 +246,20 @@ pub enum LoadNote {
         /// The value at the end.
         last: String,
     },
+    /// The request of a pod was different all the time.
+    #[error(
+        "the requests of the pods were different: {metric} {recorded} for each, {now} today; the \
+         replay has those of today all the time"
+    )]
+    #[serde(rename_all = "camelCase")]
+    OtherRequests {
+        /// The metric.
+        metric: String,
+        /// The recorded value, on average over the pods.
+        recorded: String,
+        /// The value today.
+        now: String,
+    },
     /// The time that new pods took to become ready.
     #[error("{}", started(*pods, took.0))]
     #[serde(rename_all = "camelCase")]

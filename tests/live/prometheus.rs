@@ -990,7 +990,7 @@ fn made_up(request: &Request) -> Answer {
         query if query.contains("changes(") || query.contains("replicas_updated") => "0",
         query if query.contains("cfs") => "0.25",
         query if query.contains("container_cpu_usage") => "0.5",
-        query if query.contains("resource_requests") => "0.1",
+        query if query.contains("resource_requests") => "0.3",
         _ => "10",
     };
     let (kind, series) = match (number("start"), number("end"), number("step")) {
@@ -1047,6 +1047,10 @@ fn a_service_is_reached_through_the_api_server() {
     );
     assert!(
         notes.contains("held containers back in 25% of the periods"),
+        "{notes}"
+    );
+    assert!(
+        notes.contains("the requests of the pods were different: cpu 300m for each, "),
         "{notes}"
     );
     let asked = server.requests();
@@ -1311,7 +1315,8 @@ fn coming(start: i64) -> Vec<(i64, i64, i64)> {
         .collect()
 }
 
-/// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later.
+/// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later. A pod has
+/// the name of one that is gone, as in a StatefulSet.
 fn history_of_coming(start: i64, later: i64) -> history::History {
     // They are gone while they still count as new.
     const LIVE: i64 = 900;
@@ -1324,7 +1329,8 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
         history.add(&set, time, 1.0);
         history.add(&hpa, time, 24.0);
         for (number, (created, starts, ready)) in coming(start).iter().enumerate() {
-            let labels = format!(r#"namespace="shop",pod="web-1-{number:02}""#);
+            let labels = format!(r#"namespace="shop",pod="web-1-{}""#, number % 4);
+            let container = format!(r#",container="web",id="{number}""#);
             let mut add = |name: &str, more: &str, time: i64, value: f64| {
                 history.add(&format!("{name}{{{labels}{more}}}"), time, value);
             };
@@ -1344,12 +1350,7 @@ fn history_of_coming(start: i64, later: i64) -> history::History {
             let (usage, started) = (time + later, created + starts);
             if (started..created + LIVE).contains(&usage) {
                 let used = (usage - started) as f64 / 2.0;
-                add(
-                    "container_cpu_usage_seconds_total",
-                    r#",container="web""#,
-                    usage,
-                    used,
-                );
+                add("container_cpu_usage_seconds_total", &container, usage, used);
             }
         }
     }

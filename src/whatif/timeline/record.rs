@@ -73,9 +73,15 @@ impl Record {
 
     /// Returns how many pods were not ready for most of the time; 0 if that was not recorded.
     pub(super) fn unready(&self) -> usize {
-        let steps = self.ready.windows(2).map(|pair| pair[1].time - pair[0].time);
+        let steps = self
+            .ready
+            .windows(2)
+            .map(|pair| pair[1].time - pair[0].time);
         // The last one is taken to hold as long as the one before.
-        let last = steps.clone().next_back().unwrap_or(SignedDuration::from_secs(1));
+        let last = steps
+            .clone()
+            .next_back()
+            .unwrap_or(SignedDuration::from_secs(1));
         let known = self.ready.iter().zip(steps.chain([last]));
         let known = known.filter_map(|(own, time)| {
             let unready = self.replicas_at(own.time)?.saturating_sub(own.value?);

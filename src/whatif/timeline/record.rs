@@ -89,9 +89,9 @@ impl Record {
         });
         let mut known: Vec<(i32, i128)> = known.collect();
         known.sort_unstable();
-        let mut rest: i128 = known.iter().map(|(_, time)| time).sum::<i128>() / 2;
-        let median = known.iter().find(|(_, time)| {
-            rest -= time;
+        let mut rest: i128 = known.iter().map(|(_, nanos)| nanos).sum::<i128>() / 2;
+        let median = known.iter().find(|(_, nanos)| {
+            rest -= nanos;
             rest <= 0
         });
         median.map_or(0, |(count, _)| usize::try_from(*count).unwrap_or(0))

@@ -199,29 +199,19 @@ impl From<&Ground> for BasisView {
                 format!("at least {at_least} at {}", SecondsTime(*time)),
                 BY_EVENTS,
             ),
-            Ground::Played { count, first, last } => Self::new(
-                "recommendations",
-                format!(
-                    "{} by passes from {} to {}",
-                    numbers::count(*count, "recommendation"),
-                    SecondsTime(*first),
-                    SecondsTime(*last)
-                ),
-                "the samples around each",
-            ),
+            Ground::Played { count, first, last } => {
+                let count = numbers::count(*count, "recommendation");
+                let value = format!("{count} {}", by_passes(*first, *last));
+                Self::new("recommendations", value, "the samples around each")
+            }
             Ground::Recorded {
                 first,
                 last,
                 source,
-            } => Self::new(
-                "recommendations",
-                format!(
-                    "narrower bounds, by passes from {} to {}",
-                    SecondsTime(*first),
-                    SecondsTime(*last)
-                ),
-                source,
-            ),
+            } => {
+                let value = format!("narrower bounds, {}", by_passes(*first, *last));
+                Self::new("recommendations", value, source)
+            }
             Ground::SpecUndated => Self::new(
                 "recommendations",
                 "none by recorded passes, which may be over another spec",
@@ -242,6 +232,11 @@ impl From<&Ground> for BasisView {
             }
         }
     }
+}
+
+fn by_passes(first: Timestamp, last: Timestamp) -> String {
+    let (from, to) = (SecondsTime(first), SecondsTime(last));
+    format!("by passes from {from} to {to}")
 }
 
 /// Describes the parts of a status of this age that show what a sighting says.

@@ -142,7 +142,8 @@ impl Prometheus {
         progress.expect(requests.len());
         let questions: Vec<Question> = answered.iter().map(|own| own.question.clone()).collect();
         let asked = requests.into_iter().map(|(place, piece)| {
-            let Question { of, query, .. } = &questions[place];
+            let question = &questions[place];
+            let Question { of, query, .. } = question;
             let Grid { start, step, .. } = piece;
             let query = segment(query);
             let path = format!(
@@ -150,7 +151,13 @@ impl Prometheus {
                 piece.end()
             );
             async move {
-                let answer = self.ask(of, &path).await?;
+                let answer = match self.ask(of, &path).await {
+                    Err(e) if question.is_optional() => QueryAnswer {
+                        warnings: vec![e.message],
+                        ..QueryAnswer::default()
+                    },
+                    asked => asked?,
+                };
                 progress.step();
                 Ok::<_, Error>((place, answer))
             }

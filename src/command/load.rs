@@ -224,13 +224,13 @@ async fn ask(
 /// Returns the average request of a pod for a metric, as its containers state it.
 fn request(snapshot: &Snapshot, spec: &MetricSpec) -> Option<f64> {
     let of_metric = |own: &&Container| spec.container().is_none_or(|name| *own.name == *name);
-    let pods = &snapshot.pods;
-    let containers = pods.iter().flat_map(|pod| pod.running(false));
+    let pods = || snapshot.unended_pods();
+    let containers = pods().flat_map(|pod| pod.running(false));
     let amounts = containers
         .filter(of_metric)
         .filter_map(|own| own.requests.get(spec.name()));
     let milli: f64 = amounts.map(|amount| amount.milli_value() as f64).sum();
-    (milli > 0.0).then(|| milli / 1000.0 / pods.len() as f64)
+    (milli > 0.0).then(|| milli / 1000.0 / pods().count() as f64)
 }
 
 /// Says how a load was sampled, with the warnings in the answers before it.

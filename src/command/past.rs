@@ -1,6 +1,6 @@
 //! Queries Prometheus for the history of a past pass.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -221,7 +221,7 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
         if !is_of_pods && all.len() > 1 {
             return Err(not_one(of, all));
         }
-        let mut pods = BTreeSet::new();
+        let mut pods: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
         let mut histories = Vec::new();
         for own in all {
             if is_of_pods && is_elsewhere(own, &hpa.namespace) {
@@ -234,14 +234,26 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
                 ))
                 .hint("--at needs the value of each pod, as with sum by (pod) (...)"));
             }
-            if let Some(pod) = pod.filter(|pod| is_of_pods && !pods.insert(*pod)) {
-                return Err(not_one_of(pod, of, all, &hpa.namespace));
+            if let Some(pod) = pod.filter(|_| is_of_pods) {
+                // A pod that was created again, or has another address, has one series after the other.
+                let earlier = pods.entry(pod).or_default();
+                if earlier.iter().any(|other| overlap(own, other)) {
+                    return Err(not_one_of(pod, of, all, &hpa.namespace));
+                }
+                earlier.push(own);
             }
             check_values(own, of)?;
             let mut samples = Samples::default();
             samples.add(&own.points);
             let pod = pod.map(Into::into);
             histories.push(ValueHistory { pod, samples });
+        }
+        if histories.is_empty() && !all.is_empty() {
+            let namespace = &hpa.namespace;
+            return Err(Error::failed(format!(
+                "the query for {of} gives only series of other namespaces"
+            ))
+            .hint(format!("add namespace={namespace:?} to its selectors")));
         }
         values.insert(place, histories);
     }
@@ -253,7 +265,13 @@ fn check_values(series: &Series, of: &str) -> Result<(), Error> {
     for (millis, value) in &series.points {
         stated_milli(*value).map_err(|why| {
             let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
-            Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+            // All digits of such a number would be of no use.
+            let shown = if value.abs() < 1e15 {
+                value.to_string()
+            } else {
+                format!("{value:e}")
+            };
+            Error::failed(format!("the query for {of} gives {shown} at {time}: {why}"))
         })?;
     }
     Ok(())
@@ -261,11 +279,19 @@ fn check_values(series: &Series, of: &str) -> Result<(), Error> {
 
 /// Whether a series says that it is of another namespace.
 fn is_elsewhere(series: &Series, namespace: &str) -> bool {
-    // A scrape that keeps its own labels renames those of the metric.
-    let stated = ["exported_namespace", "namespace"]
-        .into_iter()
-        .find_map(|label| series.labels.get(label).filter(|it| !it.is_empty()));
-    stated.is_some_and(|stated| stated != namespace)
+    // A scrape that keeps its own labels renames those of the metric; otherwise `exported_namespace` is a label of the
+    // application's own.
+    let labels = ["exported_namespace", "namespace"].map(|label| series.labels.get(label));
+    let mut stated = labels.into_iter().flatten().filter(|it| !it.is_empty());
+    let is_stated = stated.clone().next().is_some();
+    is_stated && stated.all(|own| own != namespace)
+}
+
+/// Whether there were samples of two series in the same span of time.
+fn overlap(one: &Series, other: &Series) -> bool {
+    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
+    let spans = span(one).zip(span(other));
+    spans.is_some_and(|((start, end), (from, to))| start <= to && from <= end)
 }
 
 /// Returns the error if a query returns several series of a pod.
@@ -297,15 +323,11 @@ mod tests {
             (-35.0, None),
             (
                 1e17,
-                Some(
-                    "100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
-                ),
+                Some("1e17 at 1970-01-01T00:00:00Z: it is larger than any metric can be"),
             ),
             (
                 -1e17,
-                Some(
-                    "-100000000000000000 at 1970-01-01T00:00:00Z: it is larger than any metric can be",
-                ),
+                Some("-1e17 at 1970-01-01T00:00:00Z: it is smaller than any metric can be"),
             ),
         ] {
             let series = Series {
@@ -330,11 +352,11 @@ mod tests {
             {"type": "Object", "object": {"describedObject": object,
                 "metric": {"name": "rps"}, "target": target}},
         ]);
-        let hpa = Hpa::of(
-            &json!({"maxReplicas": 9, "metrics": metrics}),
-            json!({"namespace": "shop"}),
-        );
-        let pods: [Row<'_>; 6] = [
+        let hpa = Hpa {
+            namespace: "shop".to_owned(),
+            ..Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}))
+        };
+        let pods: [Row<'_>; 7] = [
             (&[&[("pod", "a")], &[("pod", "b")]], "", ""),
             (
                 &[
@@ -372,7 +394,20 @@ mod tests {
                 "the query for rps of pod a gives copies of a series, which differ in replica",
                 "count each once, as with max without (replica) (...)",
             ),
-            (&[&[("pod", "a"), ("namespace", "other")]], "", ""),
+            (
+                &[&[("pod", "a"), ("namespace", "other")]],
+                "the query for rps gives only series of other namespaces",
+                "add namespace=\"shop\" to its selectors",
+            ),
+            (
+                &[&[
+                    ("pod", "a"),
+                    ("namespace", "shop"),
+                    ("exported_namespace", "tenant"),
+                ]],
+                "",
+                "",
+            ),
         ];
         let object: [Row<'_>; 2] = [
             (&[&[("pod", "a"), ("namespace", "other")]], "", ""),
@@ -393,6 +428,21 @@ mod tests {
             let error = found.err().map(|e| (e.message, e.hint.unwrap_or_default()));
             let want = (message.to_owned(), hint.to_owned());
             assert_eq!(error, (!message.is_empty()).then_some(want), "{labels:?}");
+        }
+    }
+
+    #[test]
+    fn a_pod_may_have_one_series_after_the_other() {
+        let metric = json!({"metric": {"name": "rps"}, "target": {"type": "AverageValue", "averageValue": "1"}});
+        let metrics = json!([{"type": "Pods", "pods": metric}]);
+        let hpa = Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}));
+        for (begin, is_one) in [(2, true), (1, false), (0, false)] {
+            let series = [("1", [0, 1]), ("2", [begin, 3])].map(|(instance, times)| Series {
+                labels: [("pod", "a"), ("instance", instance)].into_iter().collect(),
+                points: times.map(|time| (time, 1.0)).into(),
+            });
+            let found = values(&hpa, &[answered(0, series.into())]);
+            assert_eq!(found.is_ok(), is_one, "{begin}");
         }
     }
 

@@ -172,7 +172,7 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
     });
     let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&QUEUES);
-    let is_time = ends_in(&["time"]) || name.to_lowercase().starts_with("time_in");
+    let is_time = has_word(name, &["time"]) && !ends_in(&QUEUES);
     let falls = is_duration(name) || is_share(name) || is_time;
     !ends_in(&["count", "total"]) && (is_of_each || is_mean || is_wait || falls)
 }
@@ -233,7 +233,7 @@ mod tests {
             ("rps_per_pods", true, true),
             ("wait_queue", false, true),
             ("delay_queue_length", false, true),
-            ("time_in_queue", true, true),
+            ("time_in_progress", true, false),
             ("queue_wait_seconds", true, true),
             ("processing_seconds_total", false, true),
             ("avg_requests", true, false),
@@ -242,6 +242,8 @@ mod tests {
             ("requests_per_5m", false, true),
             ("real_time_messages", false, false),
             ("response_time", true, true),
+            ("processing_time_p95", true, false),
+            ("queue_time_avg", true, true),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),

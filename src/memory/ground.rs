@@ -215,7 +215,7 @@ impl From<&Ground> for BasisView {
             Ground::SpecUndated => Self::new(
                 "recommendations",
                 "none by recorded passes, which may be over another spec",
-                "no managedFields, which kubectl get --show-managed-fields prints",
+                "no time of the spec in managedFields, which kubectl get --show-managed-fields prints",
             ),
             Ground::Contradicted(contradiction) => Self::new(
                 "history",

@@ -102,10 +102,14 @@ pub fn read(input: &Input) -> Timestamp {
 ///
 /// # Errors
 ///
-/// It is larger than any metric can be.
+/// It is larger or smaller than any metric can be.
 pub fn stated_milli(value: f64) -> Result<i64, &'static str> {
-    let milli = milli(value.abs())?;
-    Ok(if value < 0.0 { -milli } else { milli })
+    if value < 0.0 {
+        let smaller = |_| "it is smaller than any metric can be";
+        milli(-value).map(|milli| -milli).map_err(smaller)
+    } else {
+        milli(value)
+    }
 }
 
 /// Returns the input of the pass at a time, from the state that was read later and a history.

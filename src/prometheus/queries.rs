@@ -129,6 +129,11 @@ impl Question {
         LoadQuery::new(&*self.of, self.query.clone())
     }
 
+    /// Whether a load is as good without the answer. A subquery over all containers may be more than a server computes.
+    pub fn is_optional(&self) -> bool {
+        self.purpose == Purpose::Measured
+    }
+
     /// Whether one value for many samples is enough.
     pub fn is_slow(&self) -> bool {
         matches!(

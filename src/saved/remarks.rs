@@ -445,15 +445,7 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
 
 /// Returns the command that gets an answer from an input that lacks only the replicas: as many as it has pods.
 pub(crate) fn state_replicas(snapshot: &Snapshot, flags: &CommandFlags) -> String {
-    let selector = snapshot.selector().ok();
-    let is_own = |pod: &&Shared<Pod>| {
-        let is_over = matches!(pod.phase, Phase::Failed | Phase::Succeeded);
-        !is_over
-            && selector
-                .as_ref()
-                .is_some_and(|own| own.matches(&pod.labels))
-    };
-    let pods = snapshot.pods.iter().filter(is_own).count();
+    let pods = snapshot.unended_pods().count();
     let flag = replicas_flag(&snapshot.hpa, pods);
     let command = predicting(&snapshot.hpa, flags, &flag);
     format!("{command} assumes the replicas")

@@ -74,6 +74,15 @@ impl Snapshot {
         ScaleSelector::of(&self.scale)
     }
 
+    /// Returns the pods of the target that have not ended; none if the selector is unknown.
+    pub(crate) fn unended_pods(&self) -> impl Iterator<Item = &Shared<Pod>> {
+        let selector = self.selector().ok();
+        self.pods.iter().filter(move |pod| {
+            !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
+                && selector.is_some_and(|own| own.matches(&pod.labels))
+        })
+    }
+
     /// Sets the replicas in the spec of the target, if its pods are known. One that states none has no status either,
     /// which is then the same.
     pub(crate) fn set_replicas(&mut self, replicas: i32) {

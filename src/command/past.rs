@@ -289,8 +289,7 @@ fn is_elsewhere(series: &Series, namespace: &str) -> bool {
 
 /// Whether there were samples of two series in the same span of time.
 fn overlap(one: &Series, other: &Series) -> bool {
-    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
-    let spans = span(one).zip(span(other));
+    let spans = one.span().zip(other.span());
     spans.is_some_and(|((start, end), (from, to))| start <= to && from <= end)
 }
 

@@ -30,6 +30,13 @@ pub struct Series {
     pub points: Vec<(i64, f64)>,
 }
 
+impl Series {
+    /// Returns the times of the first and the last sample.
+    pub(crate) fn span(&self) -> Option<(i64, i64)> {
+        Some((self.points.first()?.0, self.points.last()?.0))
+    }
+}
+
 /// The memory that all answers to one query may take: a few bytes of text become a series of hundreds, so
 /// the length of an answer does not limit it.
 #[derive(Debug)]

@@ -430,8 +430,7 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
 
 /// Whether there were samples of both series at the same time.
 fn meet(one: &Series, other: &Series) -> bool {
-    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
-    let (Some((start, end)), Some((other_start, other_end))) = (span(one), span(other)) else {
+    let (Some((start, end)), Some((other_start, other_end))) = (one.span(), other.span()) else {
         return false;
     };
     start < other_end && other_start < end

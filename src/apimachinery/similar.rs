@@ -112,7 +112,7 @@ fn within<'k>(
     best
 }
 
-/// Returns a number of letters of one word that the other lacks: at least so many of them must be changed.
+/// Returns the number of letters of one word that the other lacks: at least that many must be changed.
 fn unshared(one: &str, other: &str) -> usize {
     let set = |word: &str| {
         word.chars()

@@ -180,7 +180,7 @@ impl Plan {
         trace.is_some_and(|trace| trace.is_recorded(self.observed.snapshot.now))
     }
 
-    /// Returns the same plan with all specs that are played over the load, that of the unchanged HPA first. Specs
+    /// Returns the same plan with all specs that are played over the load, the spec of the unchanged HPA first. Specs
     /// that cannot be assumed are left out, and of a search all but one.
     #[must_use]
     pub fn beside<'s>(

@@ -58,7 +58,7 @@ pub struct Observed {
 pub struct Now {
     /// The time.
     pub time: Timestamp,
-    /// Whether the server stated the time; if not, it is that of the local clock.
+    /// Whether the server stated the time; otherwise it is the time of the local clock.
     pub by_server: bool,
 }
 

@@ -390,7 +390,7 @@ fn interruption(code: u8, done: Option<(usize, usize)>) -> Error {
 /// Returns the note about neighbours in a saved state.
 fn left_out_note(count: usize) -> Option<String> {
     let hpas = numbers::count(count, "HPA");
-    (count > 0).then(|| format!("Note: left out {hpas}: the ControllerState is that of others"))
+    (count > 0).then(|| format!("Note: left out {hpas}: the ControllerState belongs to others"))
 }
 
 /// Names the HPAs whose targets the input lacks, with what a pass of the first of them needs.

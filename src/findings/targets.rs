@@ -138,9 +138,9 @@ impl Adjustment {
 /// The proposal that an adjustment of a metric has to change.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum ProposalOf {
-    /// That of the pass, from all its metrics.
+    /// The proposal of the pass, from all its metrics.
     Pass,
-    /// That of the metric alone.
+    /// The proposal of the metric alone.
     Metric,
 }
 
@@ -273,7 +273,7 @@ pub(super) fn room(case: &Case<'_>, metric: &MetricStep, most: i32, whose: Propo
 }
 
 /// Returns the changes with which metrics propose at most this many replicas each, and the proposal of the
-/// pass with all of them; `None` if there is none for one of the metrics.
+/// pass with all of them; `None` if one of the metrics has no such change.
 pub(super) fn adjustments(
     case: &Case<'_>,
     metrics: &[&MetricStep],

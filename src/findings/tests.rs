@@ -494,7 +494,7 @@ fn advice_about_a_past_pass() {
     }
 }
 
-/// Conditions of a ScaledObject are told, their messages never leave the program.
+/// Conditions of a ScaledObject are shown; their messages never leave the program.
 #[test]
 fn a_scaled_object_that_is_not_ready() {
     let object = build::with(

@@ -219,7 +219,7 @@ impl From<&Ground> for BasisView {
             ),
             Ground::Contradicted(contradiction) => Self::new(
                 "history",
-                "not that of Prometheus",
+                "not taken from Prometheus",
                 contradiction.to_string(),
             ),
             Ground::RateLimits(counted) => {

@@ -256,7 +256,7 @@ pub fn record(input: &Input, history: &History, next: Timestamp) -> Result<Past,
         && created.duration_since(recorded).abs() > SignedDuration::from_secs(1)
     {
         let message = format!(
-            "the history in Prometheus is not that of {}: its HPA was created at {recorded}",
+            "the history in Prometheus does not belong to {}: its HPA was created at {recorded}",
             snapshot.hpa.key()
         );
         return Err(Error::failed(message).hint(format!(

@@ -156,7 +156,7 @@ impl Saved<'_> {
         } = first;
         let inputs = self.inputs;
         let keys = inputs.iter().map(|input| input.snapshot.hpa.key());
-        // A failure of one HPA is none of the others.
+        // A failure of one HPA does not concern the others.
         let is_among_others = self.hpas.len() > 1;
         let failed = |input: &&Input| {
             let key = is_among_others.then(|| input.snapshot.hpa.key());

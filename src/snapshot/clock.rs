@@ -23,7 +23,7 @@ const OLD: SignedDuration = SignedDuration::from_hours(1);
 pub enum Clock {
     /// The time is stated, or the objects and the clock were read at the same time.
     Stated,
-    /// The time is that of the system clock, and the objects were saved at an unknown time.
+    /// The time is from the system clock, and the objects were saved at an unknown time.
     System,
 }
 

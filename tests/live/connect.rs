@@ -569,7 +569,7 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
         let error =
             format!("error: the port{port} of the server's address is not one from 0 to 65535\n");
         explain(NAME, &["-s", place])
-            .fails(2, &[&error, "hint: it is that of --server, or of the"]);
+            .fails(2, &[&error, "hint: it comes from --server, or from the"]);
     }
     for (place, error) in [
         (
@@ -597,7 +597,8 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
             "error: the server's address must not name a user",
         ),
     ] {
-        explain(NAME, &["-s", place]).fails(2, &[error, "hint: it is that of --server, or of the"]);
+        explain(NAME, &["-s", place])
+            .fails(2, &[error, "hint: it comes from --server, or from the"]);
     }
     for name in [".", "..", "hpa/.."] {
         explain(name, &[]).fails(2, &["error: invalid resource name \".", "may not be '."]);

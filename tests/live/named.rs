@@ -160,7 +160,7 @@ fn an_hpa_that_cannot_be_read_stays_in_sight() {
     let [note, refusal] = [unknown, "nothing written"].map(|part| ran.stderr.contains(part));
     assert!(ran.code == Some(6) && note && refusal, "{}", ran.stderr);
     let absent = "no HorizontalPodAutoscaler for deploy/none in the namespace shop";
-    let hint = "hint: it may be that of one that cannot be read: cart (";
+    let hint = "hint: it may be the target of one that cannot be read: cart (";
     ask(&server, "admin", &["explain", "deploy/none", "-n", "shop"]).fails(1, &[absent, hint, why]);
     let ran = ask(
         &server,

@@ -1635,7 +1635,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
             &input,
         );
         let list = run(&[&explain[..], &[path]].concat(), "", &[]);
-        let note = "Note: left out 1 HPA: the ControllerState is that of others\n";
+        let note = "Note: left out 1 HPA: the ControllerState belongs to others\n";
         assert_eq!(text(&list.stderr), note);
         let list: Value = serde_json::from_slice(&list.stdout).expect("JSON");
         let listed: Vec<[&Value; 2]> = list["items"]
@@ -1656,7 +1656,7 @@ fn a_saved_state_belongs_to_the_hpas_whose_requests_it_has() {
         }
         let predicted = outcome(&["predict", "-o", "json", "-f", path], "");
         assert_eq!(predicted["replicas"], first["replicas"], "{state}");
-        let no_answers = "the ControllerState is that of shop/web, not of shop/api";
+        let no_answers = "the ControllerState belongs to shop/web, not to shop/api";
         for verb in ["explain", "predict"] {
             let (error, hint, code) = refusal(&run(&[verb, "api", "-f", path], "", &[]));
             let hint = hint.as_deref();

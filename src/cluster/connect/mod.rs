@@ -470,7 +470,7 @@ fn user_agent() -> HeaderValue {
 }
 
 /// The origin of the server's address, as a hint.
-const PLACE: &str = "it is that of --server, or of the cluster in the kubeconfig";
+const PLACE: &str = "it comes from --server, or from the cluster in the kubeconfig";
 
 fn no_server_uri() -> Error {
     Error::usage("the server's address is not a URL of http or https, or a host:port pair")

@@ -72,7 +72,7 @@ pub(in super::super) fn unreadable<'i>(
         .collect();
     (!named.is_empty()).then(|| {
         format!(
-            "it may be that of one that cannot be read: {}",
+            "it may be the target of one that cannot be read: {}",
             listed(&named)
         )
     })

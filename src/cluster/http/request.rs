@@ -416,7 +416,7 @@ impl<'t> Try<'t> {
         })
     }
 
-    /// Returns the request, unless its path is none.
+    /// Returns the request; `None` if its path is not one.
     fn request(&self) -> Option<Request<kube::client::Body>> {
         let HttpRequest {
             method,

@@ -64,7 +64,7 @@ pub(crate) enum Patience {
     Unless(fn(&ApiStatus) -> bool),
     /// The controller's: a failure is its answer, unless the server asks to retry.
     Controllers,
-    /// That of a write: retries only if the server asks for it and says that it did not act (429).
+    /// The policy for a write: retries only if the server asks for it and says that it did not act (429).
     OfWrite,
 }
 

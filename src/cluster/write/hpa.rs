@@ -65,7 +65,7 @@ pub async fn write_status(
     sent(session, &write, dry_run, cut).await
 }
 
-/// Sends a write, and determines the outcome. That of a dry run is not stored, so it cannot be looked up.
+/// Sends a write, and determines the outcome. A dry run stores nothing, so its outcome cannot be looked up.
 async fn sent(
     session: &Session,
     write: &impl Write<State = ()>,

@@ -152,7 +152,7 @@ mod tests {
     use crate::findings::metrics::testing::{failing, pointing};
     use crate::findings::testing::{of_keda, owned_by_keda, state, table};
 
-    /// The metric is there, but for other objects, or from another server.
+    /// The metric exists for other objects only, or another server has it.
     #[test]
     fn a_metric_that_is_served_otherwise() {
         let unknown = "the server could not find the metric queue for x";

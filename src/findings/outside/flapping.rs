@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(longer(1), Some(900));
         // A rise and a fall each 17 minutes, of which some may be hidden.
         assert_eq!(longer(3), Some(1800));
-        // No window is as short as the time between so many.
+        // That many changes are closer together than any window.
         assert_eq!(longer(i32::MAX), None);
     }
 }

@@ -226,14 +226,14 @@ pub struct Failures {
     pub first: Option<Timestamp>,
     /// The last success, if it came after the first one: those in a row began after it.
     pub worked: Option<Timestamp>,
-    /// Whether there are many in a row, and all of them in a short time for so many.
+    /// Whether there are many in a row, at short intervals.
     pub are_often: bool,
 }
 
 impl Failures {
     /// Returns the failures so far of the HPA that was read; a new one has none. They have this error, or any if they are
-    /// recent, as the text may name another address each time. A conflict has the same text each time, and goes on only
-    /// if it is recent.
+    /// recent, as the text may name another address each time. A conflict has the same text each time, so it continues
+    /// only if it is recent.
     fn so_far(case: &Case<'_>, error: &str) -> Option<Self> {
         let input = &case.pass.input;
         let observed = input.as_observed();

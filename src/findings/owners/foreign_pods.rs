@@ -16,7 +16,7 @@ use crate::words::metric_format;
 /// Pods are counted that the target does not own, as their owners show, or that it does not count in its
 /// `status.replicas`.
 ///
-/// Give the other pods other labels where they are defined, or create the target anew with a selector of its own:
+/// Give the other pods other labels where they are defined, or recreate the target with a selector of its own:
 /// selectors are immutable. Delete finished pods that no object owns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignPods {

@@ -308,7 +308,7 @@ mod tests {
         }
     }
 
-    /// Nobody is told to start what something else keeps at 0.
+    /// The advice is never to start a target that something else keeps at 0.
     #[test]
     fn a_target_that_is_kept_at_zero() {
         let none = state(&[cpu()], &[]);

@@ -156,8 +156,8 @@ fn leave_no_value(finding: &Finding) -> bool {
     matches!(&finding.facts, Facts::MetricEmpty(it) if it.is_because_of_pods())
 }
 
-/// Returns a finding about pods, with the result of the pass without the problem. If no pod runs, there is none, and they
-/// may be the reason why the pass ends.
+/// Returns a finding about pods, with the result of the pass without the problem. If no pod runs, there is no such
+/// result, and these pods may be the reason why the pass ends.
 fn weigh(
     case: &Case<'_>,
     facts: impl Into<Facts>,

@@ -232,7 +232,7 @@ fn waits_for(case: &Case<'_>) -> Option<Box<str>> {
         .map(|pod| pod.name.clone())
 }
 
-/// Returns when the target, its replicas or its pods last changed in a way that lets it create pods, as far as this shows;
+/// Returns when the target, its replicas or its pods are known to have last changed in a way that lets it create pods;
 /// `ends` is whether it has no pods, so that the metrics have no value.
 fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
     let status = &case.snapshot().hpa.status;

@@ -701,7 +701,7 @@ mod tests {
             uncounted(&young),
             Some((Severity::Info, vec![starts], answer(7, 7)))
         );
-        // The node is told if it has several of them, and other pods are elsewhere.
+        // The node is named if it has several of them and other pods run elsewhere.
         let on = |name: &str| json!({"spec": {"nodeName": name}});
         let node = |items: &[Value]| {
             let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {

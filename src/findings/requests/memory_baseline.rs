@@ -235,7 +235,7 @@ mod tests {
             ),
             ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
         ];
-        // A share of the request is told without the number of pods.
+        // A share of the request is stated without the number of pods.
         for (about, items) in [&states[0], &states[1], &states[3]] {
             let facts = only(Code::MemoryBaseline, items).map(|it| it.facts);
             let Some(Facts::MemoryBaseline(facts)) = facts else {

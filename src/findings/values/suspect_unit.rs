@@ -340,7 +340,7 @@ fn is_queue(step: &MetricStep) -> bool {
     step.is_total() && (is_per_replica || !is_duration(&step.name))
 }
 
-/// Returns the factor from a target that is a fraction to a value that is none, and the clue.
+/// Returns the factor from a target that is a fraction to a value that is not, and the clue.
 fn fraction(step: &MetricStep, value: i64, wanted: i64) -> Option<(i64, Clue)> {
     /// The least fraction of a total that may be intended for each replica, in thousandths: ten replicas for one
     /// job.

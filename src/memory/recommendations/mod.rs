@@ -645,7 +645,7 @@ pub(super) fn extremes(
     )
 }
 
-/// Returns two bounds for a side: that of the certain recommendations, and that of all possible ones.
+/// Returns two bounds for a side: the bound of the certain recommendations, and the bound of all possible ones.
 fn bounds(
     known: &Known<'_>,
     sighting: Option<&Sighting>,

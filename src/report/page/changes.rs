@@ -421,8 +421,7 @@ fn explains(hold: &HeldBy, ask: Ask, toward: Ask) -> bool {
     }
 }
 
-/// Describes what holds the replicas, whatever the metrics say that could not be read, as far as it explains
-/// something.
+/// Describes what holds the replicas, whatever the unread metrics say, if that explains something.
 fn holds(end: &RangeEnd, explains: impl Fn(&HeldBy) -> bool) -> Vec<String> {
     let told = end.held_by.iter().filter(|hold| explains(hold));
     let words = told.filter_map(|hold| match hold {

@@ -121,7 +121,7 @@ impl Words<'_> {
             |one: &FindingView, it: &FindingView| it.code == one.code && it.summary == one.summary;
         let has = |findings: &[FindingView], one| findings.iter().any(|it| is_same(one, it));
         let mut remarks = Vec::new();
-        // If the first pass has all of its findings above, those of its run are told.
+        // If all findings of the first pass are shown above, only those of its run follow.
         for (place, (name, findings)) in runs.iter().enumerate().skip(usize::from(is_full)) {
             for finding in findings.iter().filter(|it| it.code.is(Aspect::Lasts)) {
                 if !runs.iter().all(|(_, findings)| has(findings, finding)) {
@@ -158,7 +158,7 @@ mod tests {
     use crate::report::page::Page;
     use crate::report::section::Symbols;
 
-    /// The rule that decides is told once, by the verdict, and one that it does not name is a finding.
+    /// The verdict states the rule that decides, and nothing repeats it; a rule that it does not name is a finding.
     #[test]
     fn a_rule_is_told_once() {
         let cpu = build::resource("cpu", &build::utilization(50));

@@ -205,7 +205,7 @@ impl Words<'_> {
 mod tests {
     use super::*;
 
-    /// Of a limit and a bound at the same number, the one that the controller gives as its reason is told.
+    /// If a limit and a bound are at the same number, the path shows the one that the controller gives as its reason.
     #[test]
     fn the_step_with_the_reason_stays() {
         let told = |steps: &[(i32, Option<&'static str>)]| {

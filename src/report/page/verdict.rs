@@ -518,7 +518,7 @@ impl Words<'_> {
                 )
             }
         };
-        // If the replicas stay anyway, nobody should wait for the end of the hold.
+        // If the replicas stay anyway, waiting for the end of the hold is pointless.
         let disabled = Hold::Window(stabilized).disabled(self.explanation.hpa.spec);
         match disabled.filter(|_| result == current) {
             Some(direction) => format!("; behavior disables scaling {direction}, and {held}"),

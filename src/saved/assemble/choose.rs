@@ -41,7 +41,7 @@ pub(super) fn not_own(objects: &Objects, hpa: &UndecodedHpa, options: &Options) 
     let owners: Vec<String> = owners.into_iter().flatten().map(str::to_owned).collect();
     let key = hpa.key_in(options.default_namespace());
     Error::usage(format!(
-        "the ControllerState is that of {}, not of {key}",
+        "the ControllerState belongs to {}, not to {key}",
         listed(&owners)
     ))
     .hint(format!("leave it out, or save one of {key}"))

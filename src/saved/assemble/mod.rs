@@ -479,7 +479,7 @@ struct Checked<'p> {
     is_rejected: bool,
 }
 
-/// Returns the time of the pass: that of the flag, of the state, or of the system's clock, which is an assumption.
+/// Returns the time of the pass: from the flag, from the state, or from the system's clock, which is an assumption.
 fn time_of_pass(
     state: Option<&ControllerState<'_>>,
     options: &Options,

@@ -122,7 +122,7 @@ impl Pod {
         u64::try_from(ordinal).ok()
     }
 
-    /// Whether its name is that of a workload with what controllers append, which has no vowel.
+    /// Whether its name is the name of a workload and the suffix that controllers append, which has no vowels.
     pub(crate) fn is_named_after(&self, workload: &str) -> bool {
         let appended = self
             .name

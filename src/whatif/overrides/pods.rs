@@ -449,7 +449,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
     });
 }
 
-/// Returns when a pod started; that of an assumed one is not known.
+/// Returns when a pod started; unknown for an assumed pod.
 fn known_start(pod: &Pod) -> Option<Timestamp> {
     let start = pod.start_time;
     start.filter(|since| *since != Timestamp::UNIX_EPOCH)

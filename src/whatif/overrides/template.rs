@@ -457,7 +457,7 @@ fn by_template<'p>(
         let place = match pod.revision().filter(|_| !is_current(pod)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
-                // The target's own template is that of the current revision.
+                // The target's own template belongs to the current revision.
                 let owner = pod
                     .owner
                     .as_deref()

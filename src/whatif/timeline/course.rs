@@ -211,7 +211,7 @@ impl Course<'_> {
     }
 
     /// Whether the next pass is not played. The end of a trace is followed by its consequences, such as the
-    /// scale-down once a window has passed: the run ends when nothing has changed for so long that nothing is
+    /// scale-down once a window has passed: the run ends when nothing has changed for long enough that nothing is
     /// pending.
     fn is_over(&self, next: SignedDuration) -> bool {
         let Player {

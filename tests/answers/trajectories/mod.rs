@@ -516,6 +516,6 @@ fn a_history_of_another_hpa_is_not_used() {
     };
     assert!(error(0).is_none() && error(1).is_none());
     let message = error(2).unwrap().to_string();
-    let other = "the history in Prometheus is not that of plain/web: its HPA was created at";
+    let other = "the history in Prometheus does not belong to plain/web: its HPA was created at";
     assert!(message.contains(other), "{message}");
 }

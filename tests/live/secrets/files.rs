@@ -1,4 +1,4 @@
-//! That no text of a file shows which is none of what its flag reads: tokens, keys and passwords in all forms,
+//! No text of a file is shown unless it is what the flag reads: tokens, keys and passwords in all forms,
 //! each read by each flag that names a file, by its name, through a link, and in a directory. Whoever can change
 //! a file or a link in a checkout decides which file a pipeline reads.
 

@@ -6,7 +6,8 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign as SignOf};
 
 use super::facts::Fact;
-use super::syntax::{Field, Number, Operand};
+use super::fields::Field;
+use super::syntax::{Number, Operand};
 use super::units::Sign;
 use crate::apimachinery::quantity::Amount;
 

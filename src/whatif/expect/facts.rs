@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
+use super::fields::{Field, MetricField, PassField, RunField, RunOf, find_metric};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{

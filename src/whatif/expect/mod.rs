@@ -4,6 +4,8 @@
 
 mod exact;
 mod facts;
+mod fields;
+mod parse;
 mod syntax;
 mod units;
 
@@ -12,10 +14,10 @@ use serde::Serialize;
 
 pub use exact::UnknownOperandCause;
 pub use facts::{Fact, PassFacts, RunFacts};
-pub use syntax::{
-    ComparisonOperator, Expression, Field, MetricField, Node, Number, Operand, PassField, RunField,
-    RunOf, SyntaxError, metric_fields, pass_fields, run_fields,
+pub use fields::{
+    Field, MetricField, PassField, RunField, RunOf, metric_fields, pass_fields, run_fields,
 };
+pub use syntax::{ComparisonOperator, Expression, Node, Number, Operand, SyntaxError};
 pub use units::Sign;
 
 use crate::args::{ExpectArgs, ExpectShorthand, FailOn};

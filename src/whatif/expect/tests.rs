@@ -441,7 +441,7 @@ fn metrics_are_found_by_label_or_by_name_alone() {
         ("queue{q=b}", 3),
         ("a.b", 4),
     ] {
-        let found = syntax::find_metric(&spec(), name, MetricField::Desired);
+        let found = fields::find_metric(&spec(), name, MetricField::Desired);
         assert_eq!(found, Ok(place), "{name}");
     }
     let check = |text: &str| Expression::parse(text).unwrap().check(&spec()).unwrap_err();

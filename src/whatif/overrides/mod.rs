@@ -3,9 +3,11 @@
 //! then the pods, then their metric values.
 
 mod candidate;
+mod containers;
 mod difference;
 mod metric;
 mod named;
+mod patch;
 mod pods;
 mod requests;
 mod samples;

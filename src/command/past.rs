@@ -19,7 +19,7 @@ use crate::past::{check, check_count, read, record, rewind, span, stated_milli};
 use crate::prometheus::answer::{QueryAnswer, Series};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
-use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
+use crate::prometheus::load::{Answered, copies, digits, followed, not_one, several, warnings};
 use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
 use crate::snapshot::hpa::{Hpa, MetricSource};
 use crate::snapshot::input::Input;
@@ -264,13 +264,8 @@ fn check_values(series: &Series, of: &str) -> Result<(), Error> {
     for (millis, value) in &series.points {
         stated_milli(*value).map_err(|why| {
             let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
-            // All digits of such a number would be of no use.
-            let shown = if value.abs() < 1e15 {
-                value.to_string()
-            } else {
-                format!("{value:e}")
-            };
-            Error::failed(format!("the query for {of} gives {shown} at {time}: {why}"))
+            let value = digits(*value);
+            Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
         })?;
     }
     Ok(())

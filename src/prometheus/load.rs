@@ -151,7 +151,7 @@ impl Recording<'_> {
             .into_iter()
             .find(|(_, value)| !is_count(**value));
         if let Some((row, value)) = wrong {
-            let time = self.grid.time(row);
+            let (value, time) = (digits(*value), self.grid.time(row));
             return Err(Error::failed(format!(
                 "the query for {name} gives {value} at {time}: it is not a number of pods"
             )));
@@ -177,6 +177,7 @@ impl Recording<'_> {
                     let (about, time) = (&answered.question.of, self.grid.time(row));
                     Error::failed(format!(
                         "the query for {about} gives {value} at {time}: {why}"
+                    let value = digits(*value);
                     ))
                 })?);
             }
@@ -556,6 +557,15 @@ fn written(spec: &MetricSpec, milli: i64) -> String {
     let is_bytes = spec.is_resource() && spec.name() == "memory";
     match milli {
         0 => "0".to_owned(),
+/// Returns a value for a message. All digits of a very large number would be of no use.
+pub fn digits(value: f64) -> String {
+    if value.abs() < 1e15 {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
         _ if is_bytes && milli % KI == 0 => format!("{}Ki", milli / KI),
         _ if is_bytes => {
             let text = format!("{}.{:06}", milli / 1_000_000, milli % 1_000_000);
@@ -837,7 +847,10 @@ mod tests {
     fn what_no_metric_can_be_is_an_error() {
         for (values, part) in [
             (&[&[-1.0, 1.0][..]][..], "it is negative"),
-            (&[&[1e300, 1.0]], "larger than any metric can be"),
+            (
+                &[&[1e300, 1.0]],
+                "gives 1e300 at 2026-11-21T06:00:00Z: it is larger than any metric can be",
+            ),
             (&[&[1.0, 1.0], &[1.0, 1.0]], "gives 2 series, not one"),
             (&[], "no samples of"),
             (&[&[NAN, NAN]], "no samples of"),

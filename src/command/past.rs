@@ -458,6 +458,7 @@ mod tests {
                 series,
                 ..QueryAnswer::default()
             },
+            failure: None,
         }
     }
 }

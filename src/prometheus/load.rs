@@ -25,6 +25,8 @@ pub struct Answered {
     pub grid: Grid,
     /// The answer.
     pub answer: QueryAnswer,
+    /// Why a part of the answer is missing, if a load is as good without it.
+    pub failure: Option<String>,
 }
 
 /// The time for which a change has to last to be marked again, in seconds. The check leaves out at least
@@ -175,9 +177,9 @@ impl Recording<'_> {
             for (row, value) in known(&values) {
                 column[row] = Some(amount(spec, *value).map_err(|why| {
                     let (about, time) = (&answered.question.of, self.grid.time(row));
+                    let value = digits(*value);
                     Error::failed(format!(
                         "the query for {about} gives {value} at {time}: {why}"
-                    let value = digits(*value);
                     ))
                 })?);
             }
@@ -304,6 +306,10 @@ impl Recording<'_> {
         if let Some((pods, took)) = self.started(Purpose::Started) {
             load.ready_after = Some(took);
             load.notes.push(LoadNote::Started { pods, took });
+        }
+        let measured = self.answer(Purpose::Measured);
+        if let Some(failure) = measured.and_then(|own| own.failure.clone()) {
+            load.notes.push(LoadNote::Failed(failure));
         }
         if let Some((pods, took)) = self.started(Purpose::Measured) {
             load.metrics_after = Some(GoDuration(took.0.plus(API)));
@@ -551,12 +557,6 @@ pub fn milli(value: f64) -> Result<i64, &'static str> {
     }
 }
 
-/// Returns an amount with an unambiguous unit.
-fn written(spec: &MetricSpec, milli: i64) -> String {
-    const KI: i64 = 1024 * 1000;
-    let is_bytes = spec.is_resource() && spec.name() == "memory";
-    match milli {
-        0 => "0".to_owned(),
 /// Returns a value for a message. All digits of a very large number would be of no use.
 pub fn digits(value: f64) -> String {
     if value.abs() < 1e15 {
@@ -566,6 +566,12 @@ pub fn digits(value: f64) -> String {
     }
 }
 
+/// Returns an amount with an unambiguous unit.
+fn written(spec: &MetricSpec, milli: i64) -> String {
+    const KI: i64 = 1024 * 1000;
+    let is_bytes = spec.is_resource() && spec.name() == "memory";
+    match milli {
+        0 => "0".to_owned(),
         _ if is_bytes && milli % KI == 0 => format!("{}Ki", milli / KI),
         _ if is_bytes => {
             let text = format!("{}.{:06}", milli / 1_000_000, milli % 1_000_000);
@@ -750,6 +756,7 @@ mod tests {
                 series: series.collect(),
                 warnings: Vec::new(),
             },
+            failure: None,
         }
     }
 

@@ -11,7 +11,8 @@ use super::target::ScaleLookup;
 use super::time_of_pass;
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::LabelSelector;
-use crate::apiserver::convert::hpa_from_json;
+use crate::apiserver::admit::admit;
+use crate::apiserver::default::AdmissionRules;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::basis::Basis;
@@ -99,9 +100,13 @@ impl<'o> Index<'o> {
             wide,
         } = self.external.get_or_init(|| {
             let mut requests = ExternalRequests::default();
+            let controller = &self.settings.controller;
+            let rules = AdmissionRules::new(&controller.version, controller.gates);
             for (namespace, hpas) in &self.hpas {
-                let read = hpas.iter().filter_map(|hpa| hpa_from_json(&hpa.json).ok());
-                let specs = read.flat_map(|hpa| hpa.spec.metrics);
+                let accepted = hpas
+                    .iter()
+                    .filter_map(|hpa| admit(&hpa.json, namespace, rules).ok());
+                let specs = accepted.flat_map(|hpa| hpa.into_hpa().spec.metrics);
                 for source in specs.filter_map(|spec| spec.external) {
                     requests.add(namespace, &source.metric);
                 }

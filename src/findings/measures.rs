@@ -112,9 +112,10 @@ impl Counter {
 
 /// Whether a metric is none that only rises, judging by its name.
 fn is_gauge(name: &str) -> bool {
-    const WORDS: [&str; 18] = [
+    const WORDS: [&str; 22] = [
         "active",
         "backlog",
+        "cache",
         "concurrency",
         "concurrent",
         "connection",
@@ -122,6 +123,7 @@ fn is_gauge(name: &str) -> bool {
         "current",
         "depth",
         "flight",
+        "heap",
         "inflight",
         "lag",
         "pending",
@@ -131,6 +133,8 @@ fn is_gauge(name: &str) -> bool {
         "rate",
         "rps",
         "sessions",
+        "size",
+        "used",
     ];
     has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_duration(name) || is_share(name)
 }
@@ -244,6 +248,8 @@ mod tests {
             ("response_time", true, true),
             ("processing_time_p95", true, false),
             ("queue_time_avg", true, true),
+            ("heap_used", false, true),
+            ("cacheSize", false, true),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),

@@ -302,6 +302,7 @@ pub fn prometheus(data: &[u8]) {
             question,
             grid,
             answer: found.clone(),
+            failure: None,
         }
     });
     let (metrics, min) = (&hpa.spec.metrics, hpa.spec.min_replicas);

@@ -137,6 +137,7 @@ impl Prometheus {
                 question,
                 grid,
                 answer: QueryAnswer::default(),
+                failure: None,
             });
         }
         progress.expect(requests.len());
@@ -152,11 +153,8 @@ impl Prometheus {
             );
             async move {
                 let answer = match self.ask(of, &path).await {
-                    Err(e) if question.is_optional() => QueryAnswer {
-                        warnings: vec![e.message],
-                        ..QueryAnswer::default()
-                    },
-                    asked => asked?,
+                    Err(e) if question.is_optional() => Err(e.message),
+                    asked => Ok(asked?),
                 };
                 progress.step();
                 Ok::<_, Error>((place, answer))
@@ -164,7 +162,10 @@ impl Prometheus {
         });
         let mut answers = stream::iter(asked).buffered(AT_ONCE);
         while let Some((place, answer)) = answers.try_next().await? {
-            pieces[place].push(answer);
+            match answer {
+                Ok(answer) => pieces[place].push(answer),
+                Err(failure) => answered[place].failure = Some(failure),
+            }
         }
         let joined = self
             .aside(|| Vec::from_iter(pieces.into_iter().map(QueryAnswer::joined)))

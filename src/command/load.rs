@@ -484,3 +484,43 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
     };
     Ok((name, Secret::new(secret)))
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::request;
+    use crate::build;
+    use crate::saved;
+    use crate::snapshot::input::Options;
+
+    #[test]
+    fn the_average_request_of_the_pods_that_the_target_has() {
+        let spec = json!({"metrics": [build::resource("cpu", &build::utilization(50))]});
+        let of = |cpu: &str| json!({"spec": {"containers": [build::requesting("app", cpu)]}});
+        let foreign = json!({"metadata": {"labels": {"app": "batch"}}});
+        let ended = json!({"status": {"phase": "Failed"}});
+        for (changes, want) in [
+            (vec![of("300m")], Some(0.2)),
+            (vec![of("300m"), build::with(of("9"), &foreign)], Some(0.2)),
+            (vec![of("300m"), build::with(of("9"), &ended)], Some(0.2)),
+            (
+                vec![json!({"spec": {"containers": [{"name": "app", "resources": null}]}})],
+                Some(0.05),
+            ),
+        ] {
+            let others = changes.iter().zip(["web-2", "web-3"]);
+            let others = others.map(|(change, name)| build::with(build::pod(name), change));
+            let items = [build::hpa(&spec), build::scale(2), build::pod("web-1")];
+            let text = build::list(items.into_iter().chain(others));
+            let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+            let snapshot = input.expect("an input").snapshot;
+            assert_eq!(
+                request(&snapshot, &snapshot.hpa.spec.metrics[0]),
+                want,
+                "{text}"
+            );
+        }
+    }
+}

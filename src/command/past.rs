@@ -19,7 +19,7 @@ use crate::past::{check, check_count, read, record, rewind, span, stated_milli};
 use crate::prometheus::answer::{QueryAnswer, Series};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
-use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
+use crate::prometheus::load::{Answered, copies, digits, followed, not_one, several, warnings};
 use crate::prometheus::queries::{LoadRequest, MAX_REPLICAS, Purpose, Question, Sampled};
 use crate::snapshot::hpa::{Hpa, MetricSource};
 use crate::snapshot::input::Input;
@@ -221,8 +221,7 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
         if !is_of_pods && all.len() > 1 {
             return Err(not_one(of, all));
         }
-        let mut pods: BTreeMap<&str, Vec<&Series>> = BTreeMap::new();
-        let mut histories = Vec::new();
+        let mut pods: BTreeMap<Option<&str>, Vec<&Series>> = BTreeMap::new();
         for own in all {
             if is_of_pods && is_elsewhere(own, &hpa.namespace) {
                 continue;
@@ -234,28 +233,28 @@ fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueH
                 ))
                 .hint("--at needs the value of each pod, as with sum by (pod) (...)"));
             }
-            if let Some(pod) = pod.filter(|_| is_of_pods) {
-                // A pod that was created again, or has another address, has one series after the other.
-                let earlier = pods.entry(pod).or_default();
-                if earlier.iter().any(|other| overlap(own, other)) {
-                    return Err(not_one_of(pod, of, all, &hpa.namespace));
-                }
-                earlier.push(own);
+            // A pod that was created again, or has another address, has one series after the other.
+            let others = pods.entry(pod).or_default();
+            if let Some(pod) = pod.filter(|_| others.iter().any(|other| overlap(own, other))) {
+                return Err(not_one_of(pod, of, all, &hpa.namespace));
             }
             check_values(own, of)?;
-            let mut samples = Samples::default();
-            samples.add(&own.points);
-            let pod = pod.map(Into::into);
-            histories.push(ValueHistory { pod, samples });
+            others.push(own);
         }
-        if histories.is_empty() && !all.is_empty() {
+        if pods.is_empty() && !all.is_empty() {
             let namespace = &hpa.namespace;
             return Err(Error::failed(format!(
                 "the query for {of} gives only series of other namespaces"
             ))
             .hint(format!("add namespace={namespace:?} to its selectors")));
         }
-        values.insert(place, histories);
+        let histories = pods.into_iter().map(|(pod, series)| {
+            let mut samples = Samples::default();
+            series.iter().for_each(|own| samples.add(&own.points));
+            let pod = pod.map(Into::into);
+            ValueHistory { pod, samples }
+        });
+        values.insert(place, histories.collect());
     }
     Ok(values)
 }
@@ -265,13 +264,8 @@ fn check_values(series: &Series, of: &str) -> Result<(), Error> {
     for (millis, value) in &series.points {
         stated_milli(*value).map_err(|why| {
             let time = Timestamp::from_millisecond(*millis).unwrap_or_default();
-            // All digits of such a number would be of no use.
-            let shown = if value.abs() < 1e15 {
-                value.to_string()
-            } else {
-                format!("{value:e}")
-            };
-            Error::failed(format!("the query for {of} gives {shown} at {time}: {why}"))
+            let value = digits(*value);
+            Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
         })?;
     }
     Ok(())
@@ -435,13 +429,19 @@ mod tests {
         let metric = json!({"metric": {"name": "rps"}, "target": {"type": "AverageValue", "averageValue": "1"}});
         let metrics = json!([{"type": "Pods", "pods": metric}]);
         let hpa = Hpa::of(&json!({"maxReplicas": 9, "metrics": metrics}), json!({}));
-        for (begin, is_one) in [(2, true), (1, false), (0, false)] {
-            let series = [("1", [0, 1]), ("2", [begin, 3])].map(|(instance, times)| Series {
+        for (begin, times) in [(2, Some(vec![0, 1, 2, 3])), (1, None), (0, None)] {
+            // The order of an answer is that of its labels.
+            let series = [("1", [begin, 3]), ("2", [0, 1])].map(|(instance, times)| Series {
                 labels: [("pod", "a"), ("instance", instance)].into_iter().collect(),
                 points: times.map(|time| (time, 1.0)).into(),
             });
-            let found = values(&hpa, &[answered(0, series.into())]);
-            assert_eq!(found.is_ok(), is_one, "{begin}");
+            let found = values(&hpa, &[answered(0, series.into())]).ok();
+            let all = found.map(|found| {
+                let own = found[&0].iter().map(|own| own.samples.all());
+                own.map(|all| all.iter().map(|(time, _)| *time).collect())
+                    .collect()
+            });
+            assert_eq!(all, times.map(|times| vec![times]), "{begin}");
         }
     }
 
@@ -458,6 +458,7 @@ mod tests {
                 series,
                 ..QueryAnswer::default()
             },
+            failure: None,
         }
     }
 }

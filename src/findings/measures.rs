@@ -112,9 +112,10 @@ impl Counter {
 
 /// Whether a metric is none that only rises, judging by its name.
 fn is_gauge(name: &str) -> bool {
-    const WORDS: [&str; 18] = [
+    const WORDS: [&str; 22] = [
         "active",
         "backlog",
+        "cache",
         "concurrency",
         "concurrent",
         "connection",
@@ -122,6 +123,7 @@ fn is_gauge(name: &str) -> bool {
         "current",
         "depth",
         "flight",
+        "heap",
         "inflight",
         "lag",
         "pending",
@@ -131,6 +133,8 @@ fn is_gauge(name: &str) -> bool {
         "rate",
         "rps",
         "sessions",
+        "size",
+        "used",
     ];
     has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_duration(name) || is_share(name)
 }
@@ -172,9 +176,21 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
     });
     let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&QUEUES);
-    let is_time = has_word(name, &["time"]) && !ends_in(&QUEUES);
+    let is_time = is_time(&words);
     let falls = is_duration(name) || is_share(name) || is_time;
     !ends_in(&["count", "total"]) && (is_of_each || is_mean || is_wait || falls)
+}
+
+/// Whether the words of a name are those of a time: `time_in_queue` and `processing_time_p95`, but not
+/// `real_time_users`.
+fn is_time(words: &[String]) -> bool {
+    const STATISTICS: [&str; 11] = [
+        "avg", "average", "max", "mean", "median", "min", "ms", "p50", "p90", "p95", "p99",
+    ];
+    let mut last = words.iter().rev();
+    let noun = last.find(|word| !STATISTICS.contains(&&***word));
+    let is_spent = |pair: &[String]| pair[0] == "time" && ["in", "to"].contains(&&*pair[1]);
+    noun.is_some_and(|word| word == "time") || words.windows(2).any(is_spent)
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -244,6 +260,11 @@ mod tests {
             ("response_time", true, true),
             ("processing_time_p95", true, false),
             ("queue_time_avg", true, true),
+            ("time_to_first_token_p95", true, false),
+            ("real_time_users", false, false),
+            ("time_series_stored", false, false),
+            ("heap_used", false, true),
+            ("cacheSize", false, true),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),

@@ -163,10 +163,11 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
         "kube_pod_",
         "kube_horizontalpodautoscaler_",
     ];
-    let plain = without_matchers(query);
+    // Keywords are in any case.
+    let plain = without_matchers(query).to_ascii_lowercase();
     let is_open = |letter: char| letter.is_whitespace() || letter == '(';
     let divides = |divisor: &str| {
-        let mut named = words_of(divisor.trim_start_matches(is_open));
+        let mut named = words_of(without_join(divisor).trim_start_matches(is_open));
         let inner = named.find(|word| !["", "scalar", "sum", "max"].contains(word));
         inner.is_some_and(|it| it == "count" || COUNTS.iter().any(|own| it.starts_with(own)))
     };
@@ -191,7 +192,19 @@ fn words_of(query: &str) -> impl Iterator<Item = &str> {
     query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
 }
 
-/// Returns a query without its matchers, which may contain anything.
+/// Returns an operand without the clauses that say how it is joined, such as `on (pod) group_left`.
+fn without_join(operand: &str) -> &str {
+    const CLAUSES: [&str; 4] = ["on", "ignoring", "group_left", "group_right"];
+    let mut rest = operand.trim_start();
+    while let Some(clause) = words_of(rest).next().filter(|word| CLAUSES.contains(word)) {
+        let after = rest[clause.len()..].trim_start();
+        let labels = after.strip_prefix('(').and_then(|it| it.split_once(')'));
+        rest = labels.map_or(after, |(_, after)| after.trim_start());
+    }
+    rest
+}
+
+/// Returns a query without its comments and matchers, which may contain anything.
 fn without_matchers(query: &str) -> String {
     let mut plain = String::new();
     let mut quote = None;
@@ -203,6 +216,10 @@ fn without_matchers(query: &str) -> String {
             Some('"' | '\'') if letter == '\\' => drop(letters.next()),
             Some(open) if letter == open => quote = None,
             Some(_) => {}
+            None if letter == '#' => {
+                letters.find(|letter| *letter == '\n');
+                plain.push('\n');
+            }
             None if ['"', '\'', '`'].contains(&letter) => quote = Some(letter),
             None if ['{', '}'].contains(&letter) => is_matcher = letter == '{',
             None if is_matcher => {}

@@ -25,6 +25,8 @@ pub struct Answered {
     pub grid: Grid,
     /// The answer.
     pub answer: QueryAnswer,
+    /// Why a part of the answer is missing, if a load is as good without it.
+    pub failure: Option<String>,
 }
 
 /// The time for which a change has to last to be marked again, in seconds. The check leaves out at least
@@ -151,7 +153,7 @@ impl Recording<'_> {
             .into_iter()
             .find(|(_, value)| !is_count(**value));
         if let Some((row, value)) = wrong {
-            let time = self.grid.time(row);
+            let (value, time) = (digits(*value), self.grid.time(row));
             return Err(Error::failed(format!(
                 "the query for {name} gives {value} at {time}: it is not a number of pods"
             )));
@@ -175,6 +177,7 @@ impl Recording<'_> {
             for (row, value) in known(&values) {
                 column[row] = Some(amount(spec, *value).map_err(|why| {
                     let (about, time) = (&answered.question.of, self.grid.time(row));
+                    let value = digits(*value);
                     Error::failed(format!(
                         "the query for {about} gives {value} at {time}: {why}"
                     ))
@@ -303,6 +306,10 @@ impl Recording<'_> {
         if let Some((pods, took)) = self.started(Purpose::Started) {
             load.ready_after = Some(took);
             load.notes.push(LoadNote::Started { pods, took });
+        }
+        let measured = self.answer(Purpose::Measured);
+        if let Some(failure) = measured.and_then(|own| own.failure.clone()) {
+            load.notes.push(LoadNote::Failed(failure));
         }
         if let Some((pods, took)) = self.started(Purpose::Measured) {
             load.metrics_after = Some(GoDuration(took.0.plus(API)));
@@ -550,6 +557,15 @@ pub fn milli(value: f64) -> Result<i64, &'static str> {
     }
 }
 
+/// Returns a value for a message. All digits of a very large number would be of no use.
+pub fn digits(value: f64) -> String {
+    if value.abs() < 1e15 {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
 /// Returns an amount with an unambiguous unit.
 fn written(spec: &MetricSpec, milli: i64) -> String {
     const KI: i64 = 1024 * 1000;
@@ -740,6 +756,7 @@ mod tests {
                 series: series.collect(),
                 warnings: Vec::new(),
             },
+            failure: None,
         }
     }
 
@@ -837,7 +854,10 @@ mod tests {
     fn what_no_metric_can_be_is_an_error() {
         for (values, part) in [
             (&[&[-1.0, 1.0][..]][..], "it is negative"),
-            (&[&[1e300, 1.0]], "larger than any metric can be"),
+            (
+                &[&[1e300, 1.0]],
+                "gives 1e300 at 2026-11-21T06:00:00Z: it is larger than any metric can be",
+            ),
             (&[&[1.0, 1.0], &[1.0, 1.0]], "gives 2 series, not one"),
             (&[], "no samples of"),
             (&[&[NAN, NAN]], "no samples of"),

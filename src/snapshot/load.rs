@@ -282,6 +282,9 @@ pub enum LoadNote {
         /// The time.
         took: GoDuration,
     },
+    /// Why it is not known when the containers of new pods started.
+    #[error("{0}; --metrics-after states when new pods have metrics")]
+    Failed(String),
     /// The share of periods in which a limit throttled containers.
     #[error(
         "CPU limits held containers back in {} of the periods: without them, they would have used \

@@ -988,7 +988,7 @@ fn a_past_load_begins_with_pods_that_are_ready() {
     let pods = &mut broken.snapshot.pods;
     pods[2].ready.as_mut().unwrap().status = ConditionStatus::False;
     broken.snapshot.pod_metrics.remove(3);
-    let run = |input: &Input, day: u8, unready: Option<i32>| {
+    let run = |input: &Input, day: u8, unready: Option<i32>, assumed: &[&str]| {
         let mut text = "time,cpu,replicas,ready\n".to_owned();
         for (time, load, count) in [("06:00", 200, 4), ("06:30", 400, 8), ("07:00", 400, 8)] {
             let ready = unready.map_or_else(String::new, |own| (count - own).to_string());
@@ -1001,12 +1001,14 @@ fn a_past_load_begins_with_pods_that_are_ready() {
             times: RECORDED,
         };
         let plan = Plan::new(options, input.clone(), true);
-        let ran = plan.run(&Assumptions::default(), &[]).unwrap();
+        let words = ["web"].iter().chain(assumed);
+        let assumptions = Assumptions::read(&common::typed(words).overrides).unwrap();
+        let ran = plan.run(&assumptions, &[]).unwrap();
         let Run { timeline, pass, .. } = ran.unwrap().replay;
         let stays: Vec<Box<str>> = timeline.stays.iter().map(|own| own.pod.clone()).collect();
         (timeline.passes, stays, pass.input.notes)
     };
-    let (as_healthy, ..) = run(&healthy, 19, None);
+    let (as_healthy, ..) = run(&healthy, 19, None, &[]);
     let rest = "assumed to be ready and measured at the start of the load";
     let both = format!("web-2 and web-3 are now unready or without metrics, and are {rest}");
     let last = format!("web-3 is now unready or without metrics, and is {rest}");
@@ -1015,13 +1017,18 @@ fn a_past_load_begins_with_pods_that_are_ready() {
         (Some(0), vec![], &both),
         (Some(1), vec!["web-2".into()], &last),
     ] {
-        let (passes, stay, notes) = run(&broken, 19, unready);
+        let (passes, stay, notes) = run(&broken, 19, unready, &[]);
         assert_eq!(passes == as_healthy, stays.is_empty(), "{unready:?}");
         assert_eq!(stay, stays, "{unready:?}");
         assert_eq!(notes.last().unwrap().text, *note, "{unready:?}");
     }
+    // They keep their names.
+    let flags = ["--unready=web-2", "--missing=web-3"];
+    let (passes, ..) = run(&broken, 19, Some(0), &flags);
+    assert_eq!(passes, run(&healthy, 19, None, &flags).0);
+    assert_ne!(passes, as_healthy);
     // A load that begins when the state was read begins with that state.
-    let (_, stays, notes) = run(&broken, 21, Some(0));
+    let (_, stays, notes) = run(&broken, 21, Some(0), &[]);
     assert_eq!(stays, ["web-2".into(), "web-3".into()]);
     assert_eq!(notes, []);
 }

@@ -843,12 +843,21 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
     let jobs = metric("a").replace("depth", "jobs");
     let of_a = value("{queue: a}");
     let bare = metric("a").replace("{matchLabels: {queue: a}}", "null");
+    let of_env = |labels: &str| metric("a").replace("queue: a", labels);
+    let of_both = value("{queue: a, env: b}");
+    let refused = metric("a").replace(", averageValue: '30'", "");
     let six = "depth proposes 6 replicas";
     for (elsewhere, values, want) in [
         (&jobs, value("null"), six),
         (&metric("b"), value("null"), unclear),
         (&metric("b"), of_a.clone(), six),
         (&metric("a"), of_a.clone(), unclear),
+        (&of_env("queue: a, env: b"), of_a.clone(), six),
+        (&of_env("queue: a, env: b"), of_both.clone(), unclear),
+        (&of_env("env: b"), of_both.clone(), unclear),
+        (&of_env("env: c"), of_both.clone(), six),
+        // No API server accepts it.
+        (&refused, of_a.clone(), six),
         (&bare, of_a.clone(), unclear),
         (&jobs, of_a.replace("180", "90") + &of_a, six),
         (

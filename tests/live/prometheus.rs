@@ -978,6 +978,40 @@ fn other_servers_differ_in_paths_tenants_and_partial_answers() {
     }
 }
 
+/// A subquery over all containers may be more than a server computes.
+#[test]
+fn a_load_goes_on_without_the_start_of_containers() {
+    fn too_many(request: &Request) -> Answer {
+        let query = request.parameter("query").unwrap_or_default();
+        if !query.contains("timestamp(") {
+            return as_recorded(request);
+        }
+        let text = "query processing would load too many samples into memory in query execution";
+        let body = json!({"status": "error", "errorType": "execution", "error": text});
+        Answer::json(422, body.to_string())
+    }
+    let whole = server(|_| {});
+    let part = server(|cluster| _ = cluster.fault(When::on(QUERY), Fault::Computed(too_many)));
+    let joined = [&JOINED[..], &["-o", "json"]].concat();
+    let [of_whole, of_part] = [&whole, &part].map(|server| predict_over(server, &joined).answer());
+    assert_eq!(
+        of_part["backtest"]["replay"],
+        of_whole["backtest"]["replay"]
+    );
+    let saved = file("start.json", "");
+    let ran = predict_over(&part, &["-o", "json", "--save", &saved]);
+    let notes = super::notes(&ran.answer());
+    let note = "for how long containers take to start: execution: query processing would load too many samples into \
+                memory in query execution; --metrics-after states when new pods have metrics";
+    assert_eq!(notes.matches(note).count(), 1, "{notes}");
+    assert!(!notes.contains("warns"), "{notes}");
+    let load = load_of(&saved);
+    assert_eq!(
+        (&load["readyAfter"], &load["metricsAfter"]),
+        (&json!("20s"), &Value::Null)
+    );
+}
+
 /// A Prometheus with one value for each question about the recorded Deployment.
 fn made_up(request: &Request) -> Answer {
     let query = request.parameter("query").unwrap_or_default();

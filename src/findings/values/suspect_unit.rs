@@ -684,6 +684,10 @@ mod tests {
             "avg(rate(secret_sum[2m]) / rate(secret_count[2m])) * 1000",
             "sum(rate(secret[2m])) / count(up{job=\"web\"})",
             "sum(secret) / scalar(sum(kube_deployment_status_replicas{deployment=\"web\"}))",
+            "AVG(secret)",
+            "sum(secret) / ON() COUNT(up)",
+            "sum by (job) (secret) / on (job) group_left count by (job) (up)",
+            "# the pods' share\navg(secret)",
         ] {
             let text = said(Code::SuspectUnit, &asking(query));
             assert_eq!(
@@ -704,6 +708,9 @@ mod tests {
             "sum(rate(requests{path=\"/countries\"}[2m]))",
             "sum(rate(requests{path='a\\'/count'}[2m]))",
             "max(messages{vhost=`/count`})",
+            "AVG(rabbitmq_queue_messages_ready)",
+            "sum(jobs) / on () group_left sum(counted)",
+            "sum(jobs) # / count(up)",
             "avg(rabbitmq_queue_messages_ready{queue=\"orders\"}) by (a)",
         ] {
             assert!(

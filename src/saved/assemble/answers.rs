@@ -185,7 +185,7 @@ impl Answers<'_> {
         let own = self.pod_values.iter().copied();
         let values = own.filter(|value| may_be_of(value, metric));
         let request = MetricRequest::Pods(metric);
-        match self.selected(request, values, is_of(metric), object_alone) {
+        match self.selected(request, values, is_of(metric), object_alone, |_| false) {
             Ok(values) => MetricAnswer::Pods(values.into_iter().map(MetricValue::of_pod).collect()),
             Err(unknown) => MetricAnswer::Unread(unknown),
         }
@@ -198,7 +198,7 @@ impl Answers<'_> {
     ) -> MetricAnswer {
         let values = self.values_of_object(wanted, metric);
         let request = MetricRequest::Object(wanted, metric);
-        match self.selected(request, values, is_of(metric), object_alone) {
+        match self.selected(request, values, is_of(metric), object_alone, |_| false) {
             // An object has one value at a time: the first that was read.
             Ok(values) => match values.first() {
                 Some(value) => MetricAnswer::Object(vec![value.of_object()]),
@@ -241,7 +241,10 @@ impl Answers<'_> {
         });
         let request = MetricRequest::External(metric);
         let bare = |value: &ExternalMetricValue| value.metric_labels.is_empty().then_some("");
-        match self.selected(request, values, matches, bare) {
+        let is_elsewhere = |value: &ExternalMetricValue| {
+            self.is_requested_outside(&metric.name, &value.metric_labels)
+        };
+        match self.selected(request, values, matches, bare, is_elsewhere) {
             Ok(values) => {
                 // Each list answers a request: what was asked again has the values of the last one.
                 let last: HashMap<&Labels, usize> = values
@@ -265,13 +268,15 @@ impl Answers<'_> {
     /// Returns those of the values of a metric's name that its selector selects. An API need not repeat the selector or
     /// the labels that it was asked for, and KEDA does not: a value without any may be of every metric of the name, and
     /// is of the only one. It is of a metric without a selector as well, if it is the only one of its object and all
-    /// others lack selectors or labels, too; `bare` returns the object of such a value.
+    /// others lack selectors or labels, too; `bare` returns the object of such a value. One that `is_elsewhere` may be of
+    /// another namespace.
     fn selected<'v, V>(
         &self,
         request: MetricRequest<'_>,
         values: impl Iterator<Item = &'v V>,
         is_selected: impl Fn(&V) -> bool,
         bare: impl Fn(&'v V) -> Option<&'v str>,
+        is_elsewhere: impl Fn(&V) -> bool,
     ) -> Result<Vec<&'v V>, UnreadCause> {
         let (selected, others): (Vec<&V>, Vec<&V>) = values.partition(|value| is_selected(value));
         let is_selecting = !selected.is_empty();
@@ -280,7 +285,7 @@ impl Answers<'_> {
         let is_each_once = bare.len() == BTreeSet::from_iter(&bare).len();
         let is_alike = bare.is_empty() || bare.len() == found.len() && is_each_once;
         let is_clear = found.is_empty()
-            || is_selecting && is_alike && !self.is_requested_outside(request)
+            || is_selecting && is_alike && !found.iter().any(|value| is_elsewhere(value))
             || self.is_only_one(request);
         if is_clear {
             return Ok(found);
@@ -294,26 +299,19 @@ impl Answers<'_> {
         Err(UnreadCause::Missing { documents })
     }
 
-    /// Whether an HPA of another namespace has the same external metric, or any of its name if it has no selector:
+    /// Whether an HPA of another namespace has an external metric of this name that may have a value with these labels:
     /// external values do not state their namespace.
-    fn is_requested_outside(&self, request: MetricRequest<'_>) -> bool {
-        let MetricRequest::External(metric) = request else {
-            return false;
-        };
+    fn is_requested_outside(&self, name: &str, labels: &Labels) -> bool {
         let index = self.place.index;
-        index.is_requested_outside(&self.hpa.namespace, metric)
+        index.is_requested_outside(&self.hpa.namespace, name, labels)
     }
 
     /// Whether the input has no other metric that differs only by its selector or, if it is external, its namespace.
     /// Values are of the metrics of the HPAs rather than of those that are requested besides.
     fn is_only_one(&self, request: MetricRequest<'_>) -> bool {
         let Place { index, hpas, .. } = self.place;
-        let any = MetricIdentifier {
-            name: request.metric().name.clone(),
-            selector: None,
-        };
         let is_external = matches!(request, MetricRequest::External(_));
-        if is_external && index.is_requested_outside(&self.hpa.namespace, &any) {
+        if is_external && self.is_requested_outside(&request.metric().name, &Labels::default()) {
             return false;
         }
         let target = &self.hpa.spec.scale_target_ref;

@@ -10,8 +10,9 @@ use super::requests::{ApiRequests, Groups, group, grouped};
 use super::target::ScaleLookup;
 use super::time_of_pass;
 use crate::apimachinery::metadata::Metadata;
-use crate::apimachinery::selector::LabelSelector;
-use crate::apiserver::convert::hpa_from_json;
+use crate::apimachinery::selector::Labels;
+use crate::apiserver::admit::admit;
+use crate::apiserver::default::AdmissionRules;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::basis::Basis;
@@ -90,60 +91,61 @@ impl<'o> Index<'o> {
         })
     }
 
-    /// Whether an HPA of another namespace requests an external metric of this name and, unless it is empty, with this
-    /// selector.
-    pub(super) fn is_requested_outside(&self, namespace: &str, metric: &MetricIdentifier) -> bool {
-        let ExternalRequests {
-            by_name,
-            by_request,
-            wide,
-        } = self.external.get_or_init(|| {
+    /// Whether an HPA of another namespace requests an external metric of this name whose value may have these labels.
+    /// A value without any may be of each.
+    pub(super) fn is_requested_outside(
+        &self,
+        namespace: &str,
+        name: &str,
+        labels: &Labels,
+    ) -> bool {
+        let requests = self.external.get_or_init(|| {
             let mut requests = ExternalRequests::default();
+            let controller = &self.settings.controller;
+            let rules = AdmissionRules::new(&controller.version, controller.gates);
             for (namespace, hpas) in &self.hpas {
-                let read = hpas.iter().filter_map(|hpa| hpa_from_json(&hpa.json).ok());
-                let specs = read.flat_map(|hpa| hpa.spec.metrics);
+                let accepted = hpas
+                    .iter()
+                    .filter_map(|hpa| admit(&hpa.json, namespace, rules).ok());
+                let specs = accepted.flat_map(|hpa| hpa.into_hpa().spec.metrics);
                 for source in specs.filter_map(|spec| spec.external) {
-                    requests.add(namespace, &source.metric);
+                    requests.add(namespace, source.metric);
                 }
             }
             requests
         });
-        let namespaces = match LabelSelector::sent(metric.selector.as_ref()) {
-            None => by_name.get(&metric.name),
-            selector => by_request.get(&(metric.name.clone(), selector)),
-        };
-        let mut all = namespaces
-            .into_iter()
-            .chain(wide.get(&metric.name))
-            .flatten();
-        all.any(|other| other != namespace)
+        let mut namespaces = requests.that_may_have(name, labels);
+        namespaces.any(|other| other != namespace)
     }
 }
 
-/// The namespaces of the HPAs that request external metrics.
+/// The namespaces of the HPAs that request external metrics, by name, by the keys of the labels in the selector, and by
+/// the values of these labels. Expressions are taken to match.
 #[derive(Default)]
-struct ExternalRequests {
-    by_name: HashMap<String, BTreeSet<String>>,
-    /// By name and selector.
-    by_request: HashMap<(String, Option<String>), BTreeSet<String>>,
-    /// By name, of those whose selectors may be wider than another one.
-    wide: HashMap<String, BTreeSet<String>>,
-}
+struct ExternalRequests(HashMap<String, HashMap<Vec<String>, NamespacesByValues>>);
+
+type NamespacesByValues = HashMap<Vec<String>, BTreeSet<String>>;
 
 impl ExternalRequests {
-    fn add(&mut self, namespace: &str, metric: &MetricIdentifier) {
-        let name = metric.name.clone();
-        let request = (name.clone(), LabelSelector::sent(metric.selector.as_ref()));
-        let by_name = self.by_name.entry(name).or_default();
-        by_name.insert(namespace.to_owned());
-        let by_request = self.by_request.entry(request).or_default();
-        by_request.insert(namespace.to_owned());
-        let is_narrow =
-            |own: &LabelSelector| !own.match_labels.is_empty() && own.match_expressions.is_empty();
-        if !metric.selector.as_ref().is_some_and(is_narrow) {
-            let wide = self.wide.entry(metric.name.clone()).or_default();
-            wide.insert(namespace.to_owned());
-        }
+    fn add(&mut self, namespace: &str, MetricIdentifier { name, selector }: MetricIdentifier) {
+        let labels = selector.unwrap_or_default().match_labels;
+        let (keys, values) = labels.into_iter().unzip();
+        let by_keys = self.0.entry(name).or_default();
+        let namespaces = by_keys.entry(keys).or_default().entry(values).or_default();
+        namespaces.insert(namespace.to_owned());
+    }
+
+    /// Returns the namespaces whose requests may have a value with these labels.
+    fn that_may_have(&self, name: &str, labels: &Labels) -> impl Iterator<Item = &String> {
+        let by_keys = self.0.get(name).into_iter().flatten();
+        let found = by_keys.flat_map(|(keys, by_values)| {
+            let stated = keys.iter().map(|key| labels.get(key).map(str::to_owned));
+            let wanted = stated.collect::<Option<Vec<_>>>();
+            let own = wanted.and_then(|wanted| by_values.get(&wanted));
+            let any = by_values.values().filter(|_| labels.is_empty());
+            own.into_iter().chain(any)
+        });
+        found.flatten()
     }
 }
 

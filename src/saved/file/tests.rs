@@ -386,6 +386,7 @@ fn a_load_is_read_as_it_was_saved() {
         },
         LoadNote::Warning("\"partial\"".to_owned()),
         LoadNote::NotRecorded(LoadPart::Ready),
+        LoadNote::Failed("timed out".to_owned()),
         LoadNote::Throttled(0.1 + 0.2),
     ];
     proptest::proptest!(|(rows in rows, columns in proptest::collection::vec(cell, 3), source in cell)| {

@@ -371,7 +371,7 @@ pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) 
     forget(snapshot, |pod| gone.contains(pod));
 }
 
-/// Makes some pods ready, and as of long ago. A pod that lacks a value of a metric is replaced by one with
+/// Makes some pods ready, and as of long ago. A pod that lacks a value of a metric is replaced by one of its name with
 /// the average usage of those that count, if there are any.
 pub(crate) fn make_ready(
     snapshot: &mut Snapshot,
@@ -411,7 +411,7 @@ pub(crate) fn make_ready(
     }
     if let Some(model) = counted.first() {
         remove_pods(snapshot, |pod| lacks.contains(&pod.name));
-        add(snapshot, model, &counted, lacks.len());
+        add(snapshot, model, &counted, lacks);
     }
 }
 
@@ -501,7 +501,10 @@ fn scale_to(
             .cloned()
             .collect();
         match counted.first().or(pods.first()) {
-            Some(model) => add(snapshot, model, &counted, wanted - pods.len()),
+            Some(model) => {
+                let names = new_names(snapshot, model, wanted - pods.len());
+                add(snapshot, model, &counted, names);
+            }
             None => notes.push(Note::new(format!(
                 "no pod can serve as a model, so no pods are assumed for {}",
                 numbers::count(count, "replica")
@@ -530,8 +533,13 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     rows.chain(unready).map(|pod| pod.name.clone()).collect()
 }
 
-/// Adds pods that are ready and use the average of those that count.
-fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
+/// Adds pods of these names that are ready and use the average of those that count.
+fn add(
+    snapshot: &mut Snapshot,
+    model: &Pod,
+    counted: &[Shared<Pod>],
+    names: impl IntoIterator<Item = Box<str>>,
+) {
     let counted_names: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let measured: Vec<&PodMetrics> = snapshot
         .pod_metrics
@@ -570,7 +578,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
             _ => None,
         })
         .collect();
-    for (place, name) in new_names(snapshot, model, count).into_iter().enumerate() {
+    for (place, name) in names.into_iter().enumerate() {
         let mut pod = Pod {
             name: name.clone(),
             node: None,

@@ -223,15 +223,22 @@ impl Prometheus {
         answer.map_err(|(fault, page)| match fault {
             QueryFault::Said { .. } => self.error(of, &fault),
             QueryFault::TooMuch => self.error(of, &fault).hint(self.less),
-            QueryFault::Odd(cause) => {
-                let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
-                let hint = if self.is_direct() {
-                    "a page came instead: check the address, and whether one has to sign in"
-                } else {
-                    "a page came instead: check the service, its port and its path"
-                };
-                if page { e.hint(hint) } else { e }
-            }
+            QueryFault::Odd(cause) if page => self.page(of, &cause),
+            QueryFault::Odd(cause) => self.odd(of, &cause),
+        })
+    }
+
+    /// Returns the error for an answer of something else.
+    fn odd(&self, of: &str, cause: &str) -> Error {
+        self.error(of, format!("the answer is not one of Prometheus: {cause}"))
+    }
+
+    /// Returns the error for a web page.
+    fn page(&self, of: &str, cause: &str) -> Error {
+        self.odd(of, cause).hint(if self.is_direct() {
+            "a page came instead: check the address, and whether one has to sign in"
+        } else {
+            "a page came instead: check the service, its port and its path"
         })
     }
 
@@ -244,6 +251,7 @@ impl Prometheus {
     fn failed(&self, of: &str, failure: &Failure) -> Error {
         match &failure.kind {
             FailureKind::Api(status) => self.refused(of, failure, status),
+            FailureKind::Page => self.page(of, &failure.cause()),
             // In kubectl's words, as for every request to the API server.
             _ if !self.is_direct() => failure.clone().into(),
             FailureKind::Tls { remedy, .. } => {

@@ -9,11 +9,11 @@ use serde::{Serialize, Serializer};
 
 use crate::apimachinery::quantity::Quantity;
 use crate::memory::Memory;
+use crate::snapshot::UnreadCause;
 use crate::snapshot::controller::Tolerances;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{Documents, UnreadCause};
 
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,8 +161,8 @@ pub struct UnreadMetric {
 /// Metrics that are unknown here for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnreadMetrics {
-    /// The missing documents; `None` if the user may not read them.
-    pub missing: Option<Documents>,
+    /// The reason; with the message of the first refusal, if there are several.
+    pub why: UnreadCause,
     /// The metrics, each by its label in the spec.
     pub metrics: Vec<String>,
 }
@@ -188,14 +188,10 @@ impl UnreadMetrics {
         let mut all: Vec<Self> = Vec::new();
         for UnreadMetric { index, why } in unread {
             let label = spec.metrics[*index].label(&spec.metrics);
-            let missing = match why {
-                UnreadCause::Refused { .. } => None,
-                UnreadCause::Missing { documents } => Some(*documents),
-            };
-            match all.iter_mut().find(|own| own.missing == missing) {
+            match all.iter_mut().find(|own| own.why.is_alike(why)) {
                 Some(own) => own.metrics.push(label),
                 None => all.push(Self {
-                    missing,
+                    why: why.clone(),
                     metrics: vec![label],
                 }),
             }

@@ -74,29 +74,37 @@ fn what_is_unknown_has_one_line_for_each_reason() {
     };
     let missing = |documents| UnreadCause::Missing { documents };
     let external = Documents::ExternalMetricValueList;
+    let lost = |message: &str| UnreadCause::Unanswered {
+        message: message.to_owned(),
+    };
     let all = [
         refused("no"),
         missing(external),
         refused("never"),
         missing(external),
+        lost("late"),
+        lost("cut"),
     ];
     let unread = (0..)
         .zip(all)
         .map(|(index, why)| UnreadMetric { index, why })
         .collect();
     let outcome = pass(&build::external("queue", &build::average("1")), six()).outcome;
-    let metrics = ["a", "b", "c", "d"].map(|name| build::external(name, &build::average("1")));
+    let metrics =
+        ["a", "b", "c", "d", "e", "f"].map(|name| build::external(name, &build::average("1")));
     let spec = serde_json::from_value(json!({"metrics": metrics})).unwrap();
     let found = Outcome { unread, ..outcome }.lacking(&spec);
-    let lacking = |missing, metrics: [&str; 2]| UnreadMetrics {
-        missing,
-        metrics: metrics.map(str::to_owned).to_vec(),
+    let lacking = |why, metrics: &[&str]| UnreadMetrics {
+        why,
+        metrics: metrics.iter().map(|&it| it.to_owned()).collect(),
     };
     assert_eq!(
         found,
         [
-            lacking(None, ["a", "c"]),
-            lacking(Some(external), ["b", "d"])
+            lacking(refused("no"), &["a", "c"]),
+            lacking(missing(external), &["b", "d"]),
+            lacking(lost("late"), &["e"]),
+            lacking(lost("cut"), &["f"]),
         ]
     );
 }

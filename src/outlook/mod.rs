@@ -16,8 +16,8 @@ use crate::engine;
 use crate::engine::decision::{Decision, Step, UnreadMetrics};
 use crate::engine::rules::Rules;
 use crate::memory::{Memory, Remembered};
-use crate::snapshot::Snapshot;
 use crate::snapshot::past::{Bounds, Past};
+use crate::snapshot::{Snapshot, UnreadCause};
 
 /// The uncertainty of a decision, and the passes after it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -238,11 +238,14 @@ pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
 
 /// Describes the metrics that are unknown here and the reasons, as a clause; `None` if all are known.
 pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
-    let clauses = unread.iter().map(|UnreadMetrics { missing, metrics }| {
+    let clauses = unread.iter().map(|UnreadMetrics { why, metrics }| {
         let labels = metrics.join(", ");
-        match missing {
-            None => format!("you are not allowed to read {labels}"),
-            Some(documents) => {
+        match why {
+            UnreadCause::Refused { .. } => format!("you are not allowed to read {labels}"),
+            UnreadCause::Unanswered { message } => {
+                format!("{labels} could not be read ({message})")
+            }
+            UnreadCause::Missing { documents } => {
                 format!(
                     "the {} has no {} for {labels}",
                     documents.container(),

@@ -451,19 +451,22 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
     let mut failures: Vec<(Api, Option<&str>, Failure<'_>)> = Vec::new();
     match &snapshot.scale {
         Err(ScaleError::Mapping(message)) => {
-            failures.push((Api::Mapping, None, (message, false, None)));
+            failures.push((Api::Mapping, None, Failure::of(message)));
         }
-        Err(ScaleError::Get(message)) => failures.push((Api::Scale, None, (message, false, None))),
+        Err(ScaleError::Get(message)) => failures.push((Api::Scale, None, Failure::of(message))),
         Err(ScaleError::Missing(target)) => {
             message = no_target(target);
-            let missing = Some(Documents::Scale);
-            failures.push((Api::Scale, None, (&message, false, missing)));
+            let failure = Failure {
+                missing: Some(Documents::Scale),
+                ..Failure::of(&message)
+            };
+            failures.push((Api::Scale, None, failure));
         }
         // The target itself says so.
         Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        failures.push((Api::ScaleUpdate, None, (message, false, None)));
+        failures.push((Api::ScaleUpdate, None, Failure::of(message)));
     }
     for (spec, answer) in answered(snapshot, also) {
         if let Some(failure) = failure(answer)
@@ -474,14 +477,15 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         }
     }
     let mut errors = Vec::new();
-    for (api, metric, (message, denied, missing)) in failures {
+    for (api, metric, failure) in failures {
         let error = ApiError {
             api,
             metric: metric.map(str::to_owned),
             hpa: hpa.map(str::to_owned),
-            message: message.to_owned(),
-            denied,
-            missing,
+            message: failure.message.to_owned(),
+            denied: failure.denied,
+            unanswered: failure.unanswered,
+            missing: failure.missing,
             assumed: surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale),
         };
         if !errors.contains(&error) {
@@ -507,6 +511,7 @@ fn of_rivals(inputs: &[&Input]) -> Vec<ApiError> {
             hpa: Some(key),
             message: no_target(target),
             denied: false,
+            unanswered: false,
             missing: Some(Documents::Scale),
             assumed: input.surroundings.lacks_scale,
         }));
@@ -519,20 +524,45 @@ fn no_target(target: &str) -> String {
     format!("the input has no {target}")
 }
 
-/// The saved parts of a failed request: its text, whether access was denied, and the documents that the
-/// input lacked.
-type Failure<'a> = (&'a str, bool, Option<Documents>);
+/// The saved parts of a failed request, as in [`ApiError`].
+#[derive(Default)]
+struct Failure<'a> {
+    message: &'a str,
+    denied: bool,
+    unanswered: bool,
+    missing: Option<Documents>,
+}
+
+impl<'a> Failure<'a> {
+    /// A failure that is the controller's, too.
+    fn of(message: &'a str) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+}
 
 fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
     match answer {
-        MetricAnswer::Failed(message) => Some((message, false, None)),
-        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some((message, true, None)),
+        MetricAnswer::Failed(message) => Some(Failure::of(message)),
+        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some(Failure {
+            denied: true,
+            ..Failure::of(message)
+        }),
+        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => Some(Failure {
+            unanswered: true,
+            ..Failure::of(message)
+        }),
         MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
             let message = match documents {
                 Documents::Samples => "not in the history",
                 _ => "not in the input",
             };
-            Some((message, false, Some(*documents)))
+            Some(Failure {
+                missing: Some(*documents),
+                ..Failure::of(message)
+            })
         }
         _ => None,
     }
@@ -580,14 +610,20 @@ fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnsw
         if values.is_none() && failure.is_none() {
             continue;
         }
-        let (message, denied, missing) =
-            failure.map_or((None, false, None), |it| (Some(it.0), it.1, it.2));
+        let message = failure.as_ref().map(|it| it.message.to_owned());
+        let Failure {
+            denied,
+            unanswered,
+            missing,
+            ..
+        } = failure.unwrap_or_default();
         answers.push(ApiAnswer {
             metric: Some(metric.clone()),
             described_object,
             values,
-            message: message.map(str::to_owned),
+            message,
             denied,
+            unanswered,
             missing,
             ..bare_answer(snapshot, asked(spec).0)
         });
@@ -606,6 +642,7 @@ fn bare_answer(snapshot: &Snapshot, api: Api) -> ApiAnswer<'static> {
         values: None,
         message: None,
         denied: false,
+        unanswered: false,
         missing: None,
     }
 }

@@ -308,11 +308,26 @@ pub enum UnreadCause {
         /// The server's text.
         message: String,
     },
+    /// The request was turned away or lost on its way: no answer of the API has arrived.
+    Unanswered {
+        /// The text of the failure.
+        message: String,
+    },
     /// The input has no documents of this kind, or the history no samples.
     Missing {
         /// The missing documents.
         documents: Documents,
     },
+}
+
+impl UnreadCause {
+    /// Whether both are the same reason; the texts of refusals do not matter.
+    pub(crate) fn is_alike(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Refused { .. }, Self::Refused { .. }) => true,
+            _ => self == other,
+        }
+    }
 }
 
 /// Kinds of documents in an input that a pass reads.

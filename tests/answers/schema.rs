@@ -49,6 +49,7 @@ fn made() -> Vec<(&'static str, String)> {
     let of = |metrics: Value| build::hpa(&json!({"maxReplicas": 3, "metrics": metrics}));
     let cpu = build::resource("cpu", &build::average("1"));
     let refused = json!({"errors": [{"api": "resource", "message": "forbidden", "denied": true}]});
+    let lost = json!({"errors": [{"api": "resource", "message": "EOF", "unanswered": true}]});
     // For inputs without a Scale and without what their metrics need.
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
@@ -109,6 +110,10 @@ fn made() -> Vec<(&'static str, String)> {
         (
             "a metric that was refused",
             build::list([plain.clone(), build::scale(1), build::state(&refused)]),
+        ),
+        (
+            "a metric without an answer",
+            build::list([plain.clone(), build::scale(1), build::state(&lost)]),
         ),
         (
             "a past pass whose history lacks a metric",

@@ -1,5 +1,5 @@
-//! The answers of the three metrics APIs for an HPA. A failure is the controller's outcome for that metric;
-//! the remedy is reported separately. Follows `rest_metrics_client.go` of
+//! The answers of the three metrics APIs for an HPA. A failure of an API is the controller's outcome for that metric,
+//! unless it concerns only the user or the connection that asked; the remedy is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
 use std::sync::Arc;
@@ -40,6 +40,9 @@ impl NoAnswer {
     fn of(message: String, failure: &Failure) -> Self {
         let answer = if failure.is_forbidden() {
             MetricAnswer::Unread(UnreadCause::Refused { message })
+        } else if failure.is_own() {
+            let message = failure.cause();
+            MetricAnswer::Unread(UnreadCause::Unanswered { message })
         } else {
             MetricAnswer::Failed(message)
         };

@@ -380,7 +380,6 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<T, Failure> {
         let response = self.session.get(path).await?;
-        self.session.no_page(path, &response.content_type)?;
         self.object(path, kind, &response.body).await
     }
 
@@ -423,7 +422,6 @@ impl Fetch<'_> {
     async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self.session.get(&path).await?;
-        self.session.no_page(&path, &response.content_type)?;
         let mut object = self.admit(&path, &response.body).await?;
         let notes = std::mem::take(&mut object.notes);
         Ok((object.into_hpa(), ReadingTime::now(response.date), notes))

@@ -133,7 +133,6 @@ impl Fetch<'_> {
         let first = format!("{path}{separator}limit={PAGE}");
         let mut asked = first.clone();
         let mut page = self.session.get_packed(&asked).await?;
-        self.session.no_page(&asked, &page.content_type)?;
         let date = page.date;
         let reader = Arc::new(PageReader::new(items));
         let mut items = Vec::new();

@@ -175,6 +175,13 @@ impl Failure {
         self.status() == Some(403)
     }
 
+    /// Whether it may concern this program alone, its user or its connection, so that the request of another client
+    /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
+    pub fn is_own(&self) -> bool {
+        let of_all = |it: &ApiStatus| !it.html && !matches!(it.code, 401 | 403 | 429);
+        !self.api().is_some_and(of_all)
+    }
+
     /// Whether a continue token is too old (410).
     pub fn is_expired(&self) -> bool {
         self.status() == Some(410)

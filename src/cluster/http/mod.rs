@@ -46,8 +46,6 @@ pub struct Response<B = Body> {
     pub body: B,
     /// The server's clock.
     pub date: Option<Timestamp>,
-    /// The media type of the body.
-    pub content_type: String,
 }
 
 /// A connection to an API server; its clones share everything.
@@ -267,16 +265,6 @@ impl Session {
     /// Returns a server's text without the secrets that were sent to it.
     pub(crate) fn struck(&self, text: String) -> String {
         self.clients().sent.struck_from(text)
-    }
-
-    /// Checks that an answer is not a web page.
-    pub(crate) fn no_page(&self, path: &str, content_type: &str) -> Result<(), Failure> {
-        let media = content_type.split(';').next().unwrap_or_default().trim();
-        if media.eq_ignore_ascii_case("text/html") {
-            Err(self.failure(FailureKind::Page, Method::Get, path))
-        } else {
-            Ok(())
-        }
     }
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.

@@ -149,11 +149,7 @@ impl Session {
 
     /// Sends a request, and inflates the body of its answer.
     async fn answer(&self, ask: &HttpRequest<'_>) -> Result<Response, Failure> {
-        let Response {
-            body,
-            date,
-            content_type,
-        } = self.send(ask).await?;
+        let Response { body, date } = self.send(ask).await?;
         let inflated = if body.is_packed() {
             self.finished(spawn_blocking(|| body.unpack())).await
         } else {
@@ -164,11 +160,7 @@ impl Session {
             let kind = FailureKind::Body(self.struck(cause));
             self.failure(kind, ask.method, ask.path)
         })?;
-        Ok(Response {
-            body,
-            date,
-            content_type,
-        })
+        Ok(Response { body, date })
     }
 
     /// Sends a request, and again as long as its patience lasts, and once more with fresh credentials.
@@ -402,6 +394,9 @@ impl<'t> Try<'t> {
         if !(200..=206).contains(&parts.status.as_u16()) {
             return Err(self.unsuccessful(&parts, body));
         }
+        if media_type(&parts.headers).eq_ignore_ascii_case("text/html") {
+            return Err(self.fail(FailureKind::Page));
+        }
         body.check()
             .map_err(|e| self.fail(FailureKind::Body(e.to_string())))?;
         let date = header_text(&parts.headers, header::DATE).and_then(|text| {
@@ -409,11 +404,7 @@ impl<'t> Try<'t> {
                 .parse_timestamp(text)
                 .ok()
         });
-        Ok(Response {
-            body,
-            date,
-            content_type: content_type(&parts.headers),
-        })
+        Ok(Response { body, date })
     }
 
     /// Returns the request; `None` if its path is not one.
@@ -491,7 +482,7 @@ impl<'t> Try<'t> {
             parts.status.as_u16(),
             self.ask.method.as_str(),
             self.ask.path,
-            &content_type(&parts.headers),
+            media_type(&parts.headers),
             text.as_bytes(),
             self.credential,
         );
@@ -536,9 +527,9 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Returns the media type of a body.
-fn content_type(headers: &HeaderMap) -> String {
-    header_text(headers, header::CONTENT_TYPE)
-        .unwrap_or_default()
-        .to_owned()
+/// Returns the media type of a body, without its parameters; empty if there is none.
+fn media_type(headers: &HeaderMap) -> &str {
+    let whole = header_text(headers, header::CONTENT_TYPE).unwrap_or_default();
+    let (media, _) = whole.split_once(';').unwrap_or((whole, ""));
+    media.trim()
 }

@@ -42,13 +42,13 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Reads an answer to a request for `path`. The secrets that were `sent` are removed from a text before it is
+    /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text before it is
     /// cut, because a cut could leave a part of a secret.
     pub(crate) fn read(
         code: u16,
         method: &str,
         path: &str,
-        content_type: &str,
+        media: &str,
         body: &[u8],
         sent: &Secrets,
     ) -> Self {
@@ -64,7 +64,6 @@ impl ApiStatus {
         }
         let whole = sent.struck_from(String::from_utf8_lossy(body).into_owned());
         let text = whole.trim();
-        let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");
         let server_message = if is_text {
             quotable(&whole)

@@ -56,6 +56,7 @@ impl Words<'_> {
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
                     let outcome = match &metric.result {
                         MetricResult::Unread(UnreadCause::Refused { .. }) => "access denied",
+                        MetricResult::Unread(UnreadCause::Unanswered { .. }) => "not read",
                         MetricResult::Unread(UnreadCause::Missing { documents }) => {
                             &format!("not in the {}", documents.container())
                         }
@@ -123,6 +124,9 @@ impl Words<'_> {
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
                     MetricResult::Unread(UnreadCause::Refused { message }) => {
                         format!("access denied: {message}")
+                    }
+                    MetricResult::Unread(UnreadCause::Unanswered { message }) => {
+                        format!("not read: {message}")
                     }
                     MetricResult::Unread(UnreadCause::Missing { documents }) => {
                         format!(

@@ -165,7 +165,7 @@ impl Words<'_> {
         let cause = match headline {
             // A more important problem may still not be the reason why there is no decision.
             Headline::Undecided(_) | Headline::CannotRead => troubles.find(|it| it.ends),
-            Headline::Lacks(_) | Headline::MayNotRead => None,
+            Headline::Lacks(_) | Headline::MayNotRead | Headline::NotRead => None,
             _ => troubles.next().filter(|first| match first.code {
                 Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
                 Code::ControllerSilent => first.severity == Severity::Error,

@@ -34,6 +34,8 @@ pub(in crate::report) enum Headline {
     Lacks(Documents),
     /// The metrics may not be read here.
     MayNotRead,
+    /// No answer about the metrics has arrived.
+    NotRead,
     /// The replicas change.
     Scale { from: i32, to: i32 },
     /// The target has no replicas.
@@ -74,6 +76,7 @@ impl Headline {
     fn unanswered(outcome: &Outcome) -> Self {
         match outcome.unread.first().map(|unread| &unread.why) {
             Some(UnreadCause::Missing { documents }) => Self::Lacks(*documents),
+            Some(UnreadCause::Unanswered { .. }) => Self::NotRead,
             _ => Self::MayNotRead,
         }
     }
@@ -90,6 +93,7 @@ impl Headline {
                 format!("unknown: the {} lacks a metric", documents.container())
             }
             Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
+            Self::NotRead => "unknown: no answer about the metrics".to_owned(),
             Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
             Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
             Self::Disabled => "disabled at 0".to_owned(),

@@ -46,7 +46,7 @@ impl Answers<'_> {
             .map(|spec| {
                 let (api, name) = asked(spec);
                 if let Some(e) = requests.error(self.hpa, api, name) {
-                    return failure(&e.message, e.denied, e.missing);
+                    return failure(&e.message, [e.denied, e.unanswered], e.missing);
                 }
                 let request = MetricRequest::of(spec);
                 if let Some(request) = request {
@@ -398,7 +398,8 @@ impl<'a> MetricRequest<'a> {
 /// Returns a saved answer to a request.
 fn as_answered(answer: &ApiAnswer<'_>, request: &MetricRequest<'_>) -> MetricAnswer {
     if let Some(message) = &answer.message {
-        return failure(message, answer.denied, answer.missing);
+        let own = [answer.denied, answer.unanswered];
+        return failure(message, own, answer.missing);
     }
     let values = answer.values.iter().flatten();
     match request {
@@ -478,14 +479,21 @@ fn may_be_of(value: &MetricValue, metric: &MetricIdentifier) -> bool {
         && (LabelSelector::non_empty(value.selector.as_ref()).is_none() || is_of(metric)(value))
 }
 
-/// Returns the failure of a request that failed, was refused, or lacked documents in the input.
-fn failure(message: &str, denied: bool, missing: Option<Documents>) -> MetricAnswer {
-    match (missing, denied) {
-        (Some(documents), _) => MetricAnswer::Unread(UnreadCause::Missing { documents }),
-        (None, true) => MetricAnswer::Unread(UnreadCause::Refused {
-            message: message.to_owned(),
-        }),
-        (None, false) => MetricAnswer::Failed(message.to_owned()),
+/// Returns the failure of a request that failed, was denied or unanswered, or lacked documents in the input.
+fn failure(
+    message: &str,
+    [denied, unanswered]: [bool; 2],
+    missing: Option<Documents>,
+) -> MetricAnswer {
+    let message = message.to_owned();
+    if let Some(documents) = missing {
+        MetricAnswer::Unread(UnreadCause::Missing { documents })
+    } else if denied {
+        MetricAnswer::Unread(UnreadCause::Refused { message })
+    } else if unanswered {
+        MetricAnswer::Unread(UnreadCause::Unanswered { message })
+    } else {
+        MetricAnswer::Failed(message)
     }
 }
 

@@ -593,6 +593,9 @@ pub struct ApiError {
     /// Whether the user who captured this was denied access; the controller may not have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
+    /// Whether no answer of the API arrived; the controller may have got one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// The documents that the input lacked, if that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,
@@ -628,6 +631,9 @@ pub struct ApiAnswer<'a> {
     /// Whether the user who captured this was denied access; the controller may not have been.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
+    /// Whether no answer of the API arrived; the controller may have got one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unanswered: bool,
     /// The documents that the input lacked, if that was the cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<Documents>,

@@ -377,13 +377,14 @@ impl Objects {
         state: ControllerState<'static>,
         source: SourceText<'_>,
     ) -> Result<(), E> {
-        let of_scale = |it: &ApiError| {
-            it.denied && matches!(it.api, Api::Mapping | Api::Scale | Api::ScaleUpdate)
+        let is_own = |it: &ApiError| {
+            let is_of_scale = matches!(it.api, Api::Mapping | Api::Scale | Api::ScaleUpdate);
+            (it.denied || it.unanswered) && is_of_scale
         };
-        if state.errors.iter().any(of_scale) {
+        if state.errors.iter().any(is_own) {
             return Err(E::custom(
-                "errors: denied is only for resource, custom and external: without the \
-                 scale, there is no answer",
+                "errors: denied and unanswered are only for resource, custom and external: without \
+                 the scale, there is no answer",
             ));
         }
         if self.state.replace(state).is_some() {

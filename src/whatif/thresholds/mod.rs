@@ -490,7 +490,9 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
     match decision.metric(index).map(|step| &step.result) {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
-        Some(MetricResult::Unread(UnreadCause::Refused { message })) => Err(message),
+        Some(MetricResult::Unread(
+            UnreadCause::Refused { message } | UnreadCause::Unanswered { message },
+        )) => Err(message),
         Some(MetricResult::Unread(UnreadCause::Missing {
             documents: Documents::Samples,
         })) => Err("the history lacks it"),

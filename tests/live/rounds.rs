@@ -432,6 +432,20 @@ fn another_hpa_on_the_same_pods_is_seen() {
     assert!(notes(&answer).contains(right), "{answer:#}");
 }
 
+/// They decide whether anything is scaled, so `apply` would have to refuse without them.
+#[test]
+fn other_hpas_are_waited_for_some_seconds() {
+    let mut cluster = recorded();
+    let target = ["apps/v1", "Deployment", "slow"];
+    cluster.hpa(["default", "slow"], target, &json!({}));
+    let scale = "/apis/apps/v1/namespaces/default/deployments/slow/scale";
+    let late = Fault::DelayBody(Duration::from_millis(2500));
+    cluster.fault(When::on(scale), late);
+    let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+    let unknown = "unknown whether another HPA selects the same pods";
+    assert!(!notes(&answer).contains(unknown), "{}", notes(&answer));
+}
+
 #[test]
 fn what_an_answer_can_do_without_does_not_hold_it_up() {
     for (path, note) in [

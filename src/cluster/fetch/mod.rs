@@ -65,6 +65,10 @@ const AT_ONCE: usize = 4;
 /// The time to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// The time to wait for the other HPAs, which decide whether anything is scaled: none of those that select the same
+/// pods is.
+const GRACE_OF_OTHERS: Duration = Duration::from_secs(5);
+
 /// The duration of reads beyond which their answers may not fit together.
 const LONG: Duration = Duration::from_secs(5);
 
@@ -89,7 +93,7 @@ pub async fn fetch(
     let answers = SurroundingAnswers::default();
     let (wishes, wished) = unbounded_channel();
     let more = async {
-        let optional = asked.optional(name, &discovery, &optional);
+        let optional = asked.optional(name, &optional);
         join!(optional, asked.surroundings(wished, &answers));
     }
     .boxed_local()
@@ -99,7 +103,19 @@ pub async fn fetch(
         Ok(_) => true,
         Err(absent) => absent.no_hpa,
     };
-    let pass = asked.needed(name, also, &discovery, wishes);
+    let others = asked
+        .other_hpas(name, &discovery, &optional)
+        .boxed_local()
+        .shared();
+    let pass = async {
+        // Each future around it would hold it twice.
+        let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
+        let needed = beside(asking, &others).await;
+        if worth(&needed) {
+            let _ = timeout(GRACE_OF_OTHERS, others.clone()).await;
+        }
+        needed
+    };
     let answered = graceful(pass, &more, worth).await;
     let left_out = answers.unlearnt();
     let objects = answers.objects();

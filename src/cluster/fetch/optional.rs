@@ -160,8 +160,8 @@ pub(super) fn version_of(answer: &Awaited<ServerVersion>, notes: &mut Vec<Note>)
 }
 
 impl Fetch<'_> {
-    /// Fetches the optional answers into `optional`; the HPA of that name is left out.
-    pub(super) async fn optional(
+    /// Fetches the other HPAs of the namespace into `optional`; the one of that name is left out.
+    pub(super) async fn other_hpas(
         &self,
         name: &str,
         discovered: &Awaited<Discovery>,
@@ -173,9 +173,13 @@ impl Fetch<'_> {
             *optional.names.borrow_mut() = names.collect();
             Ok(self.others(name, listed, discovered).await)
         };
+        optional.others.get_or_init(others).await;
+    }
+
+    /// Fetches the other optional answers into `optional`, for the HPA of that name.
+    pub(super) async fn optional(&self, name: &str, optional: &OptionalAnswers) {
         join!(
             optional.version.get_or_init(|| self.version()),
-            optional.others.get_or_init(others),
             optional
                 .events
                 .get_or_init(|| self.events(Some(self.namespace), Some(name))),

@@ -10,13 +10,13 @@ use super::remedy::Remedy;
 use super::scaled_object::OwnScaledObject;
 use super::{Alternative, Case, Code, Finding, NextChange};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
-use crate::apimachinery::names::{query, segment, shell_word};
+use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
 use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
-use crate::saved::assemble::resource_of;
+use crate::saved::request;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{
@@ -928,43 +928,13 @@ impl About<'_> {
     /// Returns a command that sends a metrics API the controller's own request.
     pub(crate) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
+        if spec.identifier().is_some() {
+            let path = request::path(self.snapshot(), &self.pass.input.surroundings, spec);
+            return format!("kubectl get --raw {}", shell_word(&path)).into();
+        }
         let scale = self.snapshot().scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
-        let (name, selector) = (segment(spec.name()), spec.selector());
-        match spec.source() {
-            MetricSource::External(_) => self.raw(spec, &name, &[("labelSelector", &selector)]),
-            MetricSource::Pods(_) => self.raw(
-                spec,
-                &format!("pods/*/{name}"),
-                &[("labelSelector", pods), ("metricLabelSelector", &selector)],
-            ),
-            MetricSource::Object(source) => {
-                let object = &source.described_object;
-                let of = if object.is_namespace() {
-                    "metrics".to_owned()
-                } else {
-                    let resource = resource_of(object.group(), &object.kind);
-                    format!("{resource}/{}", segment(&object.name))
-                };
-                self.raw(
-                    spec,
-                    &format!("{of}/{name}"),
-                    &[("metricLabelSelector", &selector)],
-                )
-            }
-            _ => self.kubectl_quoted("top", "pods", &format!("-l {}", shell_word(pods))),
-        }
-    }
-
-    /// Returns a command that asks the API of a metric for a path below the namespace, with selectors.
-    fn raw(&self, spec: &MetricSpec, rest: &str, selectors: &[(&str, &str)]) -> Command {
-        let path = format!(
-            "{}/namespaces/{}/{rest}{}",
-            self.path_of(spec.api_group()),
-            self.hpa().namespace,
-            query(selectors)
-        );
-        format!("kubectl get --raw {}", shell_word(&path)).into()
+        self.kubectl_quoted("top", "pods", &format!("-l {}", shell_word(pods)))
     }
 
     /// Returns the path of a metrics API in the version that the controller asks.

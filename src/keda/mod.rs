@@ -156,20 +156,23 @@ pub fn unknown_fields(json: &str) -> Result<UnknownFields, Refused> {
     Ok(manifest::unknown_fields(json)?)
 }
 
-/// Returns the path in a ScaledObject that corresponds to a field of the HPA that KEDA creates from it.
-pub fn path_of(field: &str) -> String {
-    const PATHS: [(&str, &str); 3] = [
-        (
-            "spec.behavior",
-            "spec.advanced.horizontalPodAutoscalerConfig.behavior",
-        ),
-        ("spec.minReplicas", "spec.minReplicaCount"),
-        ("spec.maxReplicas", "spec.maxReplicaCount"),
-    ];
-    let found = PATHS
-        .iter()
-        .find_map(|(path, own)| Some((own, field.strip_prefix(path)?)));
-    found.map_or_else(|| field.to_owned(), |(own, rest)| format!("{own}{rest}"))
+/// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).
+pub(crate) fn field_of(field: &str) -> &str {
+    match field {
+        "minReplicas" => "minReplicaCount",
+        "maxReplicas" => "maxReplicaCount",
+        "behavior" => "advanced.horizontalPodAutoscalerConfig.behavior",
+        same => same,
+    }
+}
+
+/// Returns the path in a ScaledObject that corresponds to a path in the HPA that KEDA creates from it.
+pub fn path_of(path: &str) -> String {
+    let Some(own) = path.strip_prefix("spec.") else {
+        return path.to_owned();
+    };
+    let (field, rest) = own.split_at(own.find(['.', '[']).unwrap_or(own.len()));
+    format!("spec.{}{rest}", field_of(field))
 }
 
 impl KedaHpa {

@@ -6,7 +6,7 @@
 use super::Refused;
 use super::cron::is_schedule;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
-use super::url::{UrlPath, parameters, query_escaped};
+use super::url::{UrlPath, first_parameter, query_escaped};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::similar::nearest;
 
@@ -141,50 +141,49 @@ fn stated_or_default<'t>(
     }
 }
 
-/// `Validate` in `activemq_scaler.go`: the name may be in a URL.
+/// `Validate` in `activemq_scaler.go`.
 fn activemq(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
-    let Some(url) = metadata.get("restAPITemplate") else {
-        return Ok(metadata.need("destinationName")?.to_owned());
-    };
     let names = ["destinationName", "brokerName"];
-    let path = UrlPath::of(url).map(|path| path.decoded);
-    let found = path.and_then(|path| jolokia(&path, "", names));
-    let [name, _] = found.ok_or_else(|| no_template(metadata, "restAPITemplate", names))?;
-    Ok(name)
+    jolokia(
+        metadata,
+        "destinationName",
+        "restAPITemplate",
+        &names,
+        |path| Some(path.decoded),
+    )
 }
 
-/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL, whose path has to have
-/// characters that Go would escape.
+/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the path has to have characters that Go would escape.
 fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
-    let Some(url) = metadata.get("restApiTemplate") else {
-        return Ok(metadata.need("queueName")?.to_owned());
-    };
     let names = ["queue", "address", "broker"];
-    let path = UrlPath::of(url).and_then(|path| path.raw);
-    let found = path.and_then(|path| jolokia(path, "\"\"", names));
-    let [name, ..] = found.ok_or_else(|| no_template(metadata, "restApiTemplate", names))?;
-    Ok(name)
+    jolokia(metadata, "queueName", "restApiTemplate", &names, |path| {
+        Some(path.raw?.replace("\"\"", ""))
+    })
 }
 
-/// Returns the properties of a broker in the path of Jolokia's API, which follow the first colon, without a
-/// text in them.
-fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Option<[String; N]> {
-    let properties = path.split(':').nth(1)?.split('/').next()?;
-    let query = properties.replace(without, "").replace(',', "&");
-    parameters(&query, names)
-}
-
-/// Returns the error for a template without names.
-fn no_template<const N: usize>(
+/// Returns the name in a field; or in a template, the URL of a request to Jolokia, the first of these properties of a
+/// broker, which follow the first colon of the path.
+fn jolokia(
     metadata: &TriggerMetadata<'_>,
     field: &str,
-    names: [&str; N],
-) -> Refused {
-    let names = names.join(", ");
-    metadata.refused(
-        field,
-        format!("must be a URL of Jolokia with {names} in its path"),
-    )
+    template: &str,
+    names: &[&str],
+    path: fn(UrlPath<'_>) -> Option<String>,
+) -> Result<String, Refused> {
+    let Some(url) = metadata.get(template) else {
+        return Ok(metadata.need(field)?.to_owned());
+    };
+    let name = UrlPath::of(url).and_then(path).and_then(|path| {
+        let properties = path.split(':').nth(1)?.split('/').next()?;
+        first_parameter(&properties.replace(',', "&"), names)
+    });
+    name.ok_or_else(|| {
+        let names = names.join(", ");
+        metadata.refused(
+            template,
+            format!("must be a URL of Jolokia with {names} in its path"),
+        )
+    })
 }
 
 /// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.

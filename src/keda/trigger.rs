@@ -10,9 +10,7 @@ use super::scalers::{Scaler, scaler, solace};
 use super::{Refused, fields};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::LabelSelector;
-use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
-};
+use crate::snapshot::hpa::{MetricSpec, MetricTarget, ResourceMetricSource};
 use crate::snapshot::note::Note;
 
 /// The ScaledObject that contains a trigger.
@@ -176,20 +174,20 @@ fn resource(metadata: &TriggerMetadata<'_>) -> Result<MetricSpec, Refused> {
     }
     let text = metadata.need("value")?;
     let target = match &**metric_type {
-        "Utilization" => MetricTarget {
-            type_: "Utilization".to_owned(),
-            average_utilization: match text.parse() {
-                Ok(percent) if percent > 0 => Some(percent),
-                // KEDA accepts it, but the API server rejects the HPA that KEDA creates from it.
-                Ok(percent) => {
-                    return metadata.reject("value", format!("{percent} is not greater than 0"));
-                }
-                Err(_) => {
-                    return metadata.reject("value", format!("{text:?} is not a whole percentage"));
-                }
-            },
-            ..MetricTarget::default()
-        },
+        "Utilization" => {
+            let percent: i32 = text.parse().map_err(|_| {
+                metadata.refused("value", format!("{text:?} is not a whole percentage"))
+            })?;
+            // KEDA accepts it, but the API server rejects the HPA that KEDA creates from it.
+            if percent <= 0 {
+                return metadata.reject("value", format!("{percent} is not greater than 0"));
+            }
+            MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(percent),
+                ..MetricTarget::default()
+            }
+        }
         "AverageValue" => {
             let value = Quantity::parse(text)
                 .map_err(|e| metadata.refused("value", format!("{text:?}: {e}")))?;
@@ -204,21 +202,13 @@ fn resource(metadata: &TriggerMetadata<'_>) -> Result<MetricSpec, Refused> {
             return Err(error.hint("use Utilization or AverageValue"));
         }
     };
-    let name = type_.clone();
-    Ok(match metadata.get("containerName") {
-        Some(container) => MetricSpec {
-            type_: "ContainerResource".to_owned(),
-            container_resource: Some(ContainerResourceMetricSource {
-                name,
-                target,
-                container: container.to_owned(),
-            }),
-            ..MetricSpec::default()
-        },
-        None => MetricSpec {
-            type_: "Resource".to_owned(),
-            resource: Some(ResourceMetricSource { name, target }),
-            ..MetricSpec::default()
-        },
-    })
+    let whole = MetricSpec {
+        type_: "Resource".to_owned(),
+        resource: Some(ResourceMetricSource {
+            name: type_.clone(),
+            target,
+        }),
+        ..MetricSpec::default()
+    };
+    Ok(whole.part(metadata.get("containerName")))
 }

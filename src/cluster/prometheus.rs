@@ -367,82 +367,88 @@ fn said(status: &ApiStatus) -> Option<QueryFault> {
     matches!(fault, QueryFault::Said { .. }).then_some(fault)
 }
 
-/// Returns the connection to a server: at its own address, or to a service of the cluster through the API
-/// server. `headers` are sent with each request to an address, where `authority` is a file with the certificate
-/// authorities to trust. `session` belongs to the cluster, if there is one; `less` names the flags for a smaller
-/// query, if the server finds one too large.
-///
-/// # Errors
-///
-/// The server cannot be reached this way, or the address, a header or the authorities are unusable.
-pub fn connect(
-    server: &PrometheusServer,
-    headers: Vec<(HeaderName, Secret)>,
-    authority: Option<&str>,
-    session: Option<&Session>,
-    flags: &ConnectionFlags,
-    env: &Environment,
-    less: &'static str,
-) -> Result<Prometheus, Error> {
-    let names = headers.iter().map(|(name, _)| name.clone()).collect();
-    let (session, base, name) = match server {
-        PrometheusServer::Url(url) => {
-            let other = Elsewhere {
-                url,
-                headers,
-                authority,
-            };
-            let name = format!("Prometheus at {}", url.trim_end_matches('/'));
-            (session_with(other, flags, env)?, String::new(), name)
-        }
-        PrometheusServer::Service {
-            namespace,
-            service,
-            path,
-        } => {
-            let place = format!("{namespace}/{service}");
-            let Some(session) = session else {
-                return Err(Error::usage(format!(
-                    "--prometheus {place}: with -f there is no cluster to reach a service of"
-                ))
-                .hint("give its address: --prometheus URL"));
-            };
-            let base = format!(
-                "/api/v1/namespaces/{}/services/{}/proxy{path}",
-                segment(namespace),
-                // In a path, a colon separates nothing.
-                segment(service).replace("%3A", ":")
-            );
-            let name = format!("Prometheus at the service {place}{path}");
-            (session.clone(), base, name)
-        }
-    };
-    // There may be hundreds of requests: none may take long, but all of them together may.
-    session.read_many();
-    session.allow(1);
-    Ok(Prometheus {
-        session,
-        base,
-        name,
-        headers: names,
-        less,
-        room: Arc::default(),
-    })
+/// A server, and the flags that say how to reach it.
+pub struct PrometheusAccess {
+    /// The server.
+    pub server: PrometheusServer,
+    /// The headers that are sent with each request to an address.
+    pub headers: Vec<(HeaderName, Secret)>,
+    /// The file with the certificate authorities to trust at an address.
+    pub authority: Option<String>,
+    /// The flags for all connections.
+    pub flags: ConnectionFlags,
 }
 
-/// Returns a session with a server at its own address.
-fn session_with(
-    other: Elsewhere<'_>,
-    flags: &ConnectionFlags,
-    env: &Environment,
-) -> Result<Session, Error> {
-    if let Some(path) = other.authority {
-        file::read_of_connection(path).map_err(|e| {
-            let why = words(&e);
-            Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
-        })?;
+impl PrometheusAccess {
+    /// Returns the connection to the server: at its own address, or to a service of the cluster through the API
+    /// server. `session` belongs to the cluster, if there is one; `less` names the flags for a smaller query, if the
+    /// server finds one too large.
+    ///
+    /// # Errors
+    ///
+    /// The server cannot be reached this way, or the address, a header or the authorities are unusable.
+    pub fn connect(
+        &self,
+        session: Option<&Session>,
+        env: &Environment,
+        less: &'static str,
+    ) -> Result<Prometheus, Error> {
+        let (session, base, name) = match &self.server {
+            PrometheusServer::Url(url) => {
+                let name = format!("Prometheus at {}", url.trim_end_matches('/'));
+                (self.session_at(url, env)?, String::new(), name)
+            }
+            PrometheusServer::Service {
+                namespace,
+                service,
+                path,
+            } => {
+                let place = format!("{namespace}/{service}");
+                let Some(session) = session else {
+                    return Err(Error::usage(format!(
+                        "--prometheus {place}: with -f there is no cluster to reach a service of"
+                    ))
+                    .hint("give its address: --prometheus URL"));
+                };
+                let base = format!(
+                    "/api/v1/namespaces/{}/services/{}/proxy{path}",
+                    segment(namespace),
+                    // In a path, a colon separates nothing.
+                    segment(service).replace("%3A", ":")
+                );
+                let name = format!("Prometheus at the service {place}{path}");
+                (session.clone(), base, name)
+            }
+        };
+        // There may be hundreds of requests: none may take long, but all of them together may.
+        session.read_many();
+        session.allow(1);
+        Ok(Prometheus {
+            session,
+            base,
+            name,
+            headers: self.headers.iter().map(|(name, _)| name.clone()).collect(),
+            less,
+            room: Arc::default(),
+        })
     }
-    prepare_elsewhere(other, flags, env)
-        .map(Session::new)
-        .map_err(|e| e.within("--prometheus"))
+
+    /// Returns a session with a server at its own address.
+    fn session_at(&self, url: &str, env: &Environment) -> Result<Session, Error> {
+        let authority = self.authority.as_deref();
+        if let Some(path) = authority {
+            file::read_of_connection(path).map_err(|e| {
+                let why = words(&e);
+                Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
+            })?;
+        }
+        let other = Elsewhere {
+            url,
+            headers: self.headers.clone(),
+            authority,
+        };
+        prepare_elsewhere(other, &self.flags, env)
+            .map(Session::new)
+            .map_err(|e| e.within("--prometheus"))
+    }
 }

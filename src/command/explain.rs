@@ -193,7 +193,7 @@ impl One<'_> {
         let kept = ManuallyDrop::new(pass);
         let pass: &Pass = &kept;
         let explanation = Explanation::ignoring(pass, &watch.ignored);
-        let (judged, verdict) = watch.judged(pass, &explanation, None);
+        let (judged, verdict) = watch.judged(&explanation, None);
         let text = match args.output {
             Some(Output::Json) => structured::json(&explanation)?,
             Some(Output::Jsonl) => structured::json_line(&explanation)?,

@@ -116,12 +116,12 @@ impl FindingsWatch {
     /// the run may be those of a rollout.
     pub(super) fn expectations(
         &self,
-        pass: &Pass,
         explanation: &Explanation<'_>,
         facts: &PassFacts<'_>,
         is_rolled_out: bool,
     ) -> Vec<Expectation> {
         let find = |pass: &Pass| find_except(pass, &self.ignored);
+        let pass = explanation.pass;
         let elsewhen = pass.elsewhen.as_deref();
         let at_other_time = LazyCell::new(|| elsewhen.map(find).unwrap_or_default());
         let with_other_history = LazyCell::new(|| {
@@ -149,12 +149,11 @@ impl FindingsWatch {
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
     pub(super) fn judged(
         &self,
-        pass: &Pass,
         explanation: &Explanation<'_>,
         of: Option<String>,
     ) -> (Judged, ExpectationVerdict) {
-        let facts = PassFacts::of(pass);
-        let found = self.expectations(pass, explanation, &facts, false);
+        let facts = PassFacts::of(explanation.pass);
+        let found = self.expectations(explanation, &facts, false);
         let (expectations, verdict) = Gate::default().judge(&facts, found);
         let judged = Judged {
             candidate: of,

@@ -8,7 +8,7 @@ use super::{Terminal, messages};
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
 use crate::cluster::progress::Progress;
-use crate::cluster::prometheus::{Prometheus, connect};
+use crate::cluster::prometheus::{Prometheus, PrometheusAccess};
 use crate::cluster::{Environment, Session};
 use crate::error::{Error, docs};
 use crate::keda;
@@ -37,10 +37,8 @@ pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
 
 /// The query to Prometheus, read before anything is sent.
 pub(super) struct Query<'a> {
-    server: PrometheusServer,
-    headers: Vec<(HeaderName, Secret)>,
+    access: PrometheusAccess,
     args: &'a PrometheusArgs,
-    flags: ConnectionFlags,
 }
 
 impl<'a> Query<'a> {
@@ -85,12 +83,13 @@ impl<'a> Query<'a> {
                 .hint("give its address: --prometheus URL"));
             }
         }
-        Ok(Some(Self {
+        let access = PrometheusAccess {
             server,
             headers,
-            args,
+            authority: args.authority.clone(),
             flags: flags.clone(),
-        }))
+        };
+        Ok(Some(Self { access, args }))
     }
 
     /// Requests the load of an HPA, and of the metrics that only candidates have. Also returns the messages
@@ -120,9 +119,9 @@ impl<'a> Query<'a> {
     ) -> Result<(T, Vec<String>), Error> {
         let way = self.connect(session, less)?;
         let asked = ask(&way).await;
-        let notes = match self.server {
+        let notes = match self.access.server {
             PrometheusServer::Service { .. } => Vec::new(),
-            PrometheusServer::Url(_) => messages(way.session(), self.flags.verbosity),
+            PrometheusServer::Url(_) => messages(way.session(), self.access.flags.verbosity),
         };
         match asked {
             Ok(answer) => Ok((answer, notes)),
@@ -136,22 +135,8 @@ impl<'a> Query<'a> {
     }
 
     fn connect(&self, session: Option<&Session>, less: &'static str) -> Result<Prometheus, Error> {
-        let Self {
-            server,
-            headers,
-            args,
-            flags,
-        } = self;
         let env = Environment::of_process(false);
-        connect(
-            server,
-            headers.clone(),
-            args.authority.as_deref(),
-            session,
-            flags,
-            &env,
-            less,
-        )
+        self.access.connect(session, &env, less)
     }
 
     /// Returns the queries that were typed.

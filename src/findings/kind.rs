@@ -1,8 +1,10 @@
 //! A kind of finding: its search, its texts, and the finding that it follows from.
 
-use super::about::{About, Advice, pod_objects};
+use super::about::About;
+use super::advice::Advice;
 use super::causes::Others;
 use super::scope::Aspect;
+use super::wording::pod_objects;
 use super::{Case, Code, Finding};
 use crate::engine::decision::Decision;
 

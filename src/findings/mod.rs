@@ -10,6 +10,7 @@
 )]
 
 pub(crate) mod about;
+pub(crate) mod advice;
 mod case;
 mod causes;
 mod command;
@@ -34,13 +35,15 @@ mod tests;
 pub mod values;
 mod view;
 pub mod watched;
+mod wording;
 pub mod writer;
 
 use std::collections::BTreeSet;
 
 use serde::{Serialize, Serializer};
 
-pub(crate) use about::{About, Advice};
+pub(crate) use about::About;
+pub(crate) use advice::Advice;
 pub(crate) use case::Case;
 pub use case::NextChange;
 pub(crate) use causes::Others;

@@ -40,3 +40,11 @@ impl Input {
         })
     }
 }
+
+/// Says that KEDA cannot use a ScaledObject.
+pub(crate) fn unready(owner: OwnScaledObject<'_>) -> Option<String> {
+    let is_unready = owner.object?.condition("Ready") == Some(false);
+    is_unready.then(|| {
+        format!("The condition Ready of {owner} is False: KEDA cannot use its spec or a trigger.")
+    })
+}

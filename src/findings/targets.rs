@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::Case;
-use super::about::{About, exact};
+use super::about::About;
 use super::command::Command;
+use super::wording::exact;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Decision, Direction, MetricStep};

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::about::{About, Advice};
+use super::about::About;
+use super::advice::Advice;
 use super::remedy::Remedy;
 use super::scope::Aspect;
 use super::{Code, Finding, Severity};

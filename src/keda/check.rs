@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use super::Refused;
 use super::manifest::{
     AuthenticationRef, Fallback, ManifestSpec, ScaleTarget, ScalingModifiers, Trigger,
 };
-use super::{Refused, hpa_name};
 use crate::apimachinery::names::dns_subdomain;
 
 /// The markers of `scaledobject_types.go` and `scaletriggers_types.go`.
@@ -37,14 +37,11 @@ pub(super) fn schema(spec: &ManifestSpec) -> Result<(), Refused> {
     if let Some(fallback) = &spec.fallback {
         schema_of_fallback(fallback)?;
     }
-    if let Some(type_) = spec
-        .modifiers()
-        .and_then(|modifiers| modifiers.metric_type.as_deref())
-    {
-        let path = "spec.advanced.scalingModifiers.metricType";
-        one_of(path, type_, &["AverageValue", "Value"])?;
-    }
-    Ok(())
+    one_of(
+        "spec.advanced.scalingModifiers.metricType",
+        spec.modifiers().and_then(|own| own.metric_type.as_deref()),
+        &["AverageValue", "Value"],
+    )
 }
 
 /// The markers of a trigger at a path.
@@ -71,10 +68,11 @@ fn schema_of_trigger(path: &str, trigger: &Trigger) -> Result<(), Refused> {
     if name.is_empty() {
         return Err(required(&format!("{path}.authenticationRef.name")));
     }
-    let kind_path = format!("{path}.authenticationRef.kind");
-    let kinds = ["TriggerAuthentication", "ClusterTriggerAuthentication"];
-    kind.as_ref()
-        .map_or(Ok(()), |kind| one_of(&kind_path, kind, &kinds))
+    one_of(
+        &format!("{path}.authenticationRef.kind"),
+        kind.as_deref(),
+        &["TriggerAuthentication", "ClusterTriggerAuthentication"],
+    )
 }
 
 /// The markers of the fallback.
@@ -86,16 +84,17 @@ fn schema_of_fallback(fallback: &Fallback) -> Result<(), Refused> {
         let path = format!("spec.fallback.{field}");
         at_least(&path, Some(value.ok_or_else(|| required(&path))?), 0)?;
     }
-    let behaviors = [
-        "static",
-        "currentReplicas",
-        "currentReplicasIfHigher",
-        "currentReplicasIfLower",
-        "scalingModifiers",
-    ];
-    fallback.behavior.as_ref().map_or(Ok(()), |behavior| {
-        one_of("spec.fallback.behavior", behavior, &behaviors)
-    })
+    one_of(
+        "spec.fallback.behavior",
+        fallback.behavior.as_deref(),
+        &[
+            "static",
+            "currentReplicas",
+            "currentReplicasIfHigher",
+            "currentReplicasIfLower",
+            "scalingModifiers",
+        ],
+    )
 }
 
 fn required(path: &str) -> Refused {
@@ -112,14 +111,14 @@ fn at_least(path: &str, value: Option<i32>, least: i32) -> Result<(), Refused> {
     }
 }
 
-fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
-    if known.contains(&value) {
-        return Ok(());
+fn one_of(path: &str, value: Option<&str>, known: &[&str]) -> Result<(), Refused> {
+    match value {
+        Some(value) if !known.contains(&value) => Err(Refused::new(
+            path,
+            format!("{value:?} is not one of {}", known.join(", ")),
+        )),
+        _ => Ok(()),
     }
-    Err(Refused::new(
-        path,
-        format!("{value:?} is not one of {}", known.join(", ")),
-    ))
 }
 
 /// `validateWorkload` in `scaledobject_webhook.go`, without the parts that query a cluster. The operator
@@ -140,11 +139,7 @@ fn replica_counts(spec: &ManifestSpec) -> Result<(), Refused> {
     let min = spec.min_replica_count.map_or(0, |_| spec.hpa_min());
     let max = spec.hpa_max();
     if min > max {
-        let default = if spec.max_replica_count.is_none() {
-            ", the default"
-        } else {
-            ""
-        };
+        let default = default_mark(spec.max_replica_count);
         return Err(Refused::new(
             "spec.minReplicaCount",
             format!("{min} is more than maxReplicaCount ({max}{default})"),
@@ -152,17 +147,21 @@ fn replica_counts(spec: &ManifestSpec) -> Result<(), Refused> {
     }
     match spec.idle_replica_count {
         Some(idle) if idle >= min => {
-            let default = if spec.min_replica_count.is_none() {
-                ", the default"
-            } else {
-                ""
-            };
+            let default = default_mark(spec.min_replica_count);
             Err(Refused::new(
                 "spec.idleReplicaCount",
                 format!("{idle} is not less than minReplicaCount ({min}{default})"),
             ))
         }
         _ => Ok(()),
+    }
+}
+
+/// Returns the words after a number of replicas, unless it is stated.
+fn default_mark(stated: Option<i32>) -> &'static str {
+    match stated {
+        Some(_) => "",
+        None => ", the default",
     }
 }
 
@@ -194,11 +193,11 @@ fn names(name: &str, spec: &ManifestSpec) -> Result<(), Refused> {
     if name.len() > LONGEST {
         return Err(too_long("the name", name.len()));
     }
-    let hpa = hpa_name(name, spec);
+    let hpa = spec.hpa_name(name);
     if let Some(wrong) = dns_subdomain(&hpa).first() {
-        let path = match spec.hpa_config().map_or("", |config| &config.name) {
-            "" => "metadata.name",
-            _ => "spec.advanced.horizontalPodAutoscalerConfig.name",
+        let path = match spec.stated_hpa_name() {
+            Some(_) => "spec.advanced.horizontalPodAutoscalerConfig.name",
+            None => "metadata.name",
         };
         return Err(Refused::new(path, format!("{hpa:?}: {wrong}")));
     }
@@ -240,11 +239,7 @@ fn triggers(spec: &ManifestSpec) -> Result<(), Refused> {
         }
     }
     // The webhook checks the pods of these kinds, and only then this.
-    let target = spec
-        .scale_target_ref
-        .as_ref()
-        .map(ScaleTarget::resolved)
-        .unwrap_or_default();
+    let target = spec.target().unwrap_or_default();
     let is_known =
         target.api_version == "apps/v1" && matches!(&*target.kind, "Deployment" | "StatefulSet");
     let is_zero = spec.min_replica_count.unwrap_or(0) == 0;

@@ -44,8 +44,8 @@ pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static
 }
 
 /// Checks that a scaler accepts the metadata of its trigger.
-pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), Refused> {
-    for (kind, name) in rules(type_) {
+pub(super) fn check(metadata: &TriggerMetadata<'_>) -> Result<(), Refused> {
+    for (kind, name) in rules(&metadata.trigger.type_) {
         let (names, condition) = name.split_once('@').unwrap_or((name, ""));
         if !condition.is_empty()
             && metadata
@@ -54,12 +54,12 @@ pub(super) fn check(type_: &str, metadata: &TriggerMetadata<'_>) -> Result<(), R
         {
             continue;
         }
-        let (stated, elsewhere) = match names.strip_suffix('!') {
-            Some(name) => (metadata.untrimmed(name).map(|value| (name, value)), None),
-            None => {
-                let KnownField { stated, elsewhere } = metadata.find(names);
-                (stated, elsewhere)
-            }
+        let KnownField { stated, elsewhere } = match names.strip_suffix('!') {
+            Some(name) => KnownField {
+                stated: metadata.untrimmed(name).map(|value| (name, value)),
+                elsewhere: None,
+            },
+            None => metadata.find(names),
         };
         match (stated, elsewhere) {
             // The value comes from another source.
@@ -79,65 +79,72 @@ fn check_value(
     name: &str,
     text: &str,
 ) -> Result<(), Refused> {
-    let is_good = match kind {
-        "r" => true,
-        "x" => return Err(metadata.refused(name, "KEDA no longer reads it")),
-        "f?" if text == "null" => true,
+    let (is_good, expected): (bool, &str) = match kind {
+        "r" => return Ok(()),
+        "x" => return metadata.reject(name, "KEDA no longer reads it"),
+        "f?" if text == "null" => return Ok(()),
         "f" | "f?" => return metadata.number(name, text).map(drop),
-        "f>0" => metadata.number(name, text)? > 0.0,
+        "f>0" => (metadata.number(name, text)? > 0.0, "greater than 0"),
         "i" => return metadata.whole(name, text).map(drop),
-        range if is_range(range) => is_in(range, metadata.whole(name, text)?),
-        "b" => go::parse_bool(text).is_some(),
-        "d" => duration(text).is_some(),
-        "d>0" => duration(text).is_some_and(|nanos| nanos > 0),
-        "dw" => go::parse_duration_with_days(text).is_some(),
-        "m" => text.split(',').all(|pair| pair.split('=').count() == 2),
-        "N-N" => is_ranges(text, |end| from_str::<i64>(end).is_ok()),
-        "n-n" => is_ranges(text, |end| end.trim().parse::<i32>().is_ok()),
-        "N.N.N" => is_kafka_version(text),
-        "!*" => !text.contains('*'),
-        "!/" => !text.ends_with('/'),
-        "names" => from_str::<BTreeMap<String, String>>(text).is_ok_and(|all| !all.is_empty()),
-        "values" => is_attribute_values(text),
-        "glob" => is_glob(text.strip_prefix('/').unwrap_or(text)),
-        "selector" => Selector::parse(text).is_ok(),
-        words if words.contains(['|', ',']) => is_words(words, text),
-        pattern => separator(pattern).is_some_and(|separator| {
-            text.split(separator).count() == pattern.split(separator).count()
-        }),
+        range if is_range(range) => (
+            is_in(range, metadata.whole(name, text)?),
+            &range_in_words(range),
+        ),
+        "b" => (go::parse_bool(text).is_some(), "true or false"),
+        "d" => (duration(text).is_some(), "a duration such as 30s"),
+        "d>0" => (
+            duration(text).is_some_and(|nanos| nanos > 0),
+            "a duration such as 30s, and more than 0",
+        ),
+        "dw" => (
+            go::parse_duration_with_days(text).is_some(),
+            "a duration such as 7d12h",
+        ),
+        "m" => (
+            text.split(',').all(|pair| pair.split('=').count() == 2),
+            "pairs such as KEY=VALUE, separated by commas",
+        ),
+        "N-N" => (
+            is_ranges(text, |end| from_str::<i64>(end).is_ok()),
+            "numbers and ranges such as 1,3-5",
+        ),
+        "n-n" => (
+            is_ranges(text, |end| end.trim().parse::<i32>().is_ok()),
+            "numbers and ranges such as 1,3-5",
+        ),
+        "N.N.N" => (is_kafka_version(text), "a version such as 2.5.0"),
+        "!*" => (!text.contains('*'), "without *"),
+        "!/" => (!text.ends_with('/'), "a URL that does not end with /"),
+        "names" => (
+            from_str::<BTreeMap<String, String>>(text).is_ok_and(|all| !all.is_empty()),
+            "a JSON object of strings that is not empty",
+        ),
+        "values" => (
+            is_attribute_values(text),
+            "a JSON object of attribute values such as {\":a\": {\"S\": \"b\"}}",
+        ),
+        "glob" => (
+            is_glob(text.strip_prefix('/').unwrap_or(text)),
+            "a pattern whose sets of characters are closed, such as *.[ct]sv",
+        ),
+        "selector" => (Selector::parse(text).is_ok(), "a selector of labels"),
+        words if words.contains(['|', ',']) => (is_words(words, text), &in_words(words)),
+        pattern => (
+            separator(pattern).is_some_and(|separator| {
+                text.split(separator).count() == pattern.split(separator).count()
+            }),
+            pattern,
+        ),
     };
     if is_good {
         return Ok(());
     }
-    let mut message = expected(kind);
-    if kind == "f>0" || is_range(kind) {
-        message.push_str(&format!(", is {text}"));
-    }
-    Err(metadata.refused(name, message))
-}
-
-/// Returns the requirement of a kind of value, for a reader.
-fn expected(kind: &str) -> String {
-    let expected = match kind {
-        "f>0" => "greater than 0",
-        "b" => "true or false",
-        "d" => "a duration such as 30s",
-        "d>0" => "a duration such as 30s, and more than 0",
-        "dw" => "a duration such as 7d12h",
-        "m" => "pairs such as KEY=VALUE, separated by commas",
-        "N-N" | "n-n" => "numbers and ranges such as 1,3-5",
-        "N.N.N" => "a version such as 2.5.0",
-        "!*" => "without *",
-        "!/" => "a URL that does not end with /",
-        "names" => "a JSON object of strings that is not empty",
-        "values" => "a JSON object of attribute values such as {\":a\": {\"S\": \"b\"}}",
-        "glob" => "a pattern whose sets of characters are closed, such as *.[ct]sv",
-        "selector" => "a selector of labels",
-        range if is_range(range) => &range_in_words(range),
-        words if words.contains(['|', ',']) => &in_words(words),
-        pattern => pattern,
+    let shown = if kind == "f>0" || is_range(kind) {
+        format!(", is {text}")
+    } else {
+        String::new()
     };
-    format!("must be {expected}")
+    metadata.reject(name, format!("must be {expected}{shown}"))
 }
 
 /// Whether a kind is a range of whole numbers.

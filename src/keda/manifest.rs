@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use crate::apimachinery::json::{DecodeError, decode, unique_map};
 use crate::apiserver::convert::{BEHAVIOR, ObjectShape, UnknownFields, unknown_of};
-use crate::snapshot::hpa::Behavior;
+use crate::snapshot::hpa::{Behavior, CrossVersionObjectReference};
 
 /// The parts of a ScaledObject that determine its HPA, in addition to its metadata.
 #[derive(Default, Deserialize)]
@@ -115,6 +115,32 @@ fn metadata<'de, D: serde::Deserializer<'de>>(
 impl ManifestSpec {
     pub(super) fn hpa_config(&self) -> Option<&HpaConfig> {
         self.advanced.horizontal_pod_autoscaler_config.as_ref()
+    }
+
+    /// Returns the name of the HPA, if it is stated.
+    pub(super) fn stated_hpa_name(&self) -> Option<&str> {
+        let name = &self.hpa_config()?.name;
+        Some(&**name).filter(|name| !name.is_empty())
+    }
+
+    /// Returns the name of the HPA of a ScaledObject with a name, like `getHPAName` in `hpa.go`.
+    pub(super) fn hpa_name(&self, name: &str) -> String {
+        self.stated_hpa_name()
+            .map_or_else(|| format!("keda-hpa-{name}"), str::to_owned)
+    }
+
+    /// Returns the target with KEDA's defaults, like `ParseGVKR` in `gvkr.go`.
+    pub(super) fn target(&self) -> Option<CrossVersionObjectReference> {
+        let stated = self.scale_target_ref.as_ref()?;
+        let or = |text: &str, default: &str| match text {
+            "" => default.to_owned(),
+            text => text.to_owned(),
+        };
+        Some(CrossVersionObjectReference {
+            kind: or(&stated.kind, "Deployment"),
+            name: stated.name.clone(),
+            api_version: or(&stated.api_version, "apps/v1"),
+        })
     }
 
     /// `IsUsingModifiers`.

@@ -3,19 +3,17 @@
 use core::cell::RefCell;
 use std::collections::BTreeMap;
 
-use serde_json::Value as Json;
-
 use super::Refused;
 use super::keys::{FieldSource, keys, order};
+use super::manifest::Trigger;
+use crate::apimachinery::go;
 use crate::apimachinery::similar::nearest;
 
 /// The reason why a scaler gives no name or target.
 pub(super) enum Gap {
     Refused(Refused),
-    /// Only KEDA can know it.
+    /// Only KEDA can know it, for this reason.
     Open(String),
-    /// The name begins like this and ends with the namespace, which is not known.
-    OfNamespace(&'static str),
 }
 
 impl From<Refused> for Gap {
@@ -35,31 +33,18 @@ pub(super) struct KnownField<'n, 't> {
 /// The metadata of a trigger as its scaler reads it, `configParamValue` in `typed_config.go`. Some fields
 /// may also come from the environment of a container or from a TriggerAuthentication.
 pub(super) struct TriggerMetadata<'t> {
-    index: usize,
-    type_: &'t str,
-    values: &'t BTreeMap<String, Json>,
-    is_authenticated: bool,
-    /// The namespace of the ScaledObject.
-    pub(super) namespace: Option<&'t str>,
+    pub(super) index: usize,
+    pub(super) trigger: &'t Trigger,
     /// The requested fields that are assumed, although authentication may have other values.
     assumed: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> TriggerMetadata<'t> {
-    /// Returns the metadata of the trigger with this type and index.
-    pub(super) fn new(
-        index: usize,
-        type_: &'t str,
-        values: &'t BTreeMap<String, Json>,
-        is_authenticated: bool,
-        namespace: Option<&'t str>,
-    ) -> Self {
+    /// Returns the metadata of the trigger with this index.
+    pub(super) fn new(index: usize, trigger: &'t Trigger) -> Self {
         Self {
             index,
-            type_,
-            values,
-            is_authenticated,
-            namespace,
+            trigger,
             assumed: RefCell::default(),
         }
     }
@@ -72,15 +57,20 @@ impl<'t> TriggerMetadata<'t> {
 
     /// Returns the same value with the name that is stated.
     fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
-        let values = names
+        names
             .split(';')
-            .filter_map(|name| Some((name, self.untrimmed(name)?.trim())));
-        values.into_iter().find(|(_, value)| !value.is_empty())
+            .filter_map(|name| Some((name, self.untrimmed(name)?.trim())))
+            .find(|(_, value)| !value.is_empty())
     }
 
     /// Returns the value of a field as written.
     pub(super) fn untrimmed(&self, name: &str) -> Option<&'t str> {
-        self.values.get(name)?.as_str()
+        self.trigger.metadata.as_ref()?.get(name)?.as_str()
+    }
+
+    /// Whether a field is a Boolean that is true.
+    pub(super) fn is_true(&self, name: &str) -> bool {
+        self.get(name).and_then(go::parse_bool) == Some(true)
     }
 
     /// Returns a field that must be stated here.
@@ -95,13 +85,17 @@ impl<'t> TriggerMetadata<'t> {
             elsewhere: None,
         };
         let first = names.split(';').next().unwrap_or(names);
-        for source in order(self.type_, first) {
+        for source in order(&self.trigger.type_, first) {
             let mut alternatives = names.split(';');
             let named = alternatives.find(|name| self.get(&format!("{name}FromEnv")).is_some());
             let other = match source {
                 FieldSource::Metadata => None,
                 FieldSource::Environment => named.map(|name| (name, source)),
-                FieldSource::Authentication => self.is_authenticated.then_some((first, source)),
+                FieldSource::Authentication => self
+                    .trigger
+                    .authentication_ref
+                    .as_ref()
+                    .map(|_| (first, source)),
             };
             found.elsewhere = found.elsewhere.or(other);
             if source == FieldSource::Metadata {
@@ -120,31 +114,21 @@ impl<'t> TriggerMetadata<'t> {
         &self,
         names: &'static str,
     ) -> Result<Option<(&'static str, &'t str)>, Gap> {
-        match self.find(names) {
-            KnownField {
-                elsewhere: Some((name, FieldSource::Environment)),
-                ..
-            } => {
+        let KnownField { stated, elsewhere } = self.find(names);
+        match (stated, elsewhere) {
+            (_, Some((name, FieldSource::Environment))) => {
                 let why = format!("{name}FromEnv reads it from the container's environment");
                 Err(Gap::Open(why))
             }
-            KnownField {
-                stated: None,
-                elsewhere: Some((name, _)),
-            } => Err(Gap::Open(format!(
-                "{name} may be in what authenticationRef leads to"
-            ))),
-            KnownField {
-                stated: Some(stated),
-                elsewhere: Some(_),
-            } => {
-                self.assumed.borrow_mut().push(stated.0);
-                Ok(Some(stated))
+            (None, Some((name, _))) => {
+                let why = format!("{name} may be in what authenticationRef leads to");
+                Err(Gap::Open(why))
             }
-            KnownField {
-                stated,
-                elsewhere: None,
-            } => Ok(stated),
+            (Some((name, _)), Some(_)) => {
+                self.assumed.borrow_mut().push(name);
+                Ok(stated)
+            }
+            (_, None) => Ok(stated),
         }
     }
 
@@ -177,20 +161,17 @@ impl<'t> TriggerMetadata<'t> {
     pub(super) fn missing(&self, names: &str) -> Refused {
         let name = names.split(';').next().unwrap_or(names);
         let error = self.refused(name, "required");
-        let unread = self
-            .unread()
-            .find(|(_, meant)| meant == name)
-            .map(|(key, _)| key);
-        match unread {
-            Some(key) => error.hint(format!("KEDA does not read {key}: {name} may be meant")),
+        match self.unread().find(|(_, meant)| meant == name) {
+            Some((key, _)) => error.hint(format!("KEDA does not read {key}: {name} may be meant")),
             None => error,
         }
     }
 
     /// Returns the keys that the scaler does not read, each with the key that is probably meant.
     pub(super) fn unread(&self) -> impl Iterator<Item = (&'t str, String)> {
-        let type_ = self.type_;
-        self.values.keys().filter_map(move |key| {
+        let type_ = &*self.trigger.type_;
+        let keys = self.trigger.metadata.iter().flat_map(BTreeMap::keys);
+        keys.filter_map(move |key| {
             let (name, is_of_environment) = match key.strip_suffix("FromEnv") {
                 Some(name) if order(type_, key).next().is_none() => (name, true),
                 _ => (&**key, false),
@@ -211,10 +192,11 @@ impl<'t> TriggerMetadata<'t> {
 
     /// Returns the field that an unknown key is probably meant to be; only fields that are not stated qualify.
     fn similar(&self, key: &str) -> Option<&'static str> {
-        let is_here = |name: &&str| order(self.type_, name).any(|own| own == FieldSource::Metadata);
-        let open = keys(self.type_)
+        let is_here =
+            |name: &&str| order(&self.trigger.type_, name).any(|own| own == FieldSource::Metadata);
+        let open = keys(&self.trigger.type_)
             .filter(is_here)
-            .filter(|name| !self.values.contains_key(*name));
+            .filter(|name| self.untrimmed(name).is_none());
         // A part of the name, such as `replicas` for `desiredReplicas`.
         let mut parts = open.clone().filter(|name| {
             let first = key.get(..1).unwrap_or_default().to_uppercase();
@@ -242,11 +224,22 @@ impl<'t> TriggerMetadata<'t> {
         format!("s{}-{normalized}", self.index)
     }
 
+    /// Rejects the value of a field.
+    pub(super) fn reject<T, E: From<Refused>>(
+        &self,
+        name: &str,
+        message: impl Into<String>,
+    ) -> Result<T, E> {
+        Err(self.refused(name, message).into())
+    }
+
+    /// Returns the path of a field of the trigger.
+    pub(super) fn path(&self, field: &str) -> String {
+        format!("spec.triggers[{}].{field}", self.index)
+    }
+
     /// Returns the error for a rejected value of a field.
     pub(super) fn refused(&self, name: &str, message: impl Into<String>) -> Refused {
-        Refused::new(
-            format!("spec.triggers[{}].metadata.{name}", self.index),
-            message,
-        )
+        Refused::new(self.path(&format!("metadata.{name}")), message)
     }
 }

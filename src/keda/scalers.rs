@@ -6,9 +6,8 @@
 use super::Refused;
 use super::cron::is_schedule;
 use super::metadata::{Gap, KnownField, TriggerMetadata};
-use super::url::{UrlPath, parameters, query_escaped};
-use crate::apimachinery::go;
-use crate::apimachinery::quantity::{Format, Quantity};
+use super::url::{UrlPath, first_parameter, query_escaped};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::similar::nearest;
 
 /// The table of scalers, which begins with the meaning of its columns.
@@ -47,46 +46,33 @@ impl Scaler {
         })
     }
 
-    /// Returns the name of the metric of a trigger.
+    /// Returns the name of the metric of a trigger; of `kubernetes-workload`, the part before the namespace.
     pub(super) fn name(&self, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-        let name = match self.type_ {
-            "activemq" => activemq(metadata),
-            "apache-kafka" => apache_kafka(metadata),
-            "artemis-queue" => artemis(metadata),
-            "aws-sqs-queue" => aws_sqs(metadata),
-            "azure-eventhub" => Ok(format!(
-                "azure-eventhub-{}",
-                metadata.get("consumerGroup").unwrap_or("$Default")
-            )),
-            "azure-pipelines" => azure_pipelines(metadata),
-            "azure-servicebus" => azure_servicebus(metadata),
-            "beanstalkd" => Ok(format!(
-                "beanstalkd-{}",
-                query_escaped(metadata.need("tube")?)
-            )),
-            "couchdb" => couchdb(metadata),
-            "cron" => cron(metadata),
+        let by_rule = match self.type_ {
+            "activemq" => activemq(metadata)?,
+            "apache-kafka" => apache_kafka(metadata)?,
+            "artemis-queue" => artemis(metadata)?,
+            "aws-sqs-queue" => aws_sqs(metadata)?,
+            "azure-pipelines" => azure_pipelines(metadata)?,
+            "azure-servicebus" => azure_servicebus(metadata)?,
+            "beanstalkd" => query_escaped(metadata.need("tube")?),
+            "couchdb" => couchdb(metadata)?.to_owned(),
+            "cron" => cron(metadata)?,
             "datadog" => return datadog(metadata),
-            type_ @ ("elasticsearch" | "opensearch") => search(type_, metadata),
+            "elasticsearch" | "opensearch" => search(metadata)?.to_owned(),
             // It reads nothing, not even the index.
             "external-mock" => return Ok("mockMetricName".to_owned()),
-            "gcp-pubsub" => gcp_pubsub(metadata),
-            "ibmmq" => ibmmq(metadata),
-            "influxdb" => influxdb(metadata),
-            "kafka" => kafka(metadata, ToOwned::to_owned),
-            "kubernetes-resource" => kubernetes_resource(metadata),
-            "kubernetes-workload" => workload(metadata),
-            "mysql" => mysql(metadata),
-            "openstack-swift" => openstack_swift(metadata),
-            "rabbitmq" => Ok(format!(
-                "rabbitmq-{}",
-                query_escaped(metadata.need("queueName")?)
-            )),
-            "selenium-grid" => selenium_grid(metadata),
-            "temporal" => temporal(metadata),
-            _ => filled(self.name, metadata),
-        }?;
-        Ok(metadata.with_index(&name))
+            "gcp-pubsub" => gcp_pubsub(metadata)?.to_owned(),
+            "ibmmq" => ibmmq(metadata)?.to_owned(),
+            "influxdb" => influxdb(metadata)?.to_owned(),
+            "kafka" => kafka(metadata, ToOwned::to_owned)?,
+            "kubernetes-resource" => kubernetes_resource(metadata)?,
+            "mysql" => mysql(metadata)?.to_owned(),
+            "rabbitmq" => query_escaped(metadata.need("queueName")?),
+            "temporal" => temporal(metadata)?,
+            _ => return Ok(metadata.with_index(&filled(self.name, metadata)?)),
+        };
+        Ok(metadata.with_index(&self.name.replace('*', &by_rule)))
     }
 
     /// Returns the number that is the target.
@@ -112,7 +98,7 @@ impl Scaler {
         // No metric of an HPA may have such a target; a composite metric replaces it.
         if value.signum() <= 0 && !uses_modifiers {
             let message = format!("{text:?} is no target: the API server takes only more than 0");
-            return Err(metadata.refused(name, message).into());
+            return metadata.reject(name, message);
         }
         Ok(value)
     }
@@ -124,14 +110,23 @@ fn filled(template: &'static str, metadata: &TriggerMetadata<'_>) -> Result<Stri
     for part in template.split_inclusive('}') {
         let (text, field) = part.split_once('{').unwrap_or((part, ""));
         name.push_str(text);
-        if let Some(field) = field.strip_suffix('}') {
-            name.push_str(metadata.known_need(field)?);
+        let Some(field) = field.strip_suffix('}') else {
+            continue;
+        };
+        match field.strip_prefix('-') {
+            None => name.push_str(stated_or_default(field, metadata, true)?.1),
+            Some(optional) => {
+                if let Some(value) = metadata.known(optional)? {
+                    name.push('-');
+                    name.push_str(value);
+                }
+            }
         }
     }
     Ok(name)
 }
 
-/// Returns the field of a target, from its names and default in the table.
+/// Returns a field, from its names and default in the table.
 fn stated_or_default<'t>(
     field: &'static str,
     metadata: &TriggerMetadata<'t>,
@@ -146,59 +141,49 @@ fn stated_or_default<'t>(
     }
 }
 
-/// `Validate` in `activemq_scaler.go`: the name may be in a URL.
-fn activemq(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let name = match metadata.get("restAPITemplate") {
-        Some(url) => {
-            let names = ["destinationName", "brokerName"];
-            let path = UrlPath::of(url).map(|path| path.decoded);
-            let found = path.and_then(|path| jolokia(&path, "", names));
-            let [name, _] = found.ok_or_else(|| no_template(metadata, "restAPITemplate", names))?;
-            name
-        }
-        None => metadata.need("destinationName")?.to_owned(),
-    };
-    Ok(format!("activemq-{name}"))
+/// `Validate` in `activemq_scaler.go`.
+fn activemq(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
+    let names = ["destinationName", "brokerName"];
+    jolokia(
+        metadata,
+        "destinationName",
+        "restAPITemplate",
+        &names,
+        |path| Some(path.decoded),
+    )
 }
 
-/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL, whose path has to have
-/// characters that Go would escape.
-fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let name = match metadata.get("restApiTemplate") {
-        Some(url) => {
-            let names = ["queue", "address", "broker"];
-            let path = UrlPath::of(url).and_then(|path| path.raw);
-            let found = path.and_then(|path| jolokia(path, "\"\"", names));
-            let [name, ..] =
-                found.ok_or_else(|| no_template(metadata, "restApiTemplate", names))?;
-            name
-        }
-        None => metadata.need("queueName")?.to_owned(),
-    };
-    Ok(format!("artemis-{name}"))
+/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the path has to have characters that Go would escape.
+fn artemis(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
+    let names = ["queue", "address", "broker"];
+    jolokia(metadata, "queueName", "restApiTemplate", &names, |path| {
+        Some(path.raw?.replace("\"\"", ""))
+    })
 }
 
-/// Returns the properties of a broker in the path of Jolokia's API, which follow the first colon, without a
-/// text in them.
-fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Option<[String; N]> {
-    let properties = path.split(':').nth(1)?.split('/').next()?;
-    let query = properties.replace(without, "").replace(',', "&");
-    parameters(&query, names)
-}
-
-/// Returns the error for a template without names.
-fn no_template<const N: usize>(
+/// Returns the name in a field; or in a template, the URL of a request to Jolokia, the first of these properties of a
+/// broker, which follow the first colon of the path.
+fn jolokia(
     metadata: &TriggerMetadata<'_>,
     field: &str,
-    names: [&str; N],
-) -> Refused {
-    metadata.refused(
-        field,
-        format!(
-            "must be a URL of Jolokia with {} in its path",
-            names.join(", ")
-        ),
-    )
+    template: &str,
+    names: &[&str],
+    path: fn(UrlPath<'_>) -> Option<String>,
+) -> Result<String, Refused> {
+    let Some(url) = metadata.get(template) else {
+        return Ok(metadata.need(field)?.to_owned());
+    };
+    let name = UrlPath::of(url).and_then(path).and_then(|path| {
+        let properties = path.split(':').nth(1)?.split('/').next()?;
+        first_parameter(&properties.replace(',', "&"), names)
+    });
+    name.ok_or_else(|| {
+        let names = names.join(", ");
+        metadata.refused(
+            template,
+            format!("must be a URL of Jolokia with {names} in its path"),
+        )
+    })
 }
 
 /// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.
@@ -215,11 +200,8 @@ fn apache_kafka(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
 /// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group if there is no topic.
 fn kafka(metadata: &TriggerMetadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
     match metadata.known("topic")? {
-        Some(topic) => Ok(format!("kafka-{}", topics(topic))),
-        None => Ok(format!(
-            "kafka-{}-topics",
-            metadata.known_need("consumerGroup")?
-        )),
+        Some(topic) => Ok(topics(topic)),
+        None => Ok(format!("{}-topics", metadata.known_need("consumerGroup")?)),
     }
 }
 
@@ -228,13 +210,11 @@ fn kafka(metadata: &TriggerMetadata<'_>, topics: fn(&str) -> String) -> Result<S
 fn aws_sqs(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let text = metadata.known_need("queueURL")?;
     let Some(path) = UrlPath::of(text) else {
-        return Ok(format!("aws-sqs-{text}"));
+        return Ok(text.to_owned());
     };
     match path.decoded.split('/').collect::<Vec<_>>()[..] {
-        [_, _, name] if !name.is_empty() => Ok(format!("aws-sqs-{name}")),
-        _ => Err(metadata
-            .refused("queueURL", "no queue name in the path of the URL")
-            .into()),
+        [_, _, name] if !name.is_empty() => Ok(name.to_owned()),
+        _ => metadata.reject("queueURL", "no queue name in the path of the URL"),
     }
 }
 
@@ -246,68 +226,55 @@ fn azure_pipelines(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
         ));
     }
     let text = metadata.need("poolID")?;
-    let id: i64 = text
-        .parse()
-        .map_err(|_| metadata.refused("poolID", format!("{text:?} is not a whole number")))?;
-    Ok(format!("azure-pipelines-{id}"))
+    match text.parse::<i64>() {
+        Ok(id) => Ok(id.to_string()),
+        Err(_) => metadata.reject("poolID", format!("{text:?} is not a whole number")),
+    }
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `azure_servicebus_scaler.go`.
-fn azure_servicebus(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let [queue, topic, subscription] =
-        ["queueName", "topicName", "subscriptionName"].map(|name| metadata.get(name));
-    let is_regex = metadata
-        .get("useRegex")
-        .is_some_and(|it| go::parse_bool(it) == Some(true));
-    let refused = |name, message| Err(metadata.refused(name, message).into());
-    let (type_, name) = match (queue, topic) {
-        (Some(_), Some(_)) => return refused("topicName", "queueName is set, too"),
-        (Some(_), None) if subscription.is_some() => {
-            return refused("subscriptionName", "needs topicName, not queueName");
+fn azure_servicebus(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
+    let stated = ["queueName", "topicName", "subscriptionName"].map(|name| metadata.get(name));
+    let (type_, name) = match stated {
+        [Some(_), Some(_), _] => return metadata.reject("topicName", "queueName is set, too"),
+        [Some(_), None, Some(_)] => {
+            return metadata.reject("subscriptionName", "needs topicName, not queueName");
         }
-        (Some(queue), None) => ("queue", queue),
-        (None, Some(_)) if subscription.is_none() => {
-            return refused("subscriptionName", "required");
-        }
-        (None, Some(topic)) => ("topic", topic),
-        (None, None) => return refused("queueName", "required, or topicName"),
+        [Some(queue), None, None] => ("queue", queue),
+        [None, Some(_), None] => return metadata.reject("subscriptionName", "required"),
+        [None, Some(topic), Some(_)] => ("topic", topic),
+        [None, None, _] => return metadata.reject("queueName", "required, or topicName"),
     };
-    Ok(if is_regex {
-        format!("azure-servicebus-{type_}-regex")
+    Ok(if metadata.is_true("useRegex") {
+        format!("{type_}-regex")
     } else {
-        format!("azure-servicebus-{name}")
+        name.to_owned()
     })
 }
 
-/// `Validate` and `GetMetricSpecForScaling` in `couchdb_scaler.go`, with its own spelling: a connection string can
-/// be without the name.
-fn couchdb(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+/// `Validate` and `GetMetricSpecForScaling` in `couchdb_scaler.go`: a connection string can be without the name.
+fn couchdb<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Gap> {
     let KnownField { stated, elsewhere } = metadata.find("connectionString");
-    let name = if stated.is_some() || elsewhere.is_some() {
-        metadata.known("dbName")?.unwrap_or_default()
+    if stated.is_some() || elsewhere.is_some() {
+        Ok(metadata.known("dbName")?.unwrap_or_default())
     } else {
-        metadata.known_need("dbName")?
-    };
-    Ok(format!("coucdb-{name}"))
+        metadata.known_need("dbName")
+    }
 }
 
 /// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.
-fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+fn cron(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
     let (start, end) = (schedule(metadata, "start")?, schedule(metadata, "end")?);
     if start == end {
-        return Err(metadata.refused("end", "the same as start").into());
+        return metadata.reject("end", "the same as start");
     }
     let replicas = metadata.need("desiredReplicas")?;
     if !replicas.parse::<i64>().is_ok_and(|replicas| replicas != 0) {
         let message = format!("{replicas:?} is not a whole number other than 0");
-        return Err(metadata.refused("desiredReplicas", message).into());
+        return metadata.reject("desiredReplicas", message);
     }
-    Ok(format!(
-        "cron-{}-{}-{}",
-        metadata.need("timezone")?,
-        plain(start),
-        plain(end)
-    ))
+    let zone = metadata.need("timezone")?;
+    Ok(format!("{zone}-{}-{}", plain(start), plain(end)))
 }
 
 fn schedule<'t>(metadata: &TriggerMetadata<'t>, name: &'static str) -> Result<&'t str, Refused> {
@@ -315,7 +282,7 @@ fn schedule<'t>(metadata: &TriggerMetadata<'t>, name: &'static str) -> Result<&'
     if is_schedule(text) {
         Ok(text)
     } else {
-        Err(metadata.refused(name, "not a cron schedule".to_owned()))
+        metadata.reject(name, "not a cron schedule")
     }
 }
 
@@ -340,18 +307,11 @@ fn datadog(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
             .any(|(_, it)| it.contains('}'))
     });
     if !is_scoped {
-        return Err(metadata
-            .refused("query", "has no scope in braces, such as {*}")
-            .into());
+        return metadata.reject("query", "has no scope in braces, such as {*}");
     }
-    let of_agent = metadata
-        .get("useClusterAgentProxy")
-        .is_some_and(|it| go::parse_bool(it) == Some(true));
-    if of_agent {
-        let (namespace, name) = (
-            metadata.need("datadogMetricNamespace")?,
-            metadata.need("datadogMetricName")?,
-        );
+    if metadata.is_true("useClusterAgentProxy") {
+        let namespace = metadata.need("datadogMetricNamespace")?;
+        let name = metadata.need("datadogMetricName")?;
         return Ok(format!("datadogmetric@{namespace}:{name}"));
     }
     let query = metadata.need("query")?;
@@ -361,104 +321,70 @@ fn datadog(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
 
 /// `parseElasticsearchMetadata` and `parseOpensearchMetadata`; their `Validate` requires exactly one of the
 /// two.
-fn search(prefix: &str, metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    match metadata.get("query") {
-        Some(_) if metadata.get("searchTemplateName").is_none() => Ok(format!("{prefix}-query")),
-        _ => Ok(format!(
-            "{prefix}-{}",
-            metadata.known_need("searchTemplateName")?
-        )),
+fn search<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Gap> {
+    if metadata.get("query").is_some() && metadata.get("searchTemplateName").is_none() {
+        return Ok("query");
     }
+    metadata.known_need("searchTemplateName")
 }
 
 /// `Validate` and `parsePubSubMetadata` in `gcp_pubsub_scaler.go`.
-fn gcp_pubsub(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let [subscription, topic] = ["subscriptionName", "topicName"].map(|name| metadata.get(name));
-    let name = match (subscription, topic) {
-        (Some(_), Some(_)) => {
-            return Err(metadata
-                .refused("topicName", "subscriptionName is set, too")
-                .into());
-        }
-        (Some(name), None) | (None, Some(name)) => name,
-        (None, None) => match metadata.known("topicName")? {
-            Some(name) => name,
-            None => metadata.known_need("subscriptionName")?,
+fn gcp_pubsub<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Gap> {
+    match ["subscriptionName", "topicName"].map(|name| metadata.get(name)) {
+        [Some(_), Some(_)] => metadata.reject("topicName", "subscriptionName is set, too"),
+        [Some(name), None] | [None, Some(name)] => Ok(name),
+        [None, None] => match metadata.known("topicName")? {
+            Some(name) => Ok(name),
+            None => metadata.known_need("subscriptionName"),
         },
-    };
-    Ok(format!("gcp-ps-{name}"))
+    }
 }
 
 /// `GetMetricSpecForScaling` in `ibmmq_scaler.go`: the first of several queues.
-fn ibmmq(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+fn ibmmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Refused> {
     let queues = metadata.need("queueName;queueNames")?;
-    let first = queues.split(',').next().unwrap_or_default();
-    Ok(format!("ibmmq-{}", first.trim()))
+    Ok(queues.split(',').next().unwrap_or_default().trim())
 }
 
 /// `GetMetricSpecForScaling` in `influxdb_scaler.go`: an `influxVersion` other than 2 or 3, such as several versions,
 /// requires no name.
-fn influxdb(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let name = match metadata.get("influxVersion").unwrap_or("2") {
-        "2" => metadata.known_need("organizationName")?,
-        "3" => metadata.known_need("database")?,
-        _ => metadata.known("organizationName")?.unwrap_or_default(),
-    };
-    Ok(format!("influxdb-{name}"))
+fn influxdb<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Gap> {
+    match metadata.get("influxVersion").unwrap_or("2") {
+        "2" => metadata.known_need("organizationName"),
+        "3" => metadata.known_need("database"),
+        _ => Ok(metadata.known("organizationName")?.unwrap_or_default()),
+    }
 }
 
 /// `GetMetricSpecForScaling` in `kubernetes_resource_scaler.go`.
-fn kubernetes_resource(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+fn kubernetes_resource(metadata: &TriggerMetadata<'_>) -> Result<String, Refused> {
     let kind = metadata.need("resourceKind")?.to_lowercase();
     let (name, key) = (metadata.need("resourceName")?, metadata.need("key")?);
     Ok(format!("{kind}-{name}-{key}"))
 }
 
-/// `GetMetricSpecForScaling` in `kubernetes_workload_scaler.go`.
-fn workload(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    match metadata.namespace {
-        Some(namespace) => Ok(format!("workload-{namespace}")),
-        None => Err(Gap::OfNamespace("workload-")),
-    }
-}
-
 /// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string takes precedence, and it is never in the
 /// metadata.
-fn mysql(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
+fn mysql<'t>(metadata: &TriggerMetadata<'t>) -> Result<&'t str, Gap> {
     let has_name = metadata.get("dbName").is_some();
     if has_name && metadata.get("connectionStringFromEnv").is_none() {
         metadata.assume_without("connectionString");
     } else {
         metadata.known("connectionString")?;
     }
-    Ok(format!(
-        "mysql-{}",
-        metadata.known("dbName")?.unwrap_or_default()
-    ))
-}
-
-/// `GetMetricSpecForScaling` in `openstack_swift_scaler.go`.
-fn openstack_swift(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let container = metadata.need("containerName")?;
-    Ok(match metadata.get("objectPrefix") {
-        Some(prefix) => format!("openstack-swift-{container}-{prefix}"),
-        None => format!("openstack-swift-{container}"),
-    })
+    Ok(metadata.known("dbName")?.unwrap_or_default())
 }
 
 /// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
 fn rabbitmq<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refused> {
     let length = non_zero(metadata, "queueLength")?;
     let value = non_zero(metadata, "value")?;
-    match (
-        length,
-        metadata.get("mode").filter(|mode| *mode != "Unknown"),
-        value,
-    ) {
+    let mode = metadata.get("mode").filter(|mode| *mode != "Unknown");
+    match (length, mode, value) {
         (None, None, None) => Ok(("value", "20")),
         (Some(length), None, None) => Ok(("queueLength", length)),
-        (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
-        (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
+        (Some(_), ..) => metadata.reject("queueLength", "mode and value are set, too"),
+        (None, None, Some(_)) => metadata.reject("mode", "required with value"),
         (None, Some(_), None) => Err(metadata.missing("value")),
         (None, Some(_), Some(value)) => Ok(("value", value)),
     }
@@ -487,16 +413,6 @@ fn redis_streams<'t>(metadata: &TriggerMetadata<'t>) -> Result<Field<'t>, Refuse
         (Some(_), false) => "pendingEntriesCount",
     };
     Ok((field, metadata.get(field).unwrap_or("5")))
-}
-
-/// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
-fn selenium_grid(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
-    let parts = ["browserName", "browserVersion", "platformName"].map(|name| metadata.get(name));
-    let parts: Vec<&str> = ["selenium-grid"]
-        .into_iter()
-        .chain(parts.into_iter().flatten())
-        .collect();
-    Ok(parts.join("-"))
 }
 
 /// `GetMetricSpecForScaling` in `solace_scaler.go` and `solace_dm_scaler.go`: returns the names and targets of the
@@ -548,19 +464,17 @@ pub(super) fn solace(
 /// `GetMetricSpecForScaling` in `temporal_scaler.go`.
 fn temporal(metadata: &TriggerMetadata<'_>) -> Result<String, Gap> {
     let namespace = metadata.known("namespace")?.unwrap_or("default");
-    let name = format!("temporal-{namespace}-{}", metadata.known_need("taskQueue")?);
+    let name = format!("{namespace}-{}", metadata.known_need("taskQueue")?);
     match (
         metadata.known("workerDeploymentName")?,
         metadata.known("workerDeploymentBuildId")?,
     ) {
         (Some(deployment), Some(build)) => Ok(format!("{name}-{deployment}-{build}")),
         (None, None) => Ok(name),
-        _ => Err(metadata
-            .refused(
-                "workerDeploymentName",
-                "needs workerDeploymentBuildId, and that needs it",
-            )
-            .into()),
+        _ => metadata.reject(
+            "workerDeploymentName",
+            "needs workerDeploymentBuildId, and that needs it",
+        ),
     }
 }
 
@@ -570,27 +484,26 @@ fn milli(metadata: &TriggerMetadata<'_>, name: &str, text: &str) -> Result<Quant
     if value < 0.0 {
         return Ok(quantity(0));
     }
-    let quantity = Quantity::parse(&format!("{value:.3}"))
-        .map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
-    Ok(quantity.canonicalized())
+    match Quantity::parse(&format!("{value:.3}")) {
+        Ok(quantity) => Ok(quantity.canonicalized()),
+        Err(e) => metadata.reject(name, format!("{text:?}: {e}")),
+    }
 }
 
 /// `resource.NewQuantity`.
 fn quantity(value: i64) -> Quantity {
-    let exact = value
-        .checked_mul(1000)
-        .map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
-    exact
-        .or_else(|| Quantity::parse(&value.to_string()).ok())
-        .unwrap_or_default()
+    Quantity::new(Amount::int(value, 0), Format::DecimalSI)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
+    use serde_json::Value as Json;
+
     use super::{SCALERS, Scaler};
     use crate::keda::keys::keys;
+    use crate::keda::manifest::Trigger;
     use crate::keda::metadata::TriggerMetadata;
 
     /// Returns the scalers of the table; each of its other lines is a comment.
@@ -601,6 +514,14 @@ mod tests {
             assert!(matches!(columns, 3 | 4), "{line}");
             Scaler::read(line).expect("a scaler")
         })
+    }
+
+    fn trigger(type_: &str, metadata: BTreeMap<String, Json>) -> Trigger {
+        Trigger {
+            type_: type_.to_owned(),
+            metadata: Some(metadata),
+            ..Trigger::default()
+        }
     }
 
     /// Each type has a line, and the type of its target is one of those of external metrics.
@@ -621,17 +542,21 @@ mod tests {
     fn names_can_be_read() {
         for scaler in scalers().filter(|scaler| scaler.target != "*") {
             let Scaler { type_, name, .. } = scaler;
-            let fields = name.split(['{', '}']).skip(1).step_by(2);
-            let values: BTreeMap<_, _> =
-                fields.map(|field| (field.to_owned(), "v".into())).collect();
+            let mut values = BTreeMap::new();
             let mut expected = name.to_owned();
-            for field in values.keys() {
-                assert!(keys(type_).any(|own| own == field), "{type_}: {field}");
-                expected = expected.replace(&format!("{{{field}}}"), "v");
+            for field in name.split(['{', '}']).skip(1).step_by(2) {
+                let (start, field) = field
+                    .strip_prefix('-')
+                    .map_or(("", field), |field| ("-", field));
+                let (own, _) = field.split_once('=').unwrap_or((field, ""));
+                assert!(keys(type_).any(|key| key == own), "{type_}: {field}");
+                values.insert(own.to_owned(), "v".into());
+                expected = expected.replace(&format!("{{{start}{field}}}"), &format!("{start}v"));
             }
-            let metadata = TriggerMetadata::new(0, type_, &values, false, None);
+            let trigger = trigger(type_, values);
+            let metadata = TriggerMetadata::new(0, &trigger);
             let is_from_table = scaler.name(&metadata).ok() == Some(format!("s0-{expected}"));
-            assert_eq!(is_from_table, name != "*", "{type_}");
+            assert_eq!(is_from_table, !name.contains('*'), "{type_}");
             assert!(!expected.contains(['{', '}']), "{type_}");
         }
     }
@@ -639,7 +564,6 @@ mod tests {
     /// A target is a number, a field that the scaler reads, or has a rule; a default is a number.
     #[test]
     fn targets_can_be_read() {
-        let none = BTreeMap::new();
         for scaler in scalers() {
             let Scaler { type_, target, .. } = scaler;
             if target == "*" {
@@ -656,7 +580,8 @@ mod tests {
             for name in names.split(';').filter(|_| !is_rule) {
                 assert!(keys(type_).any(|own| own == name), "{type_}: {name}");
             }
-            let metadata = TriggerMetadata::new(0, type_, &none, false, None);
+            let trigger = trigger(type_, BTreeMap::new());
+            let metadata = TriggerMetadata::new(0, &trigger);
             let value = scaler.target(&metadata, true).ok();
             assert_eq!(value.is_some(), is_rule || field.contains('='), "{type_}");
             assert!(

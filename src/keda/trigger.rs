@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::external::{OWNER, OpenMetric, OpenPart, external, target};
 use super::manifest::Trigger;
 use super::metadata::{Gap, TriggerMetadata};
 use super::scalers::{Scaler, scaler, solace};
-use super::{OWNER, OpenMetric, OpenName, OpenTarget, Refused, external, fields};
+use super::{Refused, fields};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::LabelSelector;
-use crate::snapshot::hpa::{
-    ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
-};
+use crate::snapshot::hpa::{MetricSpec, MetricTarget, ResourceMetricSource};
 use crate::snapshot::note::Note;
 
 /// The ScaledObject that contains a trigger.
@@ -72,29 +71,19 @@ pub(super) fn metrics(
     owner: &TriggerOwner<'_>,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<Made>, Refused> {
-    let none = BTreeMap::new();
-    let metadata = TriggerMetadata::new(
-        index,
-        &trigger.type_,
-        trigger.metadata.as_ref().unwrap_or(&none),
-        trigger.authentication_ref.is_some(),
-        owner.namespace,
-    );
+    let metadata = TriggerMetadata::new(index, trigger);
     notes.extend(metadata.unread().map(|(key, meant)| {
         Note::new(format!(
-            "spec.triggers[{index}].metadata.{key}: KEDA does not read it; {meant} may be meant"
+            "{}: KEDA does not read it; {meant} may be meant",
+            metadata.path(&format!("metadata.{key}"))
         ))
     }));
     if trigger.is_resource() {
-        let metric = resource(trigger, index, &metadata)?;
-        return Ok(vec![Made::Known(Box::new(metric))]);
+        return Ok(vec![Made::Known(Box::new(resource(&metadata)?))]);
     }
-    let path = |field: &str| format!("spec.triggers[{index}].{field}");
     let found = scaler(&trigger.type_).map_err(|meant| {
-        let error = Refused::new(
-            path("type"),
-            format!("KEDA 2.20 has no scaler {:?}", trigger.type_),
-        );
+        let message = format!("KEDA 2.20 has no scaler {:?}", trigger.type_);
+        let error = Refused::new(metadata.path("type"), message);
         match meant {
             Some(meant) => error.hint(format!("did you mean {meant}?")),
             None => error,
@@ -109,11 +98,11 @@ pub(super) fn metrics(
             let message = format!(
                 "{other:?} is not possible for an external metric: use AverageValue or Value"
             );
-            return Err(Refused::new(path("metricType"), message));
+            return Err(Refused::new(metadata.path("metricType"), message));
         }
     };
-    fields::check(&trigger.type_, &metadata)?;
-    let made = external_metrics(&found, &metadata, type_, trigger, index, owner)?;
+    fields::check(&metadata)?;
+    let made = external_metrics(&found, &metadata, type_, owner)?;
     let assumed = metadata.assumed().into_iter();
     notes.extend(assumed.map(|field| {
         Note::new(format!(
@@ -129,138 +118,97 @@ fn external_metrics(
     scaler: &Scaler,
     metadata: &TriggerMetadata<'_>,
     type_: &'static str,
-    trigger: &Trigger,
-    index: usize,
     owner: &TriggerOwner<'_>,
 ) -> Result<Vec<Made>, Refused> {
-    let open = |name: OpenName, target: OpenTarget| {
+    let open = |part: OpenPart| {
         Made::Open(Box::new(OpenMetric {
             at: 0,
-            trigger: index,
-            type_: trigger.type_.clone(),
-            name,
-            target,
+            trigger: metadata.index,
+            type_: metadata.trigger.type_.clone(),
+            part,
             selector: owner.selector(),
         }))
     };
     let known = |name: String, target: MetricTarget| {
         Made::Known(Box::new(external(name, owner.selector(), target)))
     };
-    match &*trigger.type_ {
+    let of_scaler = match &*metadata.trigger.type_ {
         "external" | "external-push" => {
             metadata.need("scalerAddress")?;
-            let why = "only the scaler itself knows its metrics and targets".to_owned();
-            Ok(vec![open(OpenName::OfKeda(why), OpenTarget::Number(type_))])
+            Err(Gap::Open(
+                "only the scaler itself knows its metrics and targets".to_owned(),
+            ))
         }
-        "solace-direct-messaging" | "solace-event-queue" => {
-            let metrics = solace(&trigger.type_, metadata)?.into_iter();
-            Ok(metrics
+        solace_type @ ("solace-direct-messaging" | "solace-event-queue") => {
+            let metrics = solace(solace_type, metadata)?.into_iter();
+            return Ok(metrics
                 .map(|(name, value)| known(name, target(type_, value)))
-                .collect())
+                .collect());
         }
-        _ => {
-            let target = match scaler.target(metadata, owner.uses_modifiers) {
-                Ok(value) => target(type_, value),
-                Err(gap) => {
-                    let name = OpenName::of(gap, metadata)?;
-                    return Ok(vec![open(name, OpenTarget::Number(type_))]);
-                }
-            };
-            Ok(vec![match scaler.name(metadata) {
-                Ok(name) => known(name, target),
-                Err(gap) => open(OpenName::of(gap, metadata)?, OpenTarget::Known(target)),
-            }])
-        }
-    }
+        _ => scaler.target(metadata, owner.uses_modifiers),
+    };
+    let target = match of_scaler {
+        Ok(value) => target(type_, value),
+        Err(Gap::Open(why)) => return Ok(vec![open(OpenPart::Target { why, type_ })]),
+        Err(Gap::Refused(refused)) => return Err(refused),
+    };
+    Ok(vec![match scaler.name(metadata) {
+        Ok(start) if metadata.trigger.type_ == "kubernetes-workload" => match owner.namespace {
+            Some(namespace) => known(format!("{start}{namespace}"), target),
+            None => open(OpenPart::Namespace { start, target }),
+        },
+        Ok(name) => known(name, target),
+        Err(Gap::Open(why)) => open(OpenPart::Name { why, target }),
+        Err(Gap::Refused(refused)) => return Err(refused),
+    }])
 }
 
 /// `parseResourceMetadata` and `GetMetricSpecForScaling` in `cpu_memory_scaler.go`.
-fn resource(
-    trigger: &Trigger,
-    index: usize,
-    metadata: &TriggerMetadata<'_>,
-) -> Result<MetricSpec, Refused> {
+fn resource(metadata: &TriggerMetadata<'_>) -> Result<MetricSpec, Refused> {
+    let Trigger {
+        type_, metric_type, ..
+    } = metadata.trigger;
     if metadata.get("type").is_some() {
         let error = metadata.refused("type", "KEDA no longer reads it");
-        return Err(error.hint(format!("use spec.triggers[{index}].metricType")));
+        return Err(error.hint(format!("use {}", metadata.path("metricType"))));
     }
     let text = metadata.need("value")?;
-    let target = match &*trigger.metric_type {
-        "Utilization" => MetricTarget {
-            type_: "Utilization".to_owned(),
-            average_utilization: match text.parse() {
-                Ok(percent) if percent > 0 => Some(percent),
-                // KEDA accepts it, but the API server rejects the HPA that KEDA creates from it.
-                Ok(percent) => {
-                    return Err(
-                        metadata.refused("value", format!("{percent} is not greater than 0"))
-                    );
-                }
-                Err(_) => {
-                    let message = format!("{text:?} is not a whole percentage");
-                    return Err(metadata.refused("value", message));
-                }
-            },
-            ..MetricTarget::default()
-        },
-        "AverageValue" => target(
-            "AverageValue",
-            Quantity::parse(text)
-                .map_err(|e| metadata.refused("value", format!("{text:?}: {e}")))?,
-        ),
+    let target = match &**metric_type {
+        "Utilization" => {
+            let percent: i32 = text.parse().map_err(|_| {
+                metadata.refused("value", format!("{text:?} is not a whole percentage"))
+            })?;
+            // KEDA accepts it, but the API server rejects the HPA that KEDA creates from it.
+            if percent <= 0 {
+                return metadata.reject("value", format!("{percent} is not greater than 0"));
+            }
+            MetricTarget {
+                type_: "Utilization".to_owned(),
+                average_utilization: Some(percent),
+                ..MetricTarget::default()
+            }
+        }
+        "AverageValue" => {
+            let value = Quantity::parse(text)
+                .map_err(|e| metadata.refused("value", format!("{text:?}: {e}")))?;
+            target("AverageValue", value)
+        }
         other => {
             let message = match other {
                 "" => "required".to_owned(),
-                other => format!("{other:?} is not possible for {}", trigger.type_),
+                other => format!("{other:?} is not possible for {type_}"),
             };
-            let path = format!("spec.triggers[{index}].metricType");
-            return Err(Refused::new(path, message).hint("use Utilization or AverageValue"));
+            let error = Refused::new(metadata.path("metricType"), message);
+            return Err(error.hint("use Utilization or AverageValue"));
         }
     };
-    let name = trigger.type_.clone();
-    Ok(match metadata.get("containerName") {
-        Some(container) => MetricSpec {
-            type_: "ContainerResource".to_owned(),
-            container_resource: Some(ContainerResourceMetricSource {
-                name,
-                target,
-                container: container.to_owned(),
-            }),
-            ..MetricSpec::default()
-        },
-        None => MetricSpec {
-            type_: "Resource".to_owned(),
-            resource: Some(ResourceMetricSource { name, target }),
-            ..MetricSpec::default()
-        },
-    })
-}
-
-impl OpenName {
-    /// Returns the name that a gap leaves open.
-    fn of(gap: Gap, metadata: &TriggerMetadata<'_>) -> Result<Self, Refused> {
-        match gap {
-            Gap::Refused(refused) => Err(refused),
-            Gap::Open(why) => Ok(Self::OfKeda(why)),
-            Gap::OfNamespace(start) => Ok(Self::OfNamespace(metadata.with_index(start))),
-        }
-    }
-}
-
-/// `GetMetricTarget` and `GetMetricTargetMili` in `scaler.go`.
-pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
-    let own = match type_ {
-        "AverageValue" => MetricTarget {
-            average_value: Some(value),
-            ..MetricTarget::default()
-        },
-        _ => MetricTarget {
-            value: Some(value),
-            ..MetricTarget::default()
-        },
+    let whole = MetricSpec {
+        type_: "Resource".to_owned(),
+        resource: Some(ResourceMetricSource {
+            name: type_.clone(),
+            target,
+        }),
+        ..MetricSpec::default()
     };
-    MetricTarget {
-        type_: type_.to_owned(),
-        ..own
-    }
+    Ok(whole.part(metadata.get("containerName")))
 }

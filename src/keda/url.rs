@@ -119,9 +119,9 @@ fn decoded(text: &str) -> Option<String> {
         .then(|| percent_decode_str(text).decode_utf8_lossy().into_owned())
 }
 
-/// Returns the first value of each of these parameters, like `url.ParseQuery`; `None` if the query cannot
-/// be parsed or lacks one of them, or if one is empty.
-pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Option<[String; N]> {
+/// Returns the value of the first of these parameters, as `url.ParseQuery` reads it; `None` if the query cannot be
+/// parsed, or if one of them is absent or empty.
+pub(super) fn first_parameter(query: &str, names: &[&str]) -> Option<String> {
     let mut values = Vec::new();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         if pair.contains(';') {
@@ -133,15 +133,11 @@ pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Optio
             decoded(&value.replace('+', " "))?,
         ));
     }
-    let mut found = Vec::new();
-    for name in names {
+    let stated = names.iter().map(|name| {
         let (_, value) = values.iter().find(|(own, _)| own == name)?;
-        if value.is_empty() {
-            return None;
-        }
-        found.push(value.clone());
-    }
-    found.try_into().ok()
+        Some(value.clone()).filter(|value| !value.is_empty())
+    });
+    stated.collect::<Option<Vec<_>>>()?.into_iter().next()
 }
 
 /// `url.QueryEscape`.

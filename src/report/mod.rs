@@ -71,8 +71,9 @@ pub struct Explanation<'a> {
     memory: MemoryView<'a>,
     basis: Vec<BasisView>,
     notes: Vec<String>,
+    /// The pass that is explained.
     #[serde(skip)]
-    pass: &'a Pass,
+    pub(crate) pass: &'a Pass,
 }
 
 /// The replicas that were recorded after a past pass.

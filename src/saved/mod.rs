@@ -8,6 +8,7 @@ pub mod file;
 pub(crate) mod manifest;
 pub mod objects;
 pub(crate) mod remarks;
+pub(crate) mod request;
 pub mod save;
 pub(crate) mod wire;
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::assemble::{asked, has_own_scale, resource_of, save_command};
+use super::assemble::{asked, has_own_scale, save_command};
+use super::request;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
@@ -337,10 +338,6 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     let Hpa {
         namespace, spec, ..
     } = hpa;
-    let pods = snapshot
-        .scale
-        .as_ref()
-        .map_or("", |it| it.selector.as_str());
     // One request may answer several metrics.
     let mut lacking: BTreeMap<(Documents, Option<String>), BTreeSet<String>> = BTreeMap::new();
     for (index, (metric, answer)) in spec.metrics.iter().zip(&snapshot.metrics).enumerate() {
@@ -348,11 +345,14 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
         if let MetricAnswer::Unread(UnreadCause::Missing { documents }) = answer
             && *documents != Documents::Samples
         {
-            let group = metric.api_group();
-            let version = input.surroundings.version_of(group);
-            let rest = rest_of_path(*documents, metric, pods);
+            let is_of_metrics_api = matches!(
+                documents,
+                Documents::PodMetrics
+                    | Documents::MetricValueList
+                    | Documents::ExternalMetricValueList
+            );
             let path =
-                rest.map(|rest| format!("/apis/{group}/{version}/namespaces/{namespace}/{rest}"));
+                is_of_metrics_api.then(|| request::path(snapshot, &input.surroundings, metric));
             lacking
                 .entry((*documents, path))
                 .or_default()
@@ -382,37 +382,6 @@ fn missing(snapshot: &Snapshot, input: &Input) -> Vec<Note> {
     each.chain(save)
         .map(|text| Note::about(Subject::InputLacks, text))
         .collect()
-}
-
-/// Returns the rest of the controller's request for the missing input, after the namespace, if a metrics API serves it.
-fn rest_of_path(documents: Documents, spec: &MetricSpec, pods: &str) -> Option<String> {
-    let (name, selector) = (names::segment(spec.name()), spec.selector());
-    match documents {
-        Documents::Scale
-        | Documents::Pod
-        | Documents::UnambiguousMetricValueList
-        | Documents::UnambiguousExternalMetricValueList
-        | Documents::Samples => None,
-        Documents::PodMetrics => Some("pods".to_owned()),
-        Documents::MetricValueList => {
-            let (of, pods) = match spec.described_object() {
-                None => ("pods/*".to_owned(), pods),
-                Some(object) if object.is_namespace() => ("metrics".to_owned(), ""),
-                Some(object) => {
-                    let resource = resource_of(object.group(), &object.kind);
-                    let of = format!("{resource}/{}", names::segment(&object.name));
-                    (of, "")
-                }
-            };
-            let query =
-                names::query(&[("labelSelector", pods), ("metricLabelSelector", &selector)]);
-            Some(format!("{of}/{name}{query}"))
-        }
-        Documents::ExternalMetricValueList => {
-            let query = names::query(&[("labelSelector", &selector)]);
-            Some(format!("{name}{query}"))
-        }
-    }
 }
 
 /// Returns the command that prints the missing input.
@@ -575,10 +544,8 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::rest_of_path;
     use crate::build;
     use crate::saved;
-    use crate::snapshot::Documents;
     use crate::snapshot::input::Options;
 
     #[test]
@@ -606,45 +573,6 @@ mod tests {
                            failed to get cpu utilization";
             let found = notes.iter().any(|note| note.text == failure);
             assert_eq!(found, is_noted, "{text}: {notes:?}");
-        }
-    }
-
-    #[test]
-    fn the_rest_of_the_path_of_a_request() {
-        let metric = json!({"name": "a/b c%"});
-        let selected = json!({"name": "rps", "selector": {"matchLabels": {"verb": "GET"}}});
-        let object = json!({"apiVersion": "v1", "kind": "Service", "name": "x y"});
-        let of_external = Documents::ExternalMetricValueList;
-        for (spec, documents, want) in [
-            (
-                json!({"type": "External", "external": {"metric": metric}}),
-                of_external,
-                "a%2Fb%20c%25",
-            ),
-            (
-                json!({"type": "External", "external": {"metric": selected}}),
-                of_external,
-                "rps?labelSelector=verb%3DGET",
-            ),
-            (
-                json!({"type": "Object", "object": {"describedObject": object, "metric": metric}}),
-                Documents::MetricValueList,
-                "services/x%20y/a%2Fb%20c%25",
-            ),
-            (
-                json!({"type": "Object", "object": {"describedObject": object, "metric": selected}}),
-                Documents::MetricValueList,
-                "services/x%20y/rps?metricLabelSelector=verb%3DGET",
-            ),
-            (
-                json!({"type": "Pods", "pods": {"metric": selected}}),
-                Documents::MetricValueList,
-                "pods/*/rps?labelSelector=app%3Dweb&metricLabelSelector=verb%3DGET",
-            ),
-        ] {
-            let spec = serde_json::from_value(spec).expect("a metric");
-            let rest = rest_of_path(documents, &spec, "app=web");
-            assert_eq!(rest.as_deref(), Some(want));
         }
     }
 }

@@ -24,21 +24,37 @@ use crate::common::{build, recorded};
 
 const CHARTS: &str = "tests/charts";
 
-/// Runs `predict NAME -f state.yaml` with these flags: returns exit code, standard output and standard error.
-fn predict(name: &str, flags: &[&str], stdin: &str) -> (Option<i32>, String, String) {
+/// Runs `predict NAME -f state.yaml` with these flags.
+fn predict(name: &str, flags: &[&str], stdin: &str) -> Ran {
     run(program()
         .args(["predict", name, "-n", "shop", "-f", "../state.yaml"])
         .args(flags)
         .current_dir(format!("{CHARTS}/rendered"))
         .write_stdin(stdin))
-    .parts()
+}
+
+/// What runs before a chart is applied.
+fn state() -> String {
+    std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file")
+}
+
+/// A rendered chart.
+fn rendered(file: &str) -> String {
+    std::fs::read_to_string(format!("{CHARTS}/rendered/{file}")).expect("a file")
+}
+
+/// A document with the Deployment `web`: these fields of its spec, and the resources of its only container.
+fn web_deployment(fields: &str, resources: &str) -> String {
+    format!(
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\nspec:\n  {fields}\n  \
+         selector: {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: \
+         {{containers: [{{name: app, image: a, resources: {resources}}}]}}\n"
+    )
 }
 
 /// Returns the assumptions with the observed values, the notes, and the answer.
 fn summary(name: &str, flags: &[&str]) -> String {
-    let (code, stdout, stderr) = predict(name, &[flags, &["-o", "json"]].concat(), "");
-    assert_eq!(code, Some(0), "{flags:?}: {stderr}");
-    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let answer = predict(name, &[flags, &["-o", "json"]].concat(), "").answer();
     let list = |field: &str| answer[field].as_array().expect("a list").clone();
     let text = |value: &Value| {
         value
@@ -87,9 +103,7 @@ fn a_new_hpa_is_said_to_have_no_history() {
             },
         });
         let flags = [&["--hpa", "-", "--cpu", "5%"], flags].concat();
-        let (code, stdout, stderr) = predict("web", &flags, &manifest.to_string());
-        assert_eq!(code, Some(0), "{stderr}");
-        stdout
+        predict("web", &flags, &manifest.to_string()).text()
     };
     for (name, is_new) in [("web", false), ("web-2", true)] {
         let brief = predict(name, &[]);
@@ -248,10 +262,8 @@ fn charts_are_taken_as_they_are_rendered() {
 #[test]
 fn a_directory_and_standard_input_are_taken_like_a_file() {
     let file = summary("web", &["--hpa", "deployment.yaml"]);
-    let text =
-        std::fs::read_to_string(format!("{CHARTS}/rendered/deployment.yaml")).expect("a file");
-    let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "json"], &text);
-    assert_eq!(code, Some(0), "{stderr}");
+    let text = rendered("deployment.yaml");
+    let stdout = predict("web", &["--hpa", "-", "-o", "json"], &text).text();
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(
         answer["overrides"].as_array().map(Vec::len),
@@ -282,8 +294,7 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
 /// What is of another namespace is not used, unless everything is.
 #[test]
 fn manifests_of_another_namespace_and_a_status_are_noted() {
-    let text =
-        std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml")).expect("a file");
+    let text = rendered("unchanged.yaml");
     let workload = "kind: Deployment\nmetadata: {name: web}";
     let elsewhere = "kind: Deployment\nmetadata: {name: web, namespace: prod}";
     let hpa = "kind: HorizontalPodAutoscaler\nmetadata: {name: web}";
@@ -310,9 +321,7 @@ fn manifests_of_another_namespace_and_a_status_are_noted() {
             ],
         ),
     ] {
-        let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "json"], &text);
-        assert_eq!(code, Some(0), "{stderr}");
-        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let answer = predict("web", &["--hpa", "-", "-o", "json"], &text).answer();
         assert_eq!(answer["notes"], json!(expected), "{text}");
     }
 }
@@ -564,7 +573,11 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "this is a template",
         ),
     ] {
-        let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
+        let Ran {
+            code,
+            stdout,
+            stderr,
+        } = predict("web", &["--hpa", "-"], &text);
         assert_eq!((code, &*stdout), (Some(2), ""), "{text}\n{stderr}");
         let first = stderr.lines().next().unwrap_or_default();
         assert_eq!(first, format!("error: {message}"), "{text}");
@@ -579,8 +592,7 @@ fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
     let (saved, candidate) = (path("saved.json"), path("hpa.yaml"));
-    let (code, _, stderr) = predict("web", &["--save", &saved], "");
-    assert_eq!(code, Some(0), "{stderr}");
+    predict("web", &["--save", &saved], "").text();
     let predict = |state: &str, metric: &str| {
         let hpa = format!(
             "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
@@ -662,9 +674,7 @@ fn an_hpa_alone_is_as_unknown_once_it_is_saved() {
 /// Two HPAs for one target still share its pods once they are saved without it, or without its replicas.
 #[test]
 fn hpas_for_one_target_without_a_scale_are_saved() {
-    let workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  selector: \
-                    {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: \
-                    [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let workload = &web_deployment("", "{requests: {cpu: 100m}}");
     let directory = tempfile::tempdir().expect("a directory");
     let [first, second] = ["first.json", "second.json"].map(|name| directory.path().join(name));
     let [first, second] = [&first, &second].map(|path| path.to_str().expect("a path"));
@@ -737,9 +747,7 @@ fn pods_of_a_target_without_replicas_count_once_they_are_typed() {
 /// for any.
 #[test]
 fn a_list_of_values_answers_only_for_their_metrics() {
-    let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
-                   replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
-                   spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let objects = &web_deployment("replicas: 3", "{requests: {cpu: 100m}}");
     let external = "  - {type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '10'}}}\n";
     let custom = "  - {type: Object, object: {metric: {name: depth}, describedObject: {kind: Service, name: web}, \
                   target: {type: AverageValue, averageValue: '10'}}}\n";
@@ -802,9 +810,7 @@ fn a_value_without_labels_is_of_the_only_metric_of_its_name() {
              items: [{{metricName: depth, metricLabels: {labels}, value: '180'}}]\n"
         )
     };
-    let objects = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
-                   replicas: 3\n  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
-                   spec: {containers: [{name: app, image: a, resources: {requests: {cpu: 100m}}}]}\n";
+    let objects = &web_deployment("replicas: 3", "{requests: {cpu: 100m}}");
     let unclear = "the input has no unambiguous ExternalMetricValueList for depth{queue=a}";
     for (metrics, labels, want) in [
         (metric("a"), "null", "depth proposes 6 replicas"),
@@ -967,10 +973,10 @@ fn a_percentage_without_requests_is_a_decision() {
                 app, image: a, resources: {requests: {cpu: 100m}}}, {name: log, image: b}]}\n";
     let answer = |value: &str| {
         let flags = ["--hpa", "-", "--cpu", value, "-o", "json"];
-        let (code, stdout, stderr) = predict("web", &flags, text);
-        assert_eq!(code, Some(0), "{value}: {stderr}");
-        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
-        assert!(!stdout.contains("a percentage cannot be used"), "{stdout}");
+        let ran = predict("web", &flags, text);
+        let shown = ran.shown();
+        assert!(!shown.contains("a percentage cannot be used"), "{shown}");
+        let answer = ran.answer();
         (
             answer["outcome"].clone(),
             answer["findings"][0]["code"].clone(),
@@ -984,12 +990,10 @@ fn a_percentage_without_requests_is_a_decision() {
 /// Discovery has a kind in small letters, too.
 #[test]
 fn a_kind_may_be_in_small_letters() {
-    let text =
-        std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml")).expect("a file");
+    let text = rendered("unchanged.yaml");
     let small = text.replace("kind: Deployment, name: web", "kind: deployment, name: web");
     assert_ne!(small, text);
-    let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &small);
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = predict("web", &["--hpa", "-"], &small).text();
     assert!(stdout.contains("shop/web → deployment/web"), "{stdout}");
 }
 
@@ -1230,7 +1234,7 @@ fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
         (&["--cpu=app=80%"], true),
     ] {
         let flags = [&["--hpa=sidecar.yaml"], flags].concat();
-        let (_, stdout, stderr) = predict("web", &flags, "");
+        let Ran { stdout, stderr, .. } = predict("web", &flags, "");
         let said = "--cpu proxy=VALUE states it";
         assert_eq!(
             stdout.contains(said),
@@ -1243,7 +1247,7 @@ fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
         ("time,cpu\n1m,missing\n", false),
     ] {
         let flags = ["--hpa=sidecar.yaml", "--for=10m", "--trace=-"];
-        let (_, stdout, stderr) = predict("web", &flags, trace);
+        let Ran { stdout, stderr, .. } = predict("web", &flags, trace);
         assert_eq!(
             stdout.contains("has run proxy"),
             is_asked,
@@ -1261,14 +1265,15 @@ fn what_two_texts_have_in_common_is_said_once() {
              {more}  scaleTargetRef: {{apiVersion: {group}, kind: Deployment, name: web}}\n"
         )
     };
-    let (_, _, stderr) = predict("web", &["--hpa=-"], &manifest("extensions/v1beta1", ""));
+    let stderr = predict("web", &["--hpa=-"], &manifest("extensions/v1beta1", "")).stderr;
     let said = "it scales Deployment.extensions/web, but the HPA scales Deployment.apps/web";
     assert!(stderr.contains(said), "{stderr}");
-    let (_, stdout, _) = predict(
+    let stdout = predict(
         "web",
         &["--hpa=-"],
         &manifest("apps/v1", "  maxReplicas: 6\n"),
-    );
+    )
+    .stdout;
     assert!(
         stdout.contains("\n  standard input repeats spec.maxReplicas"),
         "{stdout}"
@@ -1285,8 +1290,7 @@ fn all_candidates_have_the_load_of_the_running_pods() {
     let trace = trace.to_str().expect("a path in UTF-8");
     let run = |flags: &[&str]| {
         let flags = [&["--trace", trace, "-o", "json", "--passes"], flags].concat();
-        let (code, stdout, stderr) = predict("web", &flags, "");
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict("web", &flags, "").text();
         serde_json::from_str::<Value>(&stdout).expect("JSON")
     };
     let cpu = |answer: &Value| {
@@ -1301,8 +1305,7 @@ fn all_candidates_have_the_load_of_the_running_pods() {
     // Each candidate has its own template, and the same one twice has two names.
     let several = ["deployment.yaml", "workload-only.yaml", "deployment.yaml"];
     let flags: Vec<&str> = several.iter().flat_map(|file| ["--hpa", file]).collect();
-    let (code, stdout, stderr) = predict("web", &[&flags[..], &["--trace", trace]].concat(), "");
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = predict("web", &[&flags[..], &["--trace", trace]].concat(), "").text();
     for line in [
         "deployment.yaml: maxReplicas 20 (observed 10), target of cpu 80% (observed 60%), cpu \
          request of app 50m (observed 100m)",
@@ -1318,7 +1321,7 @@ fn all_candidates_have_the_load_of_the_running_pods() {
 fn the_usage_of_containers_may_change_over_time() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = |name: &str| directory.path().join(name).display().to_string();
-    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let state = state();
     let of_memory = "{name: memory, target: {type: AverageValue, averageValue: 300Mi}}";
     let of_cpu = "{name: cpu, target: {type: Utilization, averageUtilization: 50}}";
     std::fs::write(path("state.yaml"), state.replace(of_memory, of_cpu)).expect("a file");
@@ -1402,9 +1405,7 @@ fn a_container_that_only_the_candidate_has() {
             flags,
         ]
         .concat();
-        let (code, stdout, stderr) = predict("web", &flags, "");
-        assert_eq!(code, Some(0), "{stderr}");
-        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let answer = predict("web", &flags, "").answer();
         let runs = &answer["backtest"];
         assert_eq!(
             runs["replay"]["totals"]["highest"]["replicas"], 4,
@@ -1414,11 +1415,8 @@ fn a_container_that_only_the_candidate_has() {
         let found = runs["search"]["settings"][0]["totals"]["highest"]["replicas"].clone();
         assert!([other, found].contains(&json!(10)), "{flags:?}: {runs}");
     }
-    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml"))
-        .expect("a file")
-        .replace("name: app,", "name: api,");
-    let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
-    assert_eq!(code, Some(0), "{stderr}");
+    let text = rendered("unchanged.yaml").replace("name: app,", "name: api,");
+    let stdout = predict("web", &["--hpa", "-"], &text).text();
     assert!(
         stdout.contains("State the usage of the new container: --cpu api=VALUE."),
         "{stdout}"
@@ -1440,8 +1438,7 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
         } else {
             [&flags[..], &["--trace", &load]].concat()
         };
-        let (code, stdout, stderr) = predict("web", &flags, "");
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict("web", &flags, "").text();
         serde_json::from_str::<Value>(&stdout).expect("JSON")["backtest"].clone()
     };
     let totals = |runs: &Value| runs["candidates"][0]["totals"].clone();
@@ -1464,13 +1461,13 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
     assert_eq!(totals(&runs)["highest"]["replicas"], 10, "{runs}");
     assert_eq!(runs["replay"]["totals"]["highest"]["replicas"], 4);
     let flags = ["--hpa=sidecar.yaml", "--for=20m", "--at=2m", of_pod];
-    assert_eq!(predict("web", &flags, "").0, Some(2));
+    assert_eq!(predict("web", &flags, "").code, Some(2));
     // What the trace says is not missing.
     std::fs::write(&load, "time,proxy=cpu\n0s,800m\n20m,\n").expect("a file");
     for (trace, is_unknown) in [(&["--trace", &*load][..], false), (&[], true)] {
         for at in [&[][..], &["--at=2m"]] {
             let flags = [&["--hpa=sidecar.yaml", "--for=20m"], trace, at].concat();
-            let (_, stdout, _) = predict("web", &flags, "");
+            let stdout = predict("web", &flags, "").stdout;
             assert_eq!(
                 stdout.contains("no pod has run proxy yet"),
                 is_unknown,
@@ -1484,19 +1481,15 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
     assert_eq!(runs["replay"]["totals"]["unanswered"], 0.0, "{runs}");
     std::fs::write(&load, "time,prxy=cpu\n0s,200m\n").expect("a file");
     let flags = ["--hpa=sidecar.yaml", "--for=20m", "--trace", &load];
-    let (code, _, stderr) = predict("web", &flags, "");
-    assert_eq!(code, Some(2), "{stderr}");
-    assert!(
-        stderr.contains("no pod of the target has such a container"),
-        "{stderr}"
-    );
+    let no_container = "no pod of the target has such a container";
+    predict("web", &flags, "").fails(2, &[no_container]);
 }
 
 /// A template may leave out a request because something else sets it, or because it is forgotten. Which one is
 /// known only together with the running template.
 #[test]
 fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
-    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let state = state();
     let template = "  template:\n    metadata: {labels: {app: web, version: \"1.4\"}}\n    spec: \
                     {containers: [{name: app, resources: {requests: {cpu: 100m, memory: 128Mi}}}]}\n";
     assert!(state.contains(template));
@@ -1504,9 +1497,7 @@ fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
                 were injected: the cpu request of app";
     let directory = tempfile::tempdir().expect("a directory");
     let [file, manifest] = ["state.yaml", "web.yaml"].map(|name| directory.path().join(name));
-    let lacks = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: \
-                 {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: \
-                 {containers: [{name: app, image: app, resources: {requests: {memory: 128Mi}}}]}\n";
+    let lacks = &web_deployment("", "{requests: {memory: 128Mi}}");
     std::fs::write(&manifest, lacks).expect("a file");
     for (state, is_kept) in [(state.clone(), false), (state.replace(template, ""), true)] {
         std::fs::write(&file, state).expect("a file");
@@ -1569,9 +1560,9 @@ fn findings_about_what_only_the_candidate_has() {
         ),
     ] {
         let text = format!("{hpa}---\n{workload}");
-        let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "wide"], &text);
-        assert_eq!(code, Some(exit), "{stderr}");
-        let shown = stdout + &stderr;
+        let ran = predict("web", &["--hpa", "-", "-o", "wide"], &text);
+        let shown = ran.shown();
+        assert_eq!(ran.code, Some(exit), "{shown}");
         for line in expected.lines().map(str::trim) {
             assert!(shown.contains(line), "{line}\n{shown}");
         }
@@ -1584,10 +1575,10 @@ fn findings_about_what_only_the_candidate_has() {
 /// A request of 0 counts as none, and a container without one is another matter.
 #[test]
 fn requests_of_zero_are_told_from_none() {
-    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let text = rendered("sidecar.yaml");
     // In a run, nothing else says why it has no answer.
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
-    let (_, stdout, _) = predict("web", &["--hpa", "-", "--for", "10m"], &lacking);
+    let stdout = predict("web", &["--hpa", "-", "--for", "10m"], &lacking).stdout;
     assert!(
         stdout.contains("missing-request: the target of cpu is a percentage of the request"),
         "{stdout}"
@@ -1608,8 +1599,7 @@ fn requests_of_zero_are_told_from_none() {
             "2 containers in 4 pods have none or a request of 0, so nothing is scaled",
         ),
     ] {
-        let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict("web", &["--hpa", "-"], &text).text();
         assert!(stdout.contains(expected), "{stdout}");
     }
 }
@@ -1627,9 +1617,7 @@ fn a_template_may_request_as_a_whole() {
     };
     let overrides = |container: &str, whole: &str| {
         let flags = ["--hpa", "-", "-o", "json"];
-        let (code, stdout, stderr) = predict("web", &flags, &text(container, whole));
-        assert_eq!(code, Some(0), "{stderr}");
-        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let answer = predict("web", &flags, &text(container, whole)).answer();
         let all = answer["overrides"].as_array().cloned().unwrap_or_default();
         let of_pods = all.into_iter().filter(|own| {
             own["item"]
@@ -1662,15 +1650,9 @@ fn a_template_may_request_as_a_whole() {
 #[test]
 fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
     let said = |cpu: &str, flags: &[&str]| {
-        let text = format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: \
-             {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: \
-             {{containers: [{{name: app, image: web, resources: {{requests: {{cpu: {cpu}}}}}}}]}}\n"
-        );
+        let text = web_deployment("", &format!("{{requests: {{cpu: {cpu}}}}}"));
         let flags = [&["--hpa", "-", "-o", "json"], flags].concat();
-        let (code, stdout, stderr) = predict("web", &flags, &text);
-        assert_eq!(code, Some(0), "{stderr}");
-        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let answer = predict("web", &flags, &text).answer();
         let notes = answer["notes"]
             .as_array()
             .into_iter()
@@ -1708,13 +1690,17 @@ fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
 /// Findings about pods that are rolled out later are those of these pods.
 #[test]
 fn findings_are_of_the_pods_after_a_rollout() {
-    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let text = rendered("sidecar.yaml");
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
     let run = |text: &str, flags: &[&str]| {
         predict("web", &[&["--hpa", "-", "--for=5m"], flags].concat(), text)
     };
     for at in [&[][..], &["--at=1m"]] {
-        let (code, stdout, stderr) = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
+        let Ran {
+            code,
+            stdout,
+            stderr,
+        } = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
         assert!(
             stdout.contains("missing-request: the target of cpu is a percentage of the request"),
@@ -1736,7 +1722,11 @@ fn findings_are_of_the_pods_after_a_rollout() {
         ),
         (&["--ignore=missing-request,at-max"], &[]),
     ] {
-        let (code, stdout, stderr) = run(&lacking, &[&high[..], &["-o=json"], ignored].concat());
+        let Ran {
+            code,
+            stdout,
+            stderr,
+        } = run(&lacking, &[&high[..], &["-o=json"], ignored].concat());
         assert_eq!(
             code,
             Some(if found.is_empty() { 0 } else { 3 }),
@@ -1750,7 +1740,7 @@ fn findings_are_of_the_pods_after_a_rollout() {
         assert_eq!(codes, found, "{ignored:?}");
     }
     // What a container lacks is not found in the first pass, but in the pods that are rolled out.
-    let (_, stdout, _) = run(&lacking, &[&high[..], &[both]].concat());
+    let stdout = run(&lacking, &[&high[..], &[both]].concat()).stdout;
     let of_first = |code: &str| {
         let mut lines = stdout
             .lines()
@@ -1766,12 +1756,13 @@ fn findings_are_of_the_pods_after_a_rollout() {
         "{stdout}"
     );
     // The first pass corrects the replicas and looks at no metric, of the pods as they are or are to be.
-    let (code, stdout, _) = run(&lacking, &["--max=2", "--fail-on=missing-request"]);
+    let Ran { code, stdout, .. } = run(&lacking, &["--max=2", "--fail-on=missing-request"]);
     assert_eq!(code, Some(3), "{stdout}");
-    let (code, ..) = run(
+    let code = run(
         &lacking,
         &["--max=2", "--fail-on=missing-request", "--at=1m"],
-    );
+    )
+    .code;
     assert_eq!(code, Some(3));
     let (workload, _) = text.split_once("---").expect("an HPA");
     let of_proxy = format!(
@@ -1781,11 +1772,14 @@ fn findings_are_of_the_pods_after_a_rollout() {
          {{type: Utilization, averageUtilization: 80}}}}}}\n"
     );
     let flags = ["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=1m"];
-    let (code, stdout, stderr) = run(&of_proxy, &flags);
-    assert_eq!(code, Some(0), "{stderr}{stdout}");
+    let stdout = run(&of_proxy, &flags).text();
     assert!(!stdout.contains("unknown-container:"), "{stdout}");
     // Without a rollout in the run, the running pods are those that count.
-    let (code, stdout, stderr) = run(
+    let Ran {
+        code,
+        stdout,
+        stderr,
+    } = run(
         &of_proxy,
         &["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=30m"],
     );
@@ -1796,7 +1790,7 @@ fn findings_are_of_the_pods_after_a_rollout() {
 #[test]
 fn notes_and_findings_of_several_candidates_are_told_apart() {
     let directory = tempfile::tempdir().expect("a directory");
-    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let text = rendered("sidecar.yaml");
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
     let paused = lacking.replace("  selector:", "  paused: true\n  selector:");
     assert!(paused != lacking && lacking != text);
@@ -1811,8 +1805,7 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
         write("third.yaml", &lacking),
     ];
     let run = |flags: &[&str]| {
-        let (code, stdout, stderr) = predict("web", &[&["--for=5m"], flags].concat(), "");
-        assert_eq!(code, Some(0), "{stderr}");
+        let stdout = predict("web", &[&["--for=5m"], flags].concat(), "").text();
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let finding = "missing-request: the target of cpu is a percentage of the request";
@@ -1842,14 +1835,8 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
 fn how_pods_are_replaced_is_said() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("state.yaml").display().to_string();
-    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
-    let manifest = |own: &str| {
-        format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  {own}\n  selector: \
-             {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: \
-             {{containers: [{{name: app, image: web, resources: {{requests: {{cpu: 200m}}}}}}]}}\n"
-        )
-    };
+    let state = state();
+    let manifest = |own: &str| web_deployment(own, "{requests: {cpu: 200m}}");
     let rolling =
         "a rollout of Deployment/web has to replace the pods first; the new ones are assumed";
     let paused = "Deployment/web is paused and replaces no pods (spec.paused): the answer holds once it is \
@@ -1939,7 +1926,7 @@ fn how_pods_are_replaced_is_said() {
 /// A StatefulSet may replace several pods at once, by the controllers that heed its limit.
 #[test]
 fn what_a_rollout_does_not_play_is_said() {
-    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let state = state();
     let (before, limit) = (
         "uid: db}\nspec:\n",
         "updateStrategy: {rollingUpdate: {maxUnavailable: ",
@@ -1994,7 +1981,7 @@ fn what_a_rollout_does_not_play_is_said() {
 fn a_rollout_is_a_target() {
     let before =
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, uid: web}\n";
-    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let state = state();
     let target = "apiVersion: apps/v1, kind: Deployment, name: web}";
     let pods = "  selector: {matchLabels: {app: web}}\n  template:";
     let status = "status: {replicas: 4, updatedReplicas: 4}";
@@ -2132,9 +2119,7 @@ fn a_template_may_be_rolled_out_later() {
         "-o",
         "json",
     ];
-    let (code, stdout, stderr) = predict("web", &flags, "");
-    assert_eq!(code, Some(0), "{stderr}");
-    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let answer = predict("web", &flags, "").answer();
     let of = |item: &str| {
         let all = answer["overrides"].as_array().into_iter().flatten();
         all.clone()
@@ -2144,8 +2129,7 @@ fn a_template_may_be_rolled_out_later() {
     let result = of("rollout").expect("a rollout").to_string();
     assert!(result.contains("4 pods, done after 2m"), "{result}");
     let flags = [&flags[..], &["--vary=max=5,10"]].concat();
-    let (code, stdout, stderr) = predict("web", &flags, "");
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = predict("web", &flags, "").text();
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     let highest = |place: usize| {
         answer["backtest"]["search"]["settings"][place]["totals"]["highest"]["replicas"].clone()
@@ -2687,12 +2671,12 @@ fn another_hpa_of_the_manifests_may_select_the_same_pods() {
 fn nothing_of_a_trigger_s_metadata_is_saved() {
     let directory = tempfile::tempdir().expect("a directory");
     let saved = directory.path().join("saved.json").display().to_string();
-    let (code, stdout, stderr) = predict(
+    let stdout = predict(
         "keda-hpa-jobs",
         &["--hpa=scaledobject.yaml", "--save", &saved],
         "",
-    );
-    assert_eq!(code, Some(0), "{stderr}");
+    )
+    .text();
     assert!(stdout.contains("Europe-Berlin"), "{stdout}");
     let saved = std::fs::read_to_string(&saved).expect("a file");
     assert!(

@@ -3,7 +3,7 @@
 //! was recorded, the answer is worked out by hand from the controller's rules. Neither rests on the
 //! code that changes snapshots.
 
-use crate::common::ran::{program, run};
+use crate::common::ran::{Ran, program, run};
 use crate::common::{self, build, recorded};
 
 use jiff::SignedDuration;
@@ -2090,7 +2090,6 @@ fn expectations_decide_the_exit_code() {
             .args(["predict", "nginx-deployment", "-f", "examples/nginx"])
             .args(flags)
             .env("GITHUB_STEP_SUMMARY", &summary))
-        .parts()
     };
     // 60 % of 20 % proposes 3 x 2 = 6, and one pass doubles the 2 at most.
     for (flags, code) in [
@@ -2109,13 +2108,13 @@ fn expectations_decide_the_exit_code() {
         (&["--expect", "metric.memory.desired < 3"], 2),
     ] {
         let all: Vec<&str> = ["--cpu", "60%"].iter().chain(flags).copied().collect();
-        let (found, stdout, stderr) = predict(&all);
-        assert_eq!(found, Some(code), "{flags:?}: {stderr}");
-        assert_eq!(stdout.is_empty(), code == 2, "{flags:?}");
+        let ran = predict(&all);
+        assert_eq!(ran.code, Some(code), "{flags:?}: {}", ran.stderr);
+        assert_eq!(ran.stdout.is_empty(), code == 2, "{flags:?}");
     }
     // A failing metric leaves open what the controller itself could read of it.
-    let (code, ..) = predict(&["--cpu", "missing", "--expect", "desired <= 20"]);
-    assert_eq!(code, Some(4));
+    let unknown = predict(&["--cpu", "missing", "--expect", "desired <= 20"]);
+    assert_eq!(unknown.code, Some(4));
 
     let path = xml.to_str().expect("a path");
     let junit = format!("junit={path}");
@@ -2129,12 +2128,11 @@ fn expectations_decide_the_exit_code() {
         "--report",
         "github",
     ];
-    let (code, stdout, stderr) = predict(&[&flags[..], &["-o", "json"]].concat());
-    assert_eq!(code, Some(3));
-    let answer: Value = serde_json::from_str(&stdout).expect("JSON alone");
-    assert_eq!(answer["expectations"][0]["truth"], "false");
+    let ran = predict(&[&flags[..], &["-o", "json"]].concat());
+    assert_eq!(ran.code, Some(3));
+    assert_eq!(ran.json()["expectations"][0]["truth"], "false");
     assert_eq!(
-        stderr,
+        ran.stderr,
         "::error title=HPA default/nginx-deployment::desired == 6 is false: desired is 4\n"
     );
     let report = std::fs::read_to_string(&xml).expect("a report");
@@ -2146,53 +2144,31 @@ fn expectations_decide_the_exit_code() {
     assert!(summary.contains("**SCALE UP 2 → 4**"), "{summary}");
     std::fs::remove_dir_all(&directory).expect("it was there");
 
-    let (code, ..) = predict(&[
-        "--fail-on",
-        "stale",
-        "--report",
-        "junit=/nonexistent/report.xml",
-    ]);
-    assert_eq!(code, Some(1));
+    let nowhere = "junit=/nonexistent/report.xml";
+    let unreported = predict(&["--fail-on", "stale", "--report", nowhere]);
+    assert_eq!(unreported.code, Some(1));
 }
 
 #[test]
 fn a_report_on_nothing_is_refused() {
     for report in ["github", "junit=/nonexistent/report.xml"] {
-        let (code, stdout, stderr) = run(program()
-            .args([
-                "predict",
-                "nginx-deployment",
-                "-f",
-                "examples/nginx",
-                "--exit-code",
-            ])
-            .args(["--report", report]))
-        .parts();
-        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
-        assert!(
-            stderr.contains(&format!("--report {report} requires an expectation")),
-            "{stderr}"
-        );
-        assert!(stderr.contains("--expect or --fail-on"), "{stderr}");
+        let requires = format!("--report {report} requires an expectation");
+        run(program()
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx"])
+            .args(["--exit-code", "--report", report]))
+        .fails(2, &[&requires, "--expect or --fail-on"]);
     }
 }
 
-/// What `predict nginx-deployment -f examples/nginx` answers with a candidate of this text and flags: exit
-/// code, standard output and standard error.
-fn with_candidate(test: &str, text: &str, flags: &[&str]) -> (Option<i32>, String, String) {
+/// Runs `predict nginx-deployment -f examples/nginx` with a candidate of this text and flags.
+fn with_candidate(test: &str, text: &str, flags: &[&str]) -> Ran {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{test}.yaml"));
     std::fs::write(&path, text).expect("a file");
     run(program()
-        .args([
-            "predict",
-            "nginx-deployment",
-            "-f",
-            "examples/nginx",
-            "--hpa",
-        ])
+        .args(["predict", "nginx-deployment", "-f", "examples/nginx"])
+        .arg("--hpa")
         .arg(&path)
         .args(flags))
-    .parts()
 }
 
 /// A manifest with these fields of `spec` besides its target.
@@ -2240,15 +2216,12 @@ fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
             "spec.targetCPUUtilizationPercentage",
         ),
     ] {
-        let (code, stdout, stderr) = with_candidate("unknown", &text, &["--expect", "desired > 0"]);
-        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
         let message = format!("unknown field {named:?}, did you mean {meant:?}?");
-        assert!(stderr.contains(&message), "{stderr}");
-        assert!(stderr.contains("--validate=warn"), "{stderr}");
+        with_candidate("unknown", &text, &["--expect", "desired > 0"])
+            .fails(2, &[&message, "--validate=warn"]);
     }
     let twice = manifest("  maxReplicas: 9\n  minReplicas: 1\n  minReplicas: 3");
-    let (code, stdout, stderr) = with_candidate("unknown", &twice, &[]);
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = with_candidate("unknown", &twice, &[]).text();
     assert!(
         stdout.contains("assuming minReplicas 3 (observed 2)"),
         "{stdout}"
@@ -2272,13 +2245,14 @@ fn validate_takes_the_values_of_kubectl() {
         ("--validate=false", 0, false),
         ("--validate=maybe", 2, false),
     ] {
-        let (code, stdout, stderr) = with_candidate("validate", &text, &[flag]);
+        let ran = with_candidate("validate", &text, &[flag]);
+        let shown = ran.shown();
         assert_eq!(
-            (code, stdout.is_empty()),
+            (ran.code, ran.stdout.is_empty()),
             (Some(want), want == 2),
-            "{flag}: {stderr}"
+            "{flag}: {shown}"
         );
-        assert_eq!(stdout.contains(note), noted, "{flag}: {stdout}");
+        assert_eq!(ran.stdout.contains(note), noted, "{flag}: {shown}");
     }
 }
 
@@ -2288,22 +2262,16 @@ fn what_the_version_drops_cannot_be_assumed() {
     let candidate = manifest("  maxReplicas: 9\n  behavior: {scaleUp: {tolerance: 0.05}}");
     let old = ["--kubernetes-version", "v1.34"];
     let predict = |flags: &[&str]| with_candidate("dropped", &manifest("  maxReplicas: 9"), flags);
-    for (code, stdout, stderr) in [
+    let hint = "--feature-gates HPAConfigurableTolerance=true";
+    for ran in [
         predict(&[&old[..], &["--set", tolerance]].concat()),
         with_candidate("dropped_too", &candidate, &old),
     ] {
-        assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
-        let hint = "--feature-gates HPAConfigurableTolerance=true";
-        assert!(
-            stderr.contains(".tolerance: v1.34") && stderr.contains(hint),
-            "{stderr}"
-        );
+        ran.fails(2, &[".tolerance: v1.34", hint]);
     }
     let gate = ["--feature-gates", "HPAConfigurableTolerance=true"];
-    let (code, _, stderr) = predict(&[&old[..], &gate, &["--set", tolerance]].concat());
-    assert_eq!(code, Some(0), "{stderr}");
-    let (code, _, stderr) = predict(&["--set", tolerance]);
-    assert_eq!(code, Some(0), "{stderr}");
+    predict(&[&old[..], &gate, &["--set", tolerance]].concat()).text();
+    predict(&["--set", tolerance]).text();
 }
 
 #[test]
@@ -2337,18 +2305,12 @@ spec: {replicas: 2, selector: {matchLabels: {app: nginx}}}
     ] {
         std::fs::write(&path, text + target).expect("a file");
         for (version, noted) in [(old, true), ("v1.36", false)] {
-            let (code, stdout, stderr) = run(program()
-                .args([
-                    "explain",
-                    "nginx-deployment",
-                    "--kubernetes-version",
-                    version,
-                    "-f",
-                ])
+            let stdout = run(program()
+                .args(["explain", "nginx-deployment", "-f"])
                 .arg(&path)
-                .args(["-f", "examples/nginx/pods.yaml"]))
-            .parts();
-            assert_eq!(code, Some(0), "{stderr}");
+                .args(["-f", "examples/nginx/pods.yaml"])
+                .args(["--kubernetes-version", version]))
+            .text();
             assert_eq!(stdout.contains(note), noted, "{version}: {stdout}");
         }
     }
@@ -2379,11 +2341,9 @@ spec: {maxReplicas: 2}
     let text = manifest("  maxReplicas: 9") + others;
     let note = "only the HPA and its target are read from manifests; ignored: \
                 HorizontalPodAutoscaler/other, 1 Service";
-    let (code, stdout, stderr) = with_candidate("others", &text, &[]);
-    assert_eq!(code, Some(0), "{stderr}");
+    let stdout = with_candidate("others", &text, &[]).text();
     assert!(stdout.contains(note), "{stdout}");
-    let (_, stdout, _) = with_candidate("others", &text, &["-o", "json"]);
-    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let answer = with_candidate("others", &text, &["-o", "json"]).json();
     let notes = answer["explanation"]["notes"]
         .as_array()
         .or(answer["notes"].as_array());
@@ -2394,6 +2354,6 @@ spec: {maxReplicas: 2}
             .any(|it| it.as_str().is_some_and(|it| it.ends_with(note))),
         "{notes:?}"
     );
-    let (_, stdout, _) = with_candidate("others", &manifest("  maxReplicas: 9"), &[]);
+    let stdout = with_candidate("others", &manifest("  maxReplicas: 9"), &[]).stdout;
     assert!(!stdout.contains("ignored, because"), "{stdout}");
 }

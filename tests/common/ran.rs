@@ -78,6 +78,13 @@ impl Ran {
         self.json()
     }
 
+    /// Returns the text of an answer.
+    #[track_caller]
+    pub(crate) fn text(self) -> String {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self.stdout
+    }
+
     /// Asserts that there is no answer, and that standard error contains these texts.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, parts: &[&str]) {

@@ -81,7 +81,7 @@ impl Judgement<'_> {
             let run = RunFacts::new(pass, totals);
             facts = facts.with_runs(run, self.replay.unwrap_or(run));
         }
-        let found = watch.expectations(pass, &explanation, &facts, rolled_out.is_some());
+        let found = watch.expectations(&explanation, &facts, rolled_out.is_some());
         let (expectations, verdict) = self.judged(&facts, found);
         let several = self.backtest.filter(|own| own.candidates.len() > 1);
         let spec = self.scenario.candidates.get(place);

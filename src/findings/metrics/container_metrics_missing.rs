@@ -1,8 +1,8 @@
 //! The finding `container-metrics-missing`.
 
 use super::{failed, running_containers};
-use crate::findings::about::{APART, pod_objects};
 use crate::findings::prelude::*;
+use crate::findings::wording::{APART, pod_objects};
 use crate::snapshot::MetricAnswer;
 
 /// Pods have the container of a ContainerResource metric, and their metrics lack it. Before Kubernetes 1.33 one such

@@ -6,9 +6,9 @@ use super::{
     service, short, unavailable,
 };
 use crate::apimachinery::metadata::Condition;
-use crate::findings::about::told;
 use crate::findings::pods::{failing, is_alive, is_ready};
 use crate::findings::prelude::*;
+use crate::findings::wording::told;
 use crate::snapshot::surroundings::ServiceReference;
 
 /// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or

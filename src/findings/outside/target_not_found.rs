@@ -1,7 +1,7 @@
 //! The finding `target-not-found`.
 
 use crate::apimachinery::similar::nearest_object;
-use crate::findings::about::typed;
+use crate::findings::command::typed;
 use crate::findings::prelude::*;
 use crate::saved::assemble::{has_own_scale, resource_of};
 use crate::snapshot::ScaleError;

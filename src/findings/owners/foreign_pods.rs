@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
-use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
 use crate::findings::pods::{delete_finished, is_alive, is_finished, owner_of_finished};
 use crate::findings::prelude::*;
+use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::{ScaleDown, Workload};

@@ -3,11 +3,11 @@
 use super::bound::{Bound, Suspicion, bound, bounded, leave, suspected};
 use super::{is_limited, proposed, target, tried};
 use crate::apimachinery::quantity::Quantity;
-use crate::findings::about::exact;
 use crate::findings::measures::Counter;
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
 use crate::findings::targets::{Adjustment, adjustments};
+use crate::findings::wording::exact;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::EVENTS_KEPT;
 use crate::words::amount_of;

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
 use crate::apimachinery::quantity::Quantity;
-use crate::findings::about::{APART, few};
 use crate::findings::case::Top;
 use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
+use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Requests;
 

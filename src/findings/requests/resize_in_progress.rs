@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{compared, milli, utilizations};
 use crate::apimachinery::metadata::Condition;
-use crate::findings::about::told;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
+use crate::findings::wording::told;
 use crate::snapshot::pod::{ContainerStatus, Requests};
 
 /// The requests in the spec of pods are not those in effect, because a resize in place is pending. The controller

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::external::OpenPart;
 use super::{KedaHpa, OpenMetric, check_env_container, unknown_fields};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::note::Note;
@@ -157,6 +158,20 @@ fn the_answers_of_keda_itself() {
             influx(json!({"influxVersion": "2,3"})),
             "s0-influxdb-",
             average("3"),
+        ),
+        (
+            "selenium-grid",
+            "",
+            json!({"url": "http://a", "platformName": "linux"}),
+            "s0-selenium-grid-linux",
+            average("1"),
+        ),
+        (
+            "selenium-grid",
+            "",
+            json!({"url": "http://a"}),
+            "s0-selenium-grid",
+            average("1"),
         ),
         (
             "artemis-queue",
@@ -370,7 +385,12 @@ fn each_field_has_its_own_sources() {
         match KedaHpa::of(&object, None) {
             Err(refused) => refused.to_string(),
             Ok(made) if made.open.is_empty() => made.spec.metrics[0].name().to_owned(),
-            Ok(made) => format!("{:?}", made.open[0].name),
+            Ok(made) => match &made.open[0].part {
+                OpenPart::Name { why, .. } | OpenPart::Target { why, .. } => {
+                    format!("OfKeda({why:?})")
+                }
+                part => format!("{part:?}"),
+            },
         }
     };
     let auth = json!({"name": "auth"});

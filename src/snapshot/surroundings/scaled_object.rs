@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
+use crate::apimachinery::go;
 use crate::apimachinery::json::{Elements, Objects, optional_time};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
@@ -37,11 +38,8 @@ impl ScaledObject {
     /// Whether an annotation is true. KEDA treats everything except a false value as true
     /// (`getBoolAnnotation`).
     pub fn is_set(&self, annotation: &str) -> bool {
-        let no = ["0", "f", "F", "FALSE", "false", "False"];
-        self.metadata
-            .annotations
-            .get(annotation)
-            .is_some_and(|value| !no.contains(&value))
+        let value = self.metadata.annotations.get(annotation);
+        value.is_some_and(|value| go::parse_bool(value) != Some(false))
     }
 
     /// Whether it scales a target.

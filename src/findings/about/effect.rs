@@ -1,0 +1,145 @@
+//! How a problem affects the answer.
+
+use super::About;
+use crate::findings::{Alternative, Code, NextChange};
+use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
+use crate::words::{count, future};
+
+impl About<'_> {
+    /// Describes how the problem affects the answer, to follow a sentence: `: 4 replicas instead of 1`; empty if
+    /// it does not.
+    pub(crate) fn cost(&self) -> String {
+        self.cost_if("")
+    }
+
+    /// Describes the same if the result assumes that some pods are as busy as the others: `~4`. Nothing should be
+    /// assumed about pods that have just started.
+    pub(crate) fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
+        if !self.assumes_usage(pods) {
+            self.cost_if("")
+        } else if !self.have_just_started(pods) {
+            self.cost_if("~")
+        } else if self.pass.decision.proposal.is_none() {
+            ": no decision".to_owned()
+        } else {
+            String::new()
+        }
+    }
+
+    /// Describes the same, with a mark before the replicas if they are uncertain.
+    fn cost_if(&self, near: &str) -> String {
+        let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
+            return String::new();
+        };
+        let decision = &self.pass.decision;
+        let replicas = (decision.replicas_after(), without.replicas);
+        match (decision.proposal, without.proposal, replicas) {
+            (None, Some(proposal), _) => {
+                format!(": no decision instead of a proposal of {near}{proposal}")
+            }
+            (_, _, (Some(with), Some(without))) if with != without => {
+                format!(": {} instead of {near}{without}", count(with, "replica"))
+            }
+            // The answer is the same.
+            (_, _, (Some(_), Some(_))) => String::new(),
+            (Some(with), Some(without), _) => {
+                format!(": a proposal of {with} instead of {near}{without}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    /// Whether some pods are so young that cpu of pods that are not ready is not counted.
+    fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let Snapshot {
+            pods: all,
+            controller,
+            ..
+        } = self.snapshot();
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
+        let mut own = all.iter().filter(|it| names.contains(&it.name));
+        own.all(|pod| {
+            let since = pod.start_time.or(pod.created);
+            since.is_some_and(|it| {
+                self.now().duration_since(it) < controller.cpu_initialization_period
+            })
+        })
+    }
+
+    /// Whether some pods have no value that decides, so that one would be assumed if they counted. The ratio of a
+    /// total does not depend on them.
+    pub(crate) fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let all = &self.snapshot().pods;
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
+        let mut rows = self
+            .pass
+            .decision
+            .metrics()
+            .filter(|step| !step.is_total())
+            .flat_map(|step| &step.pods);
+        rows.any(|row| row.value.is_none() && names.contains(&all[row.pod as usize].name))
+    }
+
+    /// Returns the result of the pass without the problem as text: `6 replicas`, or the proposal and the replicas
+    /// that are left of it.
+    pub(crate) fn without(&self) -> Option<String> {
+        let Alternative { proposal, replicas } = self.finding.without?;
+        Some(match (proposal, replicas) {
+            (Some(proposal), Some(replicas)) if proposal != replicas => format!(
+                "a proposal of {proposal}, and {} after stabilization and limits",
+                count(replicas, "replica")
+            ),
+            (_, Some(replicas)) => count(replicas, "replica"),
+            (Some(proposal), None) => format!("a proposal of {proposal}"),
+            (None, None) => return None,
+        })
+    }
+
+    /// Returns a sentence about the result of the pass with a change that ends the problem.
+    pub(crate) fn result(&self, change: &str) -> Option<String> {
+        Some(format!("{change}: {}.", self.without()?))
+    }
+
+    /// Returns a sentence about the result of the pass without the problem.
+    pub(crate) fn otherwise(&self, without_it: &str) -> Option<String> {
+        let without = self.without()?;
+        if self.finding.explains {
+            return Some(format!("{without_it}: {without}."));
+        }
+        // Without a decision, there is no answer.
+        let is_decided = self.pass.decision.block().is_none();
+        is_decided.then(|| format!("{without_it}, the answer is the same: {without}."))
+    }
+
+    /// Describes the change after the pass, if it is known and nothing else sets the replicas: `it goes to 6
+    /// replicas at 12:05:00Z (in 5m) if the metrics keep proposing the same`.
+    pub(crate) fn next(&self, next: NextChange) -> Option<String> {
+        if self.finding.follows == Some(Code::OtherWriter) {
+            return None;
+        }
+        let NextChange {
+            earliest, likely, ..
+        } = next;
+        let at = |time| future(self.now(), time);
+        let Some(likely) = likely else {
+            return Some(format!(
+                "The earliest possible change is at {}.",
+                at(earliest?)
+            ));
+        };
+        let goes = format!("to {} at", count(likely.replicas, "replica"));
+        let if_same = "if the metrics keep proposing the same";
+        let (replicas, time) = (likely.replicas, at(likely.time));
+        Some(match earliest {
+            Some(earliest) if earliest < likely.time => format!(
+                "It most likely goes {goes} {time} {if_same}; nothing changes before {}.",
+                at(earliest)
+            ),
+            Some(_) if likely.range.min == replicas && likely.range.max == replicas => {
+                format!("It goes {goes} {time} {if_same}.")
+            }
+            _ => format!("It most likely goes {goes} {time} {if_same}."),
+        })
+    }
+}

@@ -5,9 +5,12 @@
 mod course;
 mod lacks;
 mod moment;
+mod pods;
 mod record;
 mod replay;
 mod sidecars;
+mod usage;
+mod view;
 
 use std::borrow::Cow;
 
@@ -20,7 +23,7 @@ use crate::error::{Error, docs};
 use crate::memory::{Memory, infer, sampled};
 use crate::numbers::duration;
 use crate::outlook;
-use crate::prometheus::history::History;
+use crate::prometheus::history::{History, Samples};
 use crate::prometheus::load::milli;
 use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
@@ -36,8 +39,10 @@ use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
 use course::{RecordedChange, RecordedCourse};
 use lacks::{check_created, check_pods, lacks};
-use moment::{GAP, Moments, Samples, View};
+use moment::Moments;
 use sidecars::with_sidecars;
+use usage::GAP;
+use view::View;
 
 /// The maximum number of passes before a past pass. Each is run several times.
 const MOST: i32 = 50_000;

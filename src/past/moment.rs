@@ -2,125 +2,27 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
+use super::pods::{beside, exists, phase, ready};
+use super::usage::{GAP, gauge, usage};
+use super::view::{BoundSide, View};
 use super::{SECOND, asked_by, no_selector, stated_milli};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
-pub(super) use crate::prometheus::history::Samples;
-use crate::prometheus::history::{self, ContainerHistory, History, PodHistory};
-use crate::prometheus::load::milli;
+use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::past::{Bounds, PastPart};
-use crate::snapshot::pod::{
-    ConditionStatus, Container, Phase, Pod, ReadyCondition, Requests, ResourceName, ZERO_TIME,
-    resource_name,
-};
+use crate::snapshot::pod::{Container, Phase, Pod, Requests, ResourceName, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Snapshot, UnreadCause,
 };
-
-/// A metrics API's newest sample is at most this old: kubelets measure every 10 to 15 s, and metrics-server
-/// asks them every 15 s.
-const AGE: i64 = 30 * SECOND;
-/// The window over which it is measured.
-const WINDOW: i64 = 15 * SECOND;
-/// A gap between scrapes that is longer leaves the history open.
-pub(super) const GAP: i64 = 60 * SECOND;
-
-/// One side of an uncertainty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BoundSide {
-    /// The least, or the earliest.
-    Low,
-    /// The most likely.
-    Likely,
-    /// The most, or the latest.
-    High,
-}
-
-/// The steps from the least usage to the most.
-const HEIGHTS: u32 = 16;
-/// The steps to a peak of a few seconds, which shows only in part in the mean between two scrapes.
-const PEAK: u32 = 6 * HEIGHTS;
-
-/// The sides of the uncertainties to look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct View {
-    /// The time of the pass.
-    time: BoundSide,
-    /// The state as of the scrape after the time, rather than the one before.
-    is_later: bool,
-    /// How many of [`HEIGHTS`] the usage is above the least that may have been read; `None` for the most likely one.
-    usage: Option<u32>,
-    /// How early it was measured.
-    measured: BoundSide,
-}
-
-impl View {
-    /// The most likely state.
-    pub(super) const LIKELY: Self = Self {
-        time: BoundSide::Likely,
-        is_later: false,
-        usage: None,
-        measured: BoundSide::Likely,
-    };
-
-    /// Every side.
-    fn all() -> impl Iterator<Item = Self> {
-        let sides = [BoundSide::Low, BoundSide::High];
-        let usages = [Some(0), Some(HEIGHTS)]
-            .into_iter()
-            .flat_map(move |usage| sides.map(|measured| (usage, measured)));
-        usages.flat_map(|(usage, measured)| {
-            [(BoundSide::Low, false), (BoundSide::High, true)].map(|(time, is_later)| Self {
-                time,
-                is_later,
-                usage,
-                measured,
-            })
-        })
-    }
-
-    /// Returns the possible states, apart from the usage; the most likely first.
-    pub(super) fn states() -> impl Iterator<Item = Self> {
-        let states = [
-            (BoundSide::Likely, false),
-            (BoundSide::Likely, true),
-            (BoundSide::Low, false),
-            (BoundSide::High, true),
-        ];
-        states.into_iter().flat_map(|(time, is_later)| {
-            [BoundSide::Likely, BoundSide::High, BoundSide::Low].map(|measured| Self {
-                time,
-                is_later,
-                measured,
-                ..Self::LIKELY
-            })
-        })
-    }
-
-    /// The shares of the usage that may have been read.
-    pub(super) const WITHIN: RangeInclusive<u32> = 0..=HEIGHTS;
-    /// The shares of a usage that peaked between two scrapes.
-    pub(super) const PEAKS: RangeInclusive<u32> = HEIGHTS + 1..=PEAK;
-
-    /// Returns the same view with another usage.
-    pub(super) fn with_share(self, share: u32) -> Self {
-        Self {
-            usage: Some(share),
-            ..self
-        }
-    }
-}
 
 /// The states that a history leads to.
 pub(super) struct Moments<'h> {
@@ -530,24 +432,6 @@ pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), E
     Ok((labels, model))
 }
 
-/// Whether a pod was there.
-fn exists(history: &History, pod: &PodHistory, millis: i64, is_later: bool) -> bool {
-    let since = |second: Option<i64>| second.is_some_and(|second| second * SECOND <= millis);
-    if (pod.created.is_some() && !since(pod.created)) || since(pod.replaced) {
-        return false;
-    }
-    match (pod.seen.last(millis), pod.seen.next(millis)) {
-        (_, Some(_)) => pod.created.is_some() || is_later || pod.seen.last(millis).is_some(),
-        // The next scrape did not see it any more.
-        (Some((last, _)), None) => match history.scrapes.next(last) {
-            Some((next, _)) if next <= millis => false,
-            Some(_) => !is_later,
-            None => true,
-        },
-        (None, None) => false,
-    }
-}
-
 /// Returns the number of pods at each scrape that a workload counts as its replicas.
 fn active(history: &History) -> Samples {
     let mut points = Vec::new();
@@ -579,238 +463,4 @@ fn amount(resource: &str, value: f64) -> Option<Amount> {
         (_, milli) => format!("{milli}m"),
     };
     Some(Quantity::parse(&text).ok()?.amount().clone())
-}
-
-fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
-    if own.phases.is_empty() {
-        return Phase::Running;
-    }
-    let phases = || own.phases.iter();
-    let shows_next = is_later && phases().any(|(_, samples)| samples.next(millis).is_some());
-    if !shows_next && phases().all(|(_, samples)| samples.last(millis).is_none()) {
-        // Created since the last scrape.
-        return Phase::Pending;
-    }
-    let is_shown = |(_, samples): &&(Phase, Samples)| {
-        beside(samples, millis, shows_next).is_some_and(|(_, value)| value == 1.0)
-    };
-    phases()
-        .find(is_shown)
-        .map(|(phase, _)| *phase)
-        .unwrap_or_default()
-}
-
-/// Returns the last sample up to a time, or the first one after it.
-fn beside(samples: &Samples, millis: i64, is_later: bool) -> Option<(i64, f64)> {
-    if is_later {
-        samples.next(millis)
-    } else {
-        samples.last(millis)
-    }
-}
-
-/// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.
-fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<ReadyCondition> {
-    let start = pod.start_time?;
-    let (is_ready, since) = readiness(own, millis, is_later);
-    Some(ReadyCondition {
-        status: if is_ready {
-            ConditionStatus::True
-        } else {
-            ConditionStatus::False
-        },
-        last_transition_time: since
-            .and_then(|millis| Timestamp::from_millisecond(millis).ok())
-            .unwrap_or(start),
-    })
-}
-
-/// Whether a pod was ready, and since when, if that is recorded.
-fn readiness(own: &PodHistory, millis: i64, is_later: bool) -> (bool, Option<i64>) {
-    let is_ready = |(_, value): (i64, f64)| value == 1.0;
-    let (before, after) = if own.ready.is_empty() {
-        // A time alone is recorded for pods that are ready.
-        let as_ready = |sample: Option<(i64, f64)>| sample.map(|(time, _)| (time, 1.0));
-        (
-            as_ready(own.ready_time.last(millis)),
-            as_ready(own.ready_time.next(millis)),
-        )
-    } else {
-        (own.ready.last(millis), own.ready.next(millis))
-    };
-    if before.is_none() && after.is_none() {
-        // Nothing is recorded of its readiness.
-        return (own.ready.is_empty() && own.ready_time.is_empty(), None);
-    }
-    if let Some(after) = after
-        && let Some(since) = ready_since(own, after.0)
-        && is_ready(after)
-    {
-        if since <= millis {
-            return (true, Some(since));
-        }
-        // It was not ready until then, unless it lost that in between.
-        let was = before.filter(|before| is_ready(*before));
-        return (
-            was.is_some(),
-            was.and_then(|before| ready_since(own, before.0)),
-        );
-    }
-    let seen = if is_later { after.or(before) } else { before };
-    match seen {
-        None => (false, None),
-        Some(sample) if is_ready(sample) => (true, ready_since(own, sample.0)),
-        Some((last, _)) => {
-            let mut earlier = own.ready.all().iter();
-            let lost = earlier
-                .rfind(|(time, value)| *time < last && *value == 1.0)
-                .and_then(|(time, _)| own.ready.next(*time));
-            // From some time after it was last seen ready.
-            (false, lost.map(|(time, _)| time.min(millis)))
-        }
-    }
-}
-
-fn ready_since(own: &PodHistory, millis: i64) -> Option<i64> {
-    let (_, value) = own.ready_time.last(millis)?;
-    Some(history::second(value)? * SECOND)
-}
-
-/// A value that was measured over a window.
-struct WindowValue {
-    value: f64,
-    end: i64,
-    window: i64,
-}
-
-/// Picks a value from those that a metrics API may have had at a time, which are in order. `may_lack` is
-/// whether it may have had none yet.
-fn pick(
-    candidates: &[WindowValue],
-    millis: i64,
-    may_lack: bool,
-    view: View,
-) -> Option<WindowValue> {
-    let until = |own: &WindowValue| own.end.min(millis);
-    let newest = candidates
-        .iter()
-        .rev()
-        .find(|own| own.end <= millis || own.end - own.window <= millis - AGE / 2);
-    let shown = match view.measured {
-        BoundSide::Low if may_lack => return None,
-        BoundSide::Low => candidates.first(),
-        BoundSide::Likely => newest,
-        BoundSide::High => candidates.last(),
-    }?;
-    let (end, window) = (until(shown), shown.window);
-    let values = candidates.iter().map(|own| own.value);
-    let value = match view.usage {
-        None => shown.value,
-        Some(share) => {
-            let least = values.clone().reduce(f64::min)?;
-            least + (values.reduce(f64::max)? - least) * f64::from(share) / f64::from(HEIGHTS)
-        }
-    };
-    Some(WindowValue { value, end, window })
-}
-
-/// Returns the rate of a counter, as between two samples of it.
-fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
-    let pairs = samples.all().windows(2);
-    let rates = pairs.filter(|pair| pair[1].1 >= pair[0].1).map(|pair| {
-        let ((start, before), (end, after)) = (pair[0], pair[1]);
-        let value = (after - before) / ((end - start) as f64 / SECOND as f64);
-        WindowValue {
-            value,
-            end,
-            window: end - start,
-        }
-    });
-    let mut is_old = false;
-    let mut candidates = Vec::new();
-    for rate in rates {
-        is_old |= rate.end <= millis - AGE;
-        if rate.end > millis - AGE - WINDOW && rate.end - rate.window < millis {
-            candidates.push(rate);
-        }
-    }
-    pick(&candidates, millis, !is_old, view)
-}
-
-/// Returns the value of a gauge.
-fn gauge(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
-    let next = samples.next(millis);
-    let older = samples.last(millis - AGE);
-    // One that holds until a later sample was there in between.
-    let held = older.filter(|_| samples.last(millis) == older && next.is_some());
-    let recent = samples.all().iter().copied().filter(|(end, _)| {
-        (millis - AGE < *end && *end <= millis)
-            || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
-    });
-    let candidates: Vec<WindowValue> = held
-        .into_iter()
-        .chain(recent)
-        .map(|(end, value)| WindowValue {
-            value,
-            end,
-            window: WINDOW,
-        })
-        .collect();
-    pick(&candidates, millis, older.is_none(), view)
-}
-
-/// Returns the answer of the resource metrics API for a pod; `None` unless all containers of its spec were
-/// measured. The usage of others counts, too.
-fn usage(
-    own: &PodHistory,
-    pod: &Pod,
-    wanted: &[&str],
-    millis: i64,
-    view: View,
-) -> Option<PodMetrics> {
-    let mut used = Vec::new();
-    for Container { name, .. } in pod.running(false) {
-        let history = own.containers.get(name)?;
-        used.push(container_usage(name, history, wanted, millis, view)?);
-    }
-    let others = own.containers.iter().filter(|(_, it)| own.is_ephemeral(it));
-    used.extend(others.filter_map(|(name, it)| container_usage(name, it, wanted, millis, view)));
-    let times = used.iter().map(|(_, time)| *time);
-    let (end, window) = times.min_by_key(|(end, _)| *end)?;
-    Some(PodMetrics {
-        name: own.name.clone(),
-        namespace: pod.namespace.clone(),
-        labels: pod.labels.clone(),
-        timestamp: Timestamp::from_millisecond(end).ok()?,
-        window: SignedDuration::from_millis(window),
-        containers: used.into_iter().map(|(usage, _)| usage).collect(),
-    })
-}
-
-/// Returns the usage of a container, with the end and the length of its earliest window; `None` unless it was measured.
-fn container_usage(
-    name: &str,
-    own: &ContainerHistory,
-    wanted: &[&str],
-    millis: i64,
-    view: View,
-) -> Option<(ContainerUsage, (i64, i64))> {
-    let mut usage = Usage::new();
-    let mut measured: Option<(i64, i64)> = None;
-    for resource in wanted {
-        let found = match *resource {
-            "cpu" => rate(&own.cpu, millis, view),
-            "memory" => gauge(&own.memory, millis, view),
-            _ => None,
-        }?;
-        if measured.is_none_or(|(end, _)| found.end < end) {
-            measured = Some((found.end, found.window));
-        }
-        usage.push((resource_name(resource), milli(found.value).ok()?));
-    }
-    let container = ContainerUsage {
-        name: name.into(),
-        usage,
-    };
-    Some((container, measured?))
 }

@@ -4,8 +4,9 @@
 
 use jiff::Timestamp;
 
-use super::moment::{Moments, View};
+use super::moment::Moments;
 use super::replay::{ReplayedCourse, Replayer};
+use super::view::View;
 use super::{asked_by, sampled_pass};
 use crate::calendar::Calendar;
 use crate::engine;

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::moment::{Samples, current};
+use super::moment::current;
+use crate::prometheus::history::Samples;
 use crate::prometheus::history::{ContainerHistory, History, PodHistory};
 use crate::snapshot::input::Input;
 use crate::snapshot::pod::{Container, ResourceName};

@@ -448,17 +448,19 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         ..
     } = input;
     let message;
-    let mut failures: Vec<(Api, Option<&str>, Failure<'_>)> = Vec::new();
+    let mut failures: Vec<(Api, Option<&str>, FailedRequest<'_>)> = Vec::new();
     match &snapshot.scale {
         Err(ScaleError::Mapping(message)) => {
-            failures.push((Api::Mapping, None, Failure::of(message)));
+            failures.push((Api::Mapping, None, FailedRequest::of(message)));
         }
-        Err(ScaleError::Get(message)) => failures.push((Api::Scale, None, Failure::of(message))),
+        Err(ScaleError::Get(message)) => {
+            failures.push((Api::Scale, None, FailedRequest::of(message)));
+        }
         Err(ScaleError::Missing(target)) => {
             message = no_target(target);
-            let failure = Failure {
+            let failure = FailedRequest {
                 missing: Some(Documents::Scale),
-                ..Failure::of(&message)
+                ..FailedRequest::of(&message)
             };
             failures.push((Api::Scale, None, failure));
         }
@@ -466,7 +468,7 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
         Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
-        failures.push((Api::ScaleUpdate, None, Failure::of(message)));
+        failures.push((Api::ScaleUpdate, None, FailedRequest::of(message)));
     }
     for (spec, answer) in answered(snapshot, also) {
         if let Some(failure) = failure(answer)
@@ -526,14 +528,14 @@ fn no_target(target: &str) -> String {
 
 /// The saved parts of a failed request, as in [`ApiError`].
 #[derive(Default)]
-struct Failure<'a> {
+struct FailedRequest<'a> {
     message: &'a str,
     denied: bool,
     unanswered: bool,
     missing: Option<Documents>,
 }
 
-impl<'a> Failure<'a> {
+impl<'a> FailedRequest<'a> {
     /// A failure that is the controller's, too.
     fn of(message: &'a str) -> Self {
         Self {
@@ -543,25 +545,25 @@ impl<'a> Failure<'a> {
     }
 }
 
-fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
+fn failure(answer: &MetricAnswer) -> Option<FailedRequest<'_>> {
     match answer {
-        MetricAnswer::Failed(message) => Some(Failure::of(message)),
-        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some(Failure {
+        MetricAnswer::Failed(message) => Some(FailedRequest::of(message)),
+        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some(FailedRequest {
             denied: true,
-            ..Failure::of(message)
+            ..FailedRequest::of(message)
         }),
-        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => Some(Failure {
+        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => Some(FailedRequest {
             unanswered: true,
-            ..Failure::of(message)
+            ..FailedRequest::of(message)
         }),
         MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
             let message = match documents {
                 Documents::Samples => "not in the history",
                 _ => "not in the input",
             };
-            Some(Failure {
+            Some(FailedRequest {
                 missing: Some(*documents),
-                ..Failure::of(message)
+                ..FailedRequest::of(message)
             })
         }
         _ => None,
@@ -611,7 +613,7 @@ fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnsw
             continue;
         }
         let message = failure.as_ref().map(|it| it.message.to_owned());
-        let Failure {
+        let FailedRequest {
             denied,
             unanswered,
             missing,

@@ -243,7 +243,7 @@ pub(crate) fn lacking(unread: &[UnreadMetrics]) -> Option<String> {
         match why {
             UnreadCause::Refused { .. } => format!("you are not allowed to read {labels}"),
             UnreadCause::Unanswered { message } => {
-                format!("{labels} could not be read ({message})")
+                format!("reading {labels} failed ({message})")
             }
             UnreadCause::Missing { documents } => {
                 format!(

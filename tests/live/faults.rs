@@ -459,7 +459,7 @@ fn a_server_that_hangs_has_a_time() {
     let server = Server::start(cluster);
     let ran = explain(&server, &["--request-timeout", "1s"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-    let late = "cpu could not be read (timed out after 1s waiting for 127.0.0.1:";
+    let late = "reading cpu failed (timed out after 1s waiting for 127.0.0.1:";
     assert!(ran.stderr.contains(late), "{}", ran.stderr);
 }
 

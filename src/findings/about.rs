@@ -26,7 +26,7 @@ use crate::snapshot::note::Subject;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ScaledObjectSpec, Workload};
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::NamedMetric;
+use crate::whatif::overrides::{NamedMetric, with_assumed};
 use crate::words::{count, first_few, future, percent, quantity, sentence, time};
 
 /// A remedy, in the imperative: an action, something to wait for, or a choice between the two.
@@ -228,10 +228,7 @@ impl<'a> About<'a> {
 
     /// Returns `kubectl hpa predict NAME …`, with the assumptions of the pass.
     pub(crate) fn predict(&self, flags: &str) -> Command {
-        self.kubectl(
-            "hpa predict",
-            &self.pass.input.command_flags.with_assumed(flags),
-        )
+        self.kubectl("hpa predict", &with_assumed(flags, self.pass))
     }
 
     /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.

@@ -3,7 +3,7 @@
 
 use crate::apimachinery::quantity::Amount;
 use crate::error::Error;
-use crate::numbers::decimal;
+use crate::numbers::{decimal, resource_amount};
 use crate::snapshot::hpa::MetricSpec;
 
 /// A KiB in thousandths of a byte.
@@ -51,6 +51,15 @@ pub(super) fn example(resource: &str) -> &'static str {
     match ResourceKind::of(resource) {
         ResourceKind::Bytes => "512Mi",
         ResourceKind::Cores | ResourceKind::Other => "250m",
+    }
+}
+
+/// Returns an amount of a resource as a flag takes it: never as a bare number.
+pub(super) fn stated(resource: &str, milli: i64) -> String {
+    let text = resource_amount(resource, milli).canonicalized().to_string();
+    match unit(&text) {
+        "" => ResourceKind::of(resource).with_unit(milli),
+        _ => text,
     }
 }
 

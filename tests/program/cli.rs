@@ -2528,6 +2528,22 @@ fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
     }
 }
 
+/// A finding that is there fails a run that has no answer, too; what is unknown does not hide the error.
+#[test]
+fn fail_on_takes_precedence_over_the_lack_of_an_answer() {
+    let (target, _) = REST.split_once("status:").expect("documents");
+    let unread = documents(&[HPA, target]);
+    for (finding, codes) in [("warning", [3, 3, 3]), ("at-max", [2, 1, 4])] {
+        let verbs = [&["explain", "web"][..], &["explain"], &["predict", "web"]];
+        for (verb, code) in verbs.into_iter().zip(codes) {
+            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
+            let output = run(&args, &unread, &[]);
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        }
+    }
+}
+
 #[test]
 fn an_assumption_shows_what_it_comes_to() {
     for (flag, line, result) in [

@@ -2954,6 +2954,33 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
     );
 }
 
+/// A command about the first pass of a run has its load: without it, it would be about another pass.
+#[test]
+fn commands_about_the_first_pass_of_a_run_repeat_its_load() {
+    let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+    let load = file("repeated_load", "time,cpu\n0s,4000m\n1m,5000m\n2m,6000m\n");
+    let args = ["predict", "web", "-n", "shop", "-f", state, "-o", "json"];
+    let findings = |more: &[&str]| -> Vec<Value> {
+        let all = answer(&[&args[..], more].concat(), "", &[]);
+        let all: Value = serde_json::from_str(&all).expect("JSON");
+        let first = all["backtest"]["candidates"][0]["findings"].as_array();
+        first.expect("findings").clone()
+    };
+    let run = ["--trace", &load, "--for", "5m", "--set", "maxReplicas=6"];
+    let at_max = findings(&run);
+    let commands = at_max[0]["commands"].as_array().expect("commands").clone();
+    let commands: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
+    assert_eq!((&at_max[0]["code"], commands.len()), (&json!("at-max"), 2));
+    for command in commands {
+        let (_, flags) = command.split_once(" -n shop ").expect("a command");
+        let flags = flags.replace(&format!(" -f {state}"), "");
+        assert!(flags.contains(&format!("--trace {load}")), "{command}");
+        let later = findings(&flags.split(' ').collect::<Vec<_>>());
+        let still = later.iter().any(|it| it["code"] == "at-max");
+        assert!(!still, "{command}: {later:?}");
+    }
+}
+
 #[test]
 fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
     let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");

@@ -101,6 +101,13 @@ impl Assumptions {
         quoted.chain(manifest).collect()
     }
 
+    /// Returns the assumptions of a run with these flags besides, which commands repeat.
+    #[must_use]
+    pub fn in_run(mut self, flags: Vec<(&'static str, String)>) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
     /// Returns the flags about the spec and the requests, as typed.
     pub fn of_candidate(&self) -> impl Iterator<Item = String> {
         let of_flag = |wanted| self.flags.iter().filter(move |(flag, _)| *flag == wanted);

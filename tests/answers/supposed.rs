@@ -1220,6 +1220,20 @@ fn assumed_pods_are_no_evidence() {
         assert!(!codes.contains(&"memory-baseline"), "{codes:?}");
         assert!(!published["findings"].to_string().contains("d ago"));
     }
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let mut bare = deployment(4);
+    let containers = &mut bare["spec"]["template"]["spec"]["containers"];
+    let containers = containers.as_array_mut().expect("a list");
+    containers.push(json!({"name": "proxy", "image": "proxy:1"}));
+    for usage in ["--cpu=0", "--cpu=300m"] {
+        let pass = predict(&[hpa(share), bare.clone()], &words(&[usage]));
+        let findings = published(&pass.expect("an answer"))["findings"].to_string();
+        let container = "Container proxy, in web-assumed-1";
+        assert!(findings.contains("missing-request"), "{findings}");
+        assert!(findings.contains(container), "{usage}: {findings}");
+    }
 }
 
 /// A metric of the pods and one of their only container are based on one usage: each value is enough for both.

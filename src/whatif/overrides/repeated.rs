@@ -209,7 +209,11 @@ mod tests {
     use super::with_assumed;
     use crate::apimachinery::names::{shell_word, shell_words};
     use crate::build;
-    use crate::findings::testing::{pass, state, with};
+    use crate::pass::Pass;
+    use crate::saved::assemble::assemble;
+    use crate::saved::file::read_text;
+    use crate::saved::objects::Objects;
+    use crate::snapshot::input::Options;
 
     fn flags(text: &str) -> Vec<(&'static str, String)> {
         let mut flags: Vec<(&'static str, String)> = Vec::new();
@@ -223,18 +227,38 @@ mod tests {
         flags
     }
 
-    /// The HPA has targets for cpu and for a queue; the pods have the containers app and proxy.
-    #[test]
-    fn a_flag_replaces_what_it_overlaps() {
+    /// Returns a pass with targets for cpu and for a queue, and pods that have the containers app and proxy.
+    fn pass() -> Pass {
         let queue = build::external("queue{q=a}", &build::average("5"));
         let metrics = [build::resource("cpu", &build::utilization(50)), queue];
-        let requests = json!({"resources": {"requests": {"cpu": "100m"}}});
-        let container = |name: &str| build::with(json!({"name": name}), &requests);
-        let both = json!({"spec": {"containers": [container("app"), container("proxy")]}});
+        let containers = [
+            build::requesting("app", "100m"),
+            build::requesting("proxy", "100m"),
+        ];
+        let patch = json!({"spec": {"containers": containers}});
         let usage = |name: &str| json!({"name": name, "usage": {"cpu": "600m"}});
         let used = json!({"containers": [usage("app"), usage("proxy")]});
-        let items = with(&state(&metrics, &["1m", "1m"]), "Pod", &both);
-        let mut pass = pass(&with(&items, "PodMetrics", &used));
+        let mut items = vec![
+            build::hpa(&json!({"maxReplicas": 20, "metrics": metrics})),
+            build::scale(2),
+            build::state(&json!({})),
+        ];
+        for name in ["web-0", "web-1"] {
+            items.push(build::with(build::pod(name), &patch));
+            items.push(build::with(build::pod_metrics(name, "1m"), &used));
+        }
+        let mut objects = Objects::default();
+        read_text(&build::list(items), "state", &mut objects).unwrap();
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
+        Pass::run(assemble(objects, &options, build::NOW.parse().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_flag_replaces_what_it_overlaps() {
+        let mut pass = pass();
         for (assumed, own, want) in [
             // The same in the same notation, and in another one.
             ("", "", ""),

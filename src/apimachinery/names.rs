@@ -288,6 +288,23 @@ pub(crate) fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Returns the words of a line, each as it was before [`shell_word`] quoted it.
+pub(crate) fn shell_words(line: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let mut is_quoted = false;
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            '\\' if !is_quoted => word.extend(chars.next()),
+            ' ' if !is_quoted => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,7 @@ use super::{
     ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs,
     file_name, whole,
 };
-use crate::numbers::parse_duration;
+use crate::numbers::{duration, parse_duration};
 
 /// `predict`.
 #[derive(Debug, Args)]
@@ -145,6 +145,36 @@ pub enum PredictOutput {
     Yaml,
     /// Only the chart of --curve, or of the run over time
     Svg,
+}
+
+impl Predict {
+    /// Returns the flags of the load of a run and of its times, each with its value.
+    pub fn run_flags(&self) -> Vec<(&'static str, String)> {
+        let TimelineArgs {
+            span,
+            trace,
+            at,
+            ready_after,
+            metrics_after,
+            ..
+        } = &self.timeline;
+        let of_time = |time: &Option<SignedDuration>| time.iter().map(|it| duration(*it)).collect();
+        let times: [(&'static str, Vec<String>); 5] = [
+            ("--trace", trace.iter().cloned().collect()),
+            ("--for", of_time(span)),
+            ("--at", of_time(at)),
+            ("--ready-after", of_time(ready_after)),
+            ("--metrics-after", of_time(metrics_after)),
+        ];
+        let flags = times.into_iter().flat_map(|(flag, values)| {
+            let each = values.into_iter();
+            each.map(move |value| (flag, value))
+        });
+        flags
+            .chain(self.prometheus.flags())
+            .chain(self.recorded.flags())
+            .collect()
+    }
 }
 
 /// The passes to simulate after the first.

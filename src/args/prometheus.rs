@@ -1,5 +1,7 @@
 //! The flags for the Prometheus from which a load is read. No query is sent here.
 
+use std::fmt;
+
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
@@ -7,7 +9,7 @@ use super::file_name;
 use crate::apimachinery::names;
 use crate::calendar::Calendar;
 use crate::error::Error;
-use crate::numbers::parse_duration;
+use crate::numbers::{duration, parse_duration};
 
 /// A Prometheus, or a server with the same API.
 #[derive(Debug, Clone, Args)]
@@ -58,6 +60,28 @@ impl PrometheusArgs {
                 .hint("--prometheus names the server: an address, or NAMESPACE/SERVICE:PORT")),
             None => Ok(()),
         }
+    }
+
+    /// Returns the flags, each with its value.
+    pub fn flags(&self) -> Vec<(&'static str, String)> {
+        let Self {
+            prometheus,
+            queries,
+            matcher,
+            headers,
+            authority,
+        } = self;
+        let all: [(&'static str, &[String]); 5] = [
+            ("--prometheus", prometheus.as_slice()),
+            ("--query", queries),
+            ("--prometheus-match", matcher.as_slice()),
+            ("--prometheus-header", headers),
+            ("--prometheus-ca", authority.as_slice()),
+        ];
+        let flags = all
+            .into_iter()
+            .flat_map(|(flag, values)| values.iter().map(move |value| (flag, value.clone())));
+        flags.collect()
     }
 
     /// Returns the matcher that was typed; empty if none was.
@@ -116,6 +140,14 @@ pub struct RecordedArgs {
 }
 
 impl RecordedArgs {
+    /// Returns the flags, each with its value.
+    pub fn flags(&self) -> Vec<(&'static str, String)> {
+        let since = self.since.map(|time| ("--since", time.to_string()));
+        let until = self.until.map(|time| ("--until", time.to_string()));
+        let step = self.step.map(|step| ("--step", duration(step)));
+        [since, until, step].into_iter().flatten().collect()
+    }
+
     /// Returns the flags, and whether each is typed.
     pub fn typed(&self) -> [(&'static str, bool); 3] {
         [
@@ -147,6 +179,15 @@ pub enum TimeArgument {
     At(Timestamp),
     /// A duration before another time.
     Before(SignedDuration),
+}
+
+impl fmt::Display for TimeArgument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::At(time) => time.fmt(f),
+            Self::Before(before) => f.write_str(&duration(*before)),
+        }
+    }
 }
 
 impl TimeArgument {

@@ -5,7 +5,6 @@ use jiff::SignedDuration;
 
 use super::Plan;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::args::Overrides;
 use crate::error::Error;
 use crate::numbers::{decimal, duration};
 use crate::pass::Pass;
@@ -178,7 +177,7 @@ impl Search {
     /// A range is invalid, a field appears twice, or there are too many combinations.
     pub fn new(
         vary: &[String],
-        typed: &Overrides,
+        mut every: Assumptions,
         manifest: Option<Candidate>,
         at: Option<SignedDuration>,
     ) -> Result<Self, Error> {
@@ -200,7 +199,6 @@ impl Search {
                     .hint("use larger steps, or vary fewer fields at once"),
             );
         }
-        let mut every = Assumptions::read(typed)?;
         if let Some(manifest) = manifest {
             every.replace_hpa(manifest);
         }

@@ -21,6 +21,7 @@ use crate::saved::assemble::count;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
+use crate::whatif::expect::ExpectationVerdict;
 
 /// Checks that `--save` does not name a file that is read.
 fn check_files(args: &Explain) -> Result<(), Error> {
@@ -193,14 +194,14 @@ impl One<'_> {
         let kept = ManuallyDrop::new(pass);
         let pass: &Pass = &kept;
         let explanation = Explanation::ignoring(pass, &watch.ignored);
-        let (judged, verdict) = watch.judged(&explanation, None);
+        let watched = watch.judged(&explanation, None);
         let text = match args.output {
             Some(Output::Json) => structured::json(&explanation)?,
             Some(Output::Jsonl) => structured::json_line(&explanation)?,
             Some(Output::Yaml) => structured::yaml(&explanation)?,
             Some(Output::Markdown) => {
                 let mut page = Page::new(&explanation, false, terminal.symbols());
-                page.expect(std::slice::from_ref(&judged));
+                page.expect(std::slice::from_ref(&watched.judged));
                 markdown(&page)
             }
             output @ (None | Some(Output::Wide)) => {
@@ -213,14 +214,11 @@ impl One<'_> {
             Some(path) => write_saved(path, &Saved::of(&[&pass.input], &[])?).err(),
             None => None,
         };
+        messages.extend(watched.messages);
         let unanswered = unanswered(pass);
-        messages.extend(watch.failed(&explanation));
-        let exit_code = match &unanswered {
-            Some(e) => e.kind.exit_code(),
-            None => {
-                messages.extend(FindingsWatch::unknown(&judged));
-                verdict.exit_code()
-            }
+        let exit_code = match (watched.verdict, &unanswered) {
+            (ExpectationVerdict::Holds, Some(e)) => e.kind.exit_code(),
+            (verdict, _) => verdict.exit_code(),
         };
         let mut errors = Vec::from_iter(unanswered);
         // The answer may have taken long.

@@ -6,6 +6,7 @@ use std::iter::once;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
+use super::state::unanswered;
 use crate::apimachinery::similar::nearest;
 use crate::args::ExpectShorthand;
 use crate::error::{Error, listed};
@@ -146,12 +147,9 @@ impl FindingsWatch {
         expected.collect()
     }
 
-    /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
-    pub(super) fn judged(
-        &self,
-        explanation: &Explanation<'_>,
-        of: Option<String>,
-    ) -> (Judged, ExpectationVerdict) {
+    /// Judges a pass by `--fail-on`; `of` names the HPA if there are several. Without an answer, only a finding that is
+    /// there counts: what else is unknown has an error of its own.
+    pub(super) fn judged(&self, explanation: &Explanation<'_>, of: Option<String>) -> WatchedPass {
         let facts = PassFacts::of(explanation.pass);
         let found = self.expectations(explanation, &facts, false);
         let (expectations, verdict) = Gate::default().judge(&facts, found);
@@ -160,21 +158,25 @@ impl FindingsWatch {
             manifest: None,
             expectations,
         };
-        (judged, verdict)
-    }
-
-    /// Names what of `--fail-on` is unknown, with the reasons.
-    pub(super) fn unknown(judged: &Judged) -> impl Iterator<Item = String> {
-        let all = judged.expectations.iter();
-        let unknown = all.filter(|it| it.truth == Truth::Unknown);
-        unknown.map(|it| {
-            let word = it.fail_on.unwrap_or_default();
-            format!("--fail-on {word} is unknown: {}", it.because())
-        })
+        let mut messages = Vec::from_iter(self.failed(explanation));
+        let is_answered = unanswered(explanation.pass).is_none();
+        if is_answered {
+            messages.extend(unknown(&judged));
+        }
+        let counts = is_answered || verdict == ExpectationVerdict::ExpectationFalse;
+        WatchedPass {
+            judged,
+            verdict: if counts {
+                verdict
+            } else {
+                ExpectationVerdict::Holds
+            },
+            messages,
+        }
     }
 
     /// Names the findings that `--fail-on` matches, each with its severity.
-    pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
+    fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
         let mut found: Vec<String> = explanation
             .findings
             .iter()
@@ -187,6 +189,26 @@ impl FindingsWatch {
         found.dedup();
         (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
     }
+}
+
+/// A pass, judged by `--fail-on`.
+pub(super) struct WatchedPass {
+    pub(super) judged: Judged,
+    /// The verdict for the exit code.
+    pub(super) verdict: ExpectationVerdict,
+    /// What was found, and what is unknown.
+    pub(super) messages: Vec<String>,
+}
+
+/// Names what of `--fail-on` is unknown, with the reasons.
+fn unknown(judged: &Judged) -> Vec<String> {
+    let all = judged.expectations.iter();
+    let unknown = all.filter(|it| it.truth == Truth::Unknown);
+    let messages = unknown.map(|it| {
+        let word = it.fail_on.unwrap_or_default();
+        format!("--fail-on {word} is unknown: {}", it.because())
+    });
+    messages.collect()
 }
 
 /// Whether findings of a code last throughout a run because of its pods. The writer of the replicas does not depend

@@ -260,16 +260,9 @@ impl<'a> ListCommand<'a> {
         let mut verdict = ExpectationVerdict::Holds;
         let mut judged = None;
         if let Ok(of) = &explained.result {
-            let (own, found) = watch.judged(of, Some(explained.key()));
-            failed.extend(watch.failed(of));
-            // The lack of an answer has an error of its own.
-            if error.is_none() {
-                failed.extend(FindingsWatch::unknown(&own));
-            }
-            if error.is_none() || found == ExpectationVerdict::ExpectationFalse {
-                verdict = found;
-            }
-            judged = Some(own);
+            let watched = watch.judged(of, Some(explained.key()));
+            (failed, verdict) = (watched.messages, watched.verdict);
+            judged = Some(watched.judged);
         }
         let without_target = pass.result.as_ref().ok().and_then(without_target);
         let hint = without_target.and_then(|it| it.hint);

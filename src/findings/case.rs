@@ -427,7 +427,7 @@ impl<'p> Case<'p> {
 
     /// Returns how long ago a pod started or was created; `None` if not stated or the clock is doubtful.
     pub(crate) fn age(&self, pod: &Pod) -> Option<SignedDuration> {
-        self.since(pod.start_time.or(pod.created)?)
+        self.since(pod.known_start().or(pod.created)?)
     }
 
     /// Returns how long ago something happened; `None` if the clock is doubtful.

@@ -53,7 +53,8 @@ impl CommandFlags {
         }
     }
 
-    /// Returns the flags of `predict` with further assumptions. They replace assumptions about the same thing.
+    /// Returns the flags of `predict` that give a state what it lacks, with the assumptions. They replace assumptions
+    /// about the same thing.
     pub fn with_assumed(&self, own: &str) -> String {
         with(own, &self.assumed)
     }

@@ -3,7 +3,7 @@
 
 use crate::apimachinery::quantity::Amount;
 use crate::error::Error;
-use crate::numbers::decimal;
+use crate::numbers::{decimal, resource_amount};
 use crate::snapshot::hpa::MetricSpec;
 
 /// A KiB in thousandths of a byte.
@@ -51,6 +51,19 @@ pub(super) fn example(resource: &str) -> &'static str {
     match ResourceKind::of(resource) {
         ResourceKind::Bytes => "512Mi",
         ResourceKind::Cores | ResourceKind::Other => "250m",
+    }
+}
+
+/// Returns an amount of a resource as a flag takes it: never as a bare number, and memory from a MiB on in whole KiB.
+pub(super) fn stated(resource: &str, milli: i64) -> String {
+    let milli = match ResourceKind::of(resource) {
+        ResourceKind::Bytes if milli >= 1024 * KI => milli - milli % KI,
+        _ => milli,
+    };
+    let text = resource_amount(resource, milli).canonicalized().to_string();
+    match unit(&text) {
+        "" => ResourceKind::of(resource).with_unit(milli),
+        _ => text,
     }
 }
 
@@ -164,12 +177,25 @@ fn unit(amount: &str) -> &str {
 mod tests {
     use serde_json::Value;
 
-    use super::check;
+    use super::{check, stated};
     use crate::build;
     use crate::snapshot::hpa::MetricSpec;
 
     fn metric(resource: &str, target: &Value) -> MetricSpec {
         serde_json::from_value(build::resource(resource, target)).unwrap()
+    }
+
+    #[test]
+    fn amounts_are_stated_with_a_unit() {
+        for (resource, milli, want) in [
+            ("cpu", 720, "720m"),
+            ("cpu", 2000, "2000m"),
+            ("memory", 500_000, "0.5k"),
+            ("memory", 134_217_728_000, "128Mi"),
+            ("memory", 697_932_185_600, "681574Ki"),
+        ] {
+            assert_eq!(stated(resource, milli), want);
+        }
     }
 
     #[test]

@@ -690,14 +690,44 @@ fn states() -> Vec<ToldPass> {
         let input = common::read(&build::list(items.into_iter().chain(pods))).expect("a state");
         all.push((about.to_owned(), Pass::run(input)));
     }
-    let (_, plain) = state("", json!({}), hpa(json!({})), "50m");
-    let assumed = common::assumed(&["--max", "3"]).expect("flags");
-    let (input, _) = assumed
-        .apply(plain.input.clone(), &plain.decision)
-        .expect("a state");
-    all.push(("an assumed maximum".to_owned(), Pass::run(input)));
+    all.extend(assumed_states(
+        &state("", json!({}), hpa(json!({})), "50m").1,
+    ));
     let told = all.into_iter();
     told.map(|(name, pass)| ToldPass::new(name, pass)).collect()
+}
+
+/// The pass on assumptions that commands have to repeat: a share of the request beside another request, and what a
+/// command sets in another notation, as a part of it, or as a whole.
+fn assumed_states(plain: &Pass) -> Vec<(String, Pass)> {
+    let slow = r#"behavior={"scaleUp":{"stabilizationWindowSeconds":60}}"#;
+    let disabled = r#"behavior={"scaleUp":{"selectPolicy":"Disabled"}}"#;
+    let utilization = "metrics[0].resource.target.averageUtilization=40";
+    let all: [&[&str]; 8] = [
+        &["--max", "3"],
+        &["--cpu", "180%", "--max", "6"],
+        &["--metric", "app=cpu=180%", "--set", "maxReplicas=6"],
+        &[
+            "--pod",
+            "web-1:cpu=2000%",
+            "--set",
+            utilization,
+            "--max",
+            "6",
+        ],
+        &["--cpu", "180%", "--max", "6", "--request", "cpu=200m"],
+        &["--cpu", "180%", "--max", "6", "--request", "cpu=+20%"],
+        &["--cpu", "53%", "--set", slow],
+        &["--cpu", "90%", "--set", disabled],
+    ];
+    let assumed = all.into_iter().map(|flags| {
+        let assumed = common::assumed(flags).expect("flags");
+        let (input, _) = assumed
+            .apply(plain.input.clone(), &plain.decision)
+            .expect("a state");
+        (format!("assumed: {}", flags.join(" ")), Pass::run(input))
+    });
+    assumed.collect()
 }
 
 /// A pass whose advice is followed.

@@ -584,7 +584,7 @@ fn no_row_of_the_front_is_beaten() {
         let input = observed(&spec, replicas);
         let plan = plan(&input, &loads);
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
-        let search = Search::new(&vary, &common::typed(["web"]).overrides, None, None).unwrap();
+        let search = Search::new(&vary, Assumptions::default(), None, None).unwrap();
         let tried = (0..search.count()).map(|place| search.play(&plan, place, None).unwrap());
         let as_it_is = plan
             .prepare(&Assumptions::default())

@@ -1202,6 +1202,40 @@ fn commands_of_findings_have_the_assumptions() {
     }
 }
 
+/// Assumed pods are alike, and as of long ago, only because they are assumed.
+#[test]
+fn assumed_pods_are_no_evidence() {
+    let [_, (memory, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let state = [hpa(memory), deployment(4)];
+    for flags in [
+        &["--memory=300Mi"][..],
+        &["--memory=300Mi", "--max=4"],
+        &["--memory=300Mi", "--max=4", "--replicas=4"],
+    ] {
+        let published = published(&predict(&state, &words(flags)).expect("an answer"));
+        let findings = published["findings"].as_array().expect("a list").iter();
+        let codes: Vec<&str> = findings.filter_map(|it| it["code"].as_str()).collect();
+        assert!(!codes.contains(&"memory-baseline"), "{codes:?}");
+        assert!(!published["findings"].to_string().contains("d ago"));
+    }
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let mut bare = deployment(4);
+    let containers = &mut bare["spec"]["template"]["spec"]["containers"];
+    let containers = containers.as_array_mut().expect("a list");
+    containers.push(json!({"name": "proxy", "image": "proxy:1"}));
+    for usage in ["--cpu=0", "--cpu=300m"] {
+        let pass = predict(&[hpa(share), bare.clone()], &words(&[usage]));
+        let findings = published(&pass.expect("an answer"))["findings"].to_string();
+        let container = "Container proxy, in web-assumed-1";
+        assert!(findings.contains("missing-request"), "{findings}");
+        assert!(findings.contains(container), "{usage}: {findings}");
+    }
+}
+
 /// A metric of the pods and one of their only container are based on one usage: each value is enough for both.
 #[test]
 fn one_value_serves_all_metrics_of_a_usage() {

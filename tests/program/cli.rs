@@ -2528,6 +2528,22 @@ fn fail_on_is_unknown_if_the_history_or_the_time_decides_about_the_finding() {
     }
 }
 
+/// A finding that is there fails a run that has no answer, too; what is unknown does not hide the error.
+#[test]
+fn fail_on_takes_precedence_over_the_lack_of_an_answer() {
+    let (target, _) = REST.split_once("status:").expect("documents");
+    let unread = documents(&[HPA, target]);
+    for (finding, codes) in [("warning", [3, 3, 3]), ("at-max", [2, 1, 4])] {
+        let verbs = [&["explain", "web"][..], &["explain"], &["predict", "web"]];
+        for (verb, code) in verbs.into_iter().zip(codes) {
+            let args = [verb, &["-f", "-", "--fail-on", finding]].concat();
+            let output = run(&args, &unread, &[]);
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
+        }
+    }
+}
+
 #[test]
 fn an_assumption_shows_what_it_comes_to() {
     for (flag, line, result) in [
@@ -2936,6 +2952,33 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
         "{}",
         read["basis"]
     );
+}
+
+/// A command about the first pass of a run has its load: without it, it would be about another pass.
+#[test]
+fn commands_about_the_first_pass_of_a_run_repeat_its_load() {
+    let state = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+    let load = file("repeated_load", "time,cpu\n0s,4000m\n1m,5000m\n2m,6000m\n");
+    let args = ["predict", "web", "-n", "shop", "-f", state, "-o", "json"];
+    let findings = |more: &[&str]| -> Vec<Value> {
+        let all = answer(&[&args[..], more].concat(), "", &[]);
+        let all: Value = serde_json::from_str(&all).expect("JSON");
+        let first = all["backtest"]["candidates"][0]["findings"].as_array();
+        first.expect("findings").clone()
+    };
+    let run = ["--trace", &load, "--for", "5m", "--set", "maxReplicas=6"];
+    let at_max = findings(&run);
+    let commands = at_max[0]["commands"].as_array().expect("commands").clone();
+    let commands: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
+    assert_eq!((&at_max[0]["code"], commands.len()), (&json!("at-max"), 2));
+    for command in commands {
+        let (_, flags) = command.split_once(" -n shop ").expect("a command");
+        let flags = flags.replace(&format!(" -f {state}"), "");
+        assert!(flags.contains(&format!("--trace {load}")), "{command}");
+        let later = findings(&flags.split(' ').collect::<Vec<_>>());
+        let still = later.iter().any(|it| it["code"] == "at-max");
+        assert!(!still, "{command}: {later:?}");
+    }
 }
 
 #[test]

@@ -41,7 +41,11 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
     let plays =
         args.timeline.span.is_some() || load.is_some() || args.prometheus.prometheus.is_some();
     check_output(args, &gate, plays)?;
-    let assumptions = Assumptions::read(&args.overrides)?;
+    let mut assumptions = Assumptions::read(&args.overrides)?;
+    if load.is_some() || args.prometheus.prometheus.is_some() || args.timeline.at.is_some() {
+        // Otherwise the first pass is the same without a run.
+        assumptions = assumptions.in_run(args.run_flags());
+    }
     let request = NamedRequest::read(&args.names, &args.connection)?;
     let mut options = state::options(
         (&args.controller, &args.memory),
@@ -256,7 +260,8 @@ impl Scenario<'_> {
             self.candidates = candidates(manifests, &self.assumptions);
         } else {
             let manifest = manifests.next();
-            let search = Search::new(&timeline.vary, overrides, manifest, timeline.at)?;
+            let every = self.assumptions.clone();
+            let search = Search::new(&timeline.vary, every, manifest, timeline.at)?;
             self.search = Some(search);
         }
         self.check_others()?;

@@ -99,12 +99,12 @@ mod tests {
     use serde_json::json;
 
     use super::vary_on;
-    use crate::args::Overrides;
     use crate::backtest::{Plan, Search};
     use crate::build;
     use crate::command::Terminal;
     use crate::saved;
     use crate::snapshot::input::Options;
+    use crate::whatif::overrides::Assumptions;
     use crate::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             "behavior.scaleDown.stabilizationWindowSeconds=0,60,300",
         ];
         let search =
-            Search::new(&vary.map(str::to_owned), &Overrides::default(), None, None).unwrap();
+            Search::new(&vary.map(str::to_owned), Assumptions::default(), None, None).unwrap();
         let found = |threads| {
             let found = vary_on(threads, &search, &plan, None, None, &Terminal::default()).unwrap();
             let totals = found.tried.iter().map(|tried| tried.result.clone());

@@ -572,6 +572,19 @@ mod tests {
             let patch = json!({"spec": {"containers": [container]}});
             most(&with(&state(&[cpu()], &["150m"; 4]), "Pod", &patch), 4)
         };
+        let partly = {
+            let limits = json!({"resources": {"limits": {"cpu": "1"}}});
+            let app = build::with(build::requesting("app", "100m"), &limits);
+            let both = [app, build::requesting("proxy", "50m")];
+            let usage = |name: &str| json!({"name": name, "usage": {"cpu": "100m"}});
+            let used = json!({"containers": [usage("app"), usage("proxy")]});
+            let items = with(
+                &state(&[cpu()], &["150m"; 4]),
+                "Pod",
+                &json!({"spec": {"containers": both}}),
+            );
+            most(&with(&items, "PodMetrics", &used), 4)
+        };
         let states = [
             // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
             ("of a utilization", most(&pods("90m"), 4)),
@@ -590,6 +603,7 @@ mod tests {
             ("above the request", limited(json!("1"))),
             ("above the request, without a limit", limited(Value::Null)),
             ("above the request, at the limit", limited(json!("100m"))),
+            ("above the request, with one of two limits", partly),
         ];
         insta::assert_snapshot!(table(Code::AtMax, states), @r#"
         of a utilization: warning, explains, without it 8 -> 8
@@ -673,6 +687,17 @@ mod tests {
             > Raise maxReplicas if nodes can carry it (predict --max 12).
             $ kubectl hpa predict web -n default --max 12
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":12}}'
+        above the request, with one of two limits: warning, explains, without it 11 -> 8
+            the metrics propose 11 (800m at 75m per pod), and maxReplicas is 4
+            - 50% of a request of 150m is 75m per pod, and 4 pods use 800m of cpu.
+            - cpu is at 266% of its target.
+            - 133% is a share of the request, 150m per pod; not every container has a limit.
+            - Without maxReplicas: a proposal of 11, and 8 replicas after stabilization and limits.
+            - With a cpu request of 430m, the metrics propose 3.
+            > Raise maxReplicas if nodes can carry it (predict --max 11), or the cpu request to 430m if a pod can carry more (predict --request).
+            $ kubectl hpa predict web -n default --max 11
+            $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"maxReplicas":11}}'
+            $ kubectl hpa predict web -n default --request proxy=cpu=430m
         "#);
     }
 

@@ -96,8 +96,8 @@ impl Kind for RateLimited {
         let mut evidence: Vec<String> = limit.policies.iter().map(allows).collect();
         if limit.select_policy.is_none() {
             evidence.push(format!(
-                "The built-in limit of a pass is the larger of 4 and twice the {} replicas.",
-                self.current
+                "The built-in limit of a pass is the larger of 4 and twice the {}.",
+                count(self.current, "replica")
             ));
         }
         let sync = about.pass.input.snapshot.controller.sync_period;
@@ -200,6 +200,13 @@ mod tests {
             [window(10).as_deref(), window(0).as_deref()],
             [Some(none), None]
         );
+    }
+
+    #[test]
+    fn the_limit_of_one_replica() {
+        let evidence = said(Code::RateLimited, &state(&[cpu()], &["500m"])).evidence;
+        let limit = "The built-in limit of a pass is the larger of 4 and twice the 1 replica.";
+        assert_eq!(evidence[0], limit);
     }
 
     /// The sum of a value below 0 is the largest number, which the next passes approach.

@@ -52,7 +52,10 @@ impl Kind for MemoryBaseline {
         let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let now = case.snapshot().now;
         for (row, pod) in case.counted(step) {
-            let start = pod.start_time?;
+            // Assumed pods, which are alike, show nothing.
+            let Some(start) = case.observed_pod(pod).and_then(Pod::known_start) else {
+                continue;
+            };
             if now.duration_since(start) < SETTLED {
                 continue;
             }

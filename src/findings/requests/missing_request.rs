@@ -364,7 +364,10 @@ impl MissingRequest {
 
     /// Describes the origin of a container.
     fn origin(&self, about: &About<'_>, lacking: &Unrequested) -> String {
-        let usage = lacking.usage.map_or_else(String::new, |usage| {
+        // Assumed pods use what is assumed, in whichever container.
+        let is_measured = about.pass.input.surroundings.supposed.is_none();
+        let measured = lacking.usage.filter(|it| is_measured && *it > 0);
+        let usage = measured.map_or_else(String::new, |usage| {
             format!(", which uses up to {}", milli(usage, &self.resource))
         });
         let target = about.reference();

@@ -22,7 +22,7 @@ use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
-use crate::snapshot::pod::Container;
+use crate::snapshot::pod::{Container, Requests};
 use crate::snapshot::surroundings::Replacement;
 
 /// Returns the request that the pods of a template have for a resource: the API server uses the limit if no
@@ -308,14 +308,17 @@ impl About<'_> {
         let row = step.pods.iter().find(|row| row.counted.is_some())?;
         let request = milli(row.request?, &step.name);
         let pod = &self.snapshot().pods[row.pod as usize];
-        let limit = pod
-            .running(false)
-            .filter(|it| step.includes(&it.name))
-            .map(|it| it.limits.get(&step.name).map(Amount::milli_value))
-            .sum::<Option<i64>>();
+        let limit = |limits: &Requests| limits.get(&step.name).map(Amount::milli_value);
+        let containers = pod.running(false).filter(|it| step.includes(&it.name));
+        let limits: Vec<Option<i64>> = containers.map(|it| limit(&it.limits)).collect();
+        let all: Option<i64> = limits.iter().copied().sum();
         let of = format!("{share}% is a share of the request, {request} per pod");
-        match limit.map(|limit| milli(limit, &step.name)) {
+        match all.map(|limit| milli(limit, &step.name)) {
             Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
+            None if limit(&pod.limits).is_some() => Some(format!("{of}.")),
+            None if limits.iter().any(Option::is_some) => {
+                Some(format!("{of}; not every container has a limit."))
+            }
             None => Some(format!("{of}; no limit is set.")),
         }
     }

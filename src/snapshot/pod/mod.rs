@@ -131,6 +131,12 @@ impl Pod {
         appended.is_some_and(|it| !it.contains(['a', 'e', 'i', 'o', 'u']))
     }
 
+    /// Returns when it started; unknown for a pod that is only assumed to be ready, as of long ago.
+    pub(crate) fn known_start(&self) -> Option<Timestamp> {
+        let start = self.start_time;
+        start.filter(|since| *since != Timestamp::UNIX_EPOCH)
+    }
+
     /// Whether it counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
         self.deletion_timestamp.is_none() && !matches!(self.phase, Phase::Failed | Phase::Succeeded)

@@ -137,6 +137,26 @@ impl Patch {
         })
     }
 
+    /// Returns the field at a path with a value, for a flag that names it otherwise.
+    pub(super) fn of(path: Vec<PathStep>, value: Json) -> Self {
+        Self {
+            path,
+            value,
+            item: String::new(),
+            text: String::new(),
+            flag: "",
+        }
+    }
+
+    /// Takes a field inside this one into its value; returns whether it is one and can be set there.
+    pub(super) fn include(&mut self, other: Self) -> bool {
+        let inside = other.path.strip_prefix(&self.path[..]);
+        let Some(path) = inside.filter(|path| !path.is_empty()).map(<[_]>::to_vec) else {
+            return false;
+        };
+        Self { path, ..other }.set(&mut self.value).is_ok()
+    }
+
     /// Whether a spec may have this field: some value for it survives decoding.
     pub(super) fn is_of_spec(&self, spec: &Json) -> Result<bool, Error> {
         for probe in [

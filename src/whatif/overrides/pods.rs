@@ -347,7 +347,7 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
         match states.get(&*pod.name) {
             Some(State::Unready) => be_unready(pod, snapshot.now),
             Some(State::Pending) => {
-                let started = known_start(pod);
+                let started = pod.known_start();
                 be_unready(pod, snapshot.now);
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
@@ -441,18 +441,12 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
 
 /// Makes a pod unready. The controller treats it as never ready only if it never was.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
-    let since = known_start(pod).unwrap_or(now);
+    let since = pod.known_start().unwrap_or(now);
     pod.start_time = Some(since);
     pod.ready = Some(ReadyCondition {
         status: ConditionStatus::False,
         last_transition_time: since,
     });
-}
-
-/// Returns when a pod started; unknown for an assumed pod.
-fn known_start(pod: &Pod) -> Option<Timestamp> {
-    let start = pod.start_time;
-    start.filter(|since| *since != Timestamp::UNIX_EPOCH)
 }
 
 /// Makes a pod ready, as of long ago.

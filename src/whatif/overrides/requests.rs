@@ -34,7 +34,7 @@ pub(super) struct NewRequest {
     /// The change of the request.
     pub(super) to: RequestChange,
     /// The request as it was typed, or as the amount in the template.
-    text: String,
+    pub(super) text: String,
     /// Whether it states cores without a unit where milli-cores are usual.
     pub(super) lacks_unit: bool,
 }
@@ -467,7 +467,7 @@ impl TypedRequest {
 
     /// Returns the new requests of the pods. Without a container, a change applies to every request, and an
     /// amount to the pod as a whole if the controller counts that.
-    fn of_pods(
+    pub(super) fn of_pods(
         &self,
         snapshot: &Snapshot,
         pods: &[&Shared<Pod>],

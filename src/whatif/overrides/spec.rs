@@ -35,7 +35,7 @@ pub const MANIFEST: &str = "HPA";
 pub(super) const KEEP_ONE: &str = "keep one of them";
 
 /// The flag that sets a field.
-const SET: &str = "--set ";
+pub(super) const SET: &str = "--set ";
 
 /// The changes that are assumed for the spec.
 #[derive(Debug, Clone, Default)]

@@ -101,6 +101,13 @@ impl Assumptions {
         quoted.chain(manifest).collect()
     }
 
+    /// Returns the assumptions of a run with these flags besides, which commands repeat.
+    #[must_use]
+    pub fn in_run(mut self, flags: Vec<(&'static str, String)>) -> Self {
+        self.flags.extend(flags);
+        self
+    }
+
     /// Returns the flags about the spec and the requests, as typed.
     pub fn of_candidate(&self) -> impl Iterator<Item = String> {
         let of_flag = |wanted| self.flags.iter().filter(move |(flag, _)| *flag == wanted);
@@ -207,39 +214,20 @@ impl Assumptions {
             pods,
             ..
         } = typed;
-        let mut assigned = Vec::new();
-        for (flag, name, list) in [("--cpu", "cpu", cpu), ("--memory", "memory", memory)] {
+        let (mut assigned, mut of_pods) = (Vec::new(), Vec::new());
+        for (flag, list) in [
+            ("--cpu", cpu),
+            ("--memory", memory),
+            ("--metric", metrics),
+            ("--pod", pods),
+        ] {
             for text in list {
-                let (container, value) = match text.rsplit_once('=') {
-                    Some(("", _)) => {
-                        return Err(Error::usage(format!(
-                            "{flag} {text}: the container is missing"
-                        ))
-                        .hint(format!("such as {flag} app=80%; a value is {FORMS}")));
-                    }
-                    Some((container, value)) => (Some(container.to_owned()), value),
-                    None => (None, &**text),
-                };
-                let wanted = NamedMetric {
-                    name: name.to_owned(),
-                    container,
-                    ..NamedMetric::default()
-                };
-                assigned.push(Assigned::new(wanted, value, flag, text)?);
+                match Assigned::of_flag(flag, text)? {
+                    Some((Some(pod), own)) => of_pods.push((pod, own)),
+                    Some((None, own)) => assigned.push(own),
+                    None => {}
+                }
             }
-        }
-        for text in metrics {
-            assigned.push(Assigned::read(text, "--metric", text)?);
-        }
-        let mut of_pods = Vec::new();
-        for text in pods {
-            let Some((pod, rest)) = text.split_once(':').filter(|(pod, _)| !pod.is_empty()) else {
-                return Err(Error::usage(format!(
-                    "--pod {text}: not of the form POD:METRIC=VALUE"
-                ))
-                .hint("such as web-1:cpu=300m"));
-            };
-            of_pods.push((pod.to_owned(), Assigned::read(rest, "--pod", text)?));
         }
         Ok(Self {
             spec: SpecChanges::read(typed)?,
@@ -289,6 +277,45 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
 }
 
 impl Assigned {
+    /// Returns what a flag assigns, with the pod if it is only about one; `None` if the flag assigns no value.
+    pub(super) fn of_flag(flag: &str, text: &str) -> Result<Option<(Option<String>, Self)>, Error> {
+        Ok(Some(match flag {
+            "--cpu" => (None, Self::of_resource("cpu", flag, text)?),
+            "--memory" => (None, Self::of_resource("memory", flag, text)?),
+            "--metric" => (None, Self::read(text, flag, text)?),
+            "--pod" => {
+                let Some((pod, rest)) = text.split_once(':').filter(|(pod, _)| !pod.is_empty())
+                else {
+                    return Err(Error::usage(format!(
+                        "--pod {text}: not of the form POD:METRIC=VALUE"
+                    ))
+                    .hint("such as web-1:cpu=300m"));
+                };
+                (Some(pod.to_owned()), Self::read(rest, flag, text)?)
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn of_resource(name: &str, flag: &str, text: &str) -> Result<Self, Error> {
+        let (container, value) = match text.rsplit_once('=') {
+            Some(("", _)) => {
+                return Err(
+                    Error::usage(format!("{flag} {text}: the container is missing"))
+                        .hint(format!("such as {flag} app=80%; a value is {FORMS}")),
+                );
+            }
+            Some((container, value)) => (Some(container.to_owned()), value),
+            None => (None, text),
+        };
+        let wanted = NamedMetric {
+            name: name.to_owned(),
+            container,
+            ..NamedMetric::default()
+        };
+        Self::new(wanted, value, flag, text)
+    }
+
     fn read(text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
         let (wanted, value) = split(
             text,

@@ -1,0 +1,326 @@
+//! The assumptions of a pass in a command that assumes something else as well. A new flag replaces what it overlaps,
+//! however that is spelled, and a new request leaves what the pods use as it is.
+
+use std::collections::HashSet;
+
+use super::difference::{PathStep, overlap, target_path};
+use super::named::split;
+use super::patch::{NewTarget, Patch, TARGETS};
+use super::pods::of_target;
+use super::requests::TypedRequest;
+use super::spec::SET;
+use super::typed::Assigned;
+use crate::apimachinery::names::{shell_word, shell_words};
+use crate::engine::decision::Group;
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::snapshot::Snapshot;
+use crate::whatif::unit;
+use crate::whatif::value::AssumedValue;
+
+/// A flag of `predict` with its value, which is empty if the flag includes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Flag {
+    name: String,
+    value: String,
+}
+
+/// A part of what a flag sets, with the flag that sets only this part.
+struct Part {
+    path: Vec<PathStep>,
+    flag: Flag,
+}
+
+/// Returns flags of `predict` with the assumptions of a pass that they do not replace.
+pub(crate) fn with_assumed(own: &str, pass: &Pass) -> String {
+    let snapshot = &pass.input.snapshot;
+    let words = shell_words(own);
+    let own = words
+        .chunks_exact(2)
+        .map(|pair| Flag::new(&pair[0], &pair[1]));
+    let mut new: Vec<Part> = own.flat_map(|flag| flag.parts(snapshot)).collect();
+    let resources: Vec<String> = new.iter().filter_map(Part::requested).collect();
+    let mut kept = Vec::new();
+    for (name, value) in &pass.input.command_flags.assumed {
+        let assumed = Flag::new(name, &shell_words(value).concat());
+        for flag in assumed.beside(&mut new, snapshot) {
+            let amount = resources.iter().find_map(|it| flag.as_amount(it, pass));
+            kept.push(amount.unwrap_or(flag));
+        }
+    }
+    let flags = new.into_iter().map(|part| part.flag).chain(kept);
+    let texts: Vec<String> = flags.map(|flag| flag.text()).collect();
+    texts.join(" ")
+}
+
+impl Part {
+    /// Returns the resource, if it is a request.
+    fn requested(&self) -> Option<String> {
+        match &self.path[..] {
+            [PathStep::Name(flag), PathStep::Name(resource), _] if flag == "--request" => {
+                Some(resource.clone())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Flag {
+    fn new(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    fn text(&self) -> String {
+        match &*self.value {
+            "" => self.name.clone(),
+            value => format!("{} {}", self.name, shell_word(value)),
+        }
+    }
+
+    /// Returns what it sets. Fields of the spec have the paths that they have there.
+    fn parts(self, snapshot: &Snapshot) -> Vec<Part> {
+        if self.name == "--request"
+            && let Ok(parts) = self.requests(snapshot)
+        {
+            return parts;
+        }
+        let name = |text: &str| PathStep::Name(text.to_owned());
+        let path = match (&*self.name, self.patch(snapshot)) {
+            (_, Ok(Some(patch))) => patch.path,
+            // It says when requests change.
+            ("--at", _) => vec![name("--request")],
+            _ => {
+                let subject = self.value.rsplit_once('=');
+                vec![name(&self.name), name(subject.map_or("", |(own, _)| own))]
+            }
+        };
+        vec![Part { path, flag: self }]
+    }
+
+    /// Returns the requests that it sets, each of one container or of the pods as a whole.
+    fn requests(&self, snapshot: &Snapshot) -> Result<Vec<Part>, Error> {
+        let typed = TypedRequest::read(&self.value)?;
+        let all = typed.of_pods(snapshot, &of_target(snapshot)?)?;
+        let parts = all.into_iter().map(|own| {
+            let container = own.container.as_deref().unwrap_or_default();
+            let steps = ["--request", &*own.resource, container];
+            let prefix = own
+                .container
+                .iter()
+                .map(|it| format!("{it}="))
+                .collect::<String>();
+            Part {
+                path: steps.map(|step| PathStep::Name(step.to_owned())).into(),
+                flag: Self::new(
+                    "--request",
+                    &format!("{prefix}{}={}", own.resource, own.text),
+                ),
+            }
+        });
+        Ok(parts.collect())
+    }
+
+    /// Returns it as a field of the spec with its value; `None` if it sets none.
+    fn patch(&self, snapshot: &Snapshot) -> Result<Option<Patch>, Error> {
+        let value = &self.value;
+        let text = match &*self.name {
+            "--min" => format!("minReplicas={value}"),
+            "--max" => format!("maxReplicas={value}"),
+            "--set" => value.clone(),
+            "--target" => return self.target(snapshot).map(Some),
+            _ => return Ok(None),
+        };
+        Patch::read(&text, SET).map(Some)
+    }
+
+    fn target(&self, snapshot: &Snapshot) -> Result<Patch, Error> {
+        let (wanted, text) = split(&self.value, &self.text(), TARGETS)?;
+        let place = wanted.place(snapshot)?;
+        let mut metric = snapshot.hpa.spec.metrics[place].clone();
+        NewTarget::read(text, &self.text())?.set(&mut metric, &self.value)?;
+        let value = serde_json::to_value(metric.target())
+            .map_err(|e| Error::failed(format!("failed to write the target: {e}")))?;
+        Ok(Patch::of(target_path(&metric, place), value))
+    }
+
+    /// Returns what is left of it beside new flags. Those that set something inside a field that it sets are merged
+    /// into it.
+    fn beside(self, new: &mut Vec<Part>, snapshot: &Snapshot) -> Vec<Self> {
+        if self.name == "--set"
+            && let Ok(Some(mut patch)) = self.patch(snapshot)
+        {
+            let count = new.len();
+            new.retain(|part| {
+                let own = part.flag.patch(snapshot).ok().flatten();
+                !own.is_some_and(|own| patch.include(own))
+            });
+            if new.len() < count {
+                let value = format!("{}={}", patch.item, patch.value);
+                return vec![Self::new("--set", &value)];
+            }
+        }
+        let mut parts = self.clone().parts(snapshot);
+        let count = parts.len();
+        parts.retain(|part| !new.iter().any(|own| overlap(&own.path, &part.path)));
+        if parts.len() == count {
+            return vec![self];
+        }
+        parts.into_iter().map(|part| part.flag).collect()
+    }
+
+    /// Returns it with the amount that the counted pods use on average, if its value is a share of what they request of
+    /// this resource. The sum of their usage is what the controller compares with their requests.
+    fn as_amount(&self, resource: &str, pass: &Pass) -> Option<Self> {
+        let (pod, assigned) = Assigned::of_flag(&self.name, &self.value).ok()??;
+        let Assigned { wanted, text, .. } = &assigned;
+        if !matches!(assigned.value, AssumedValue::Share(_)) || !wanted.is_of_resource(resource) {
+            return None;
+        }
+        let snapshot = &pass.input.snapshot;
+        let place = *wanted.find(snapshot, &self.name).ok()?.places.first()?;
+        let rows = pass.decision.metric(place)?.pods.iter();
+        let counted = rows.filter(|row| row.group == Group::Ready);
+        let counted = counted.map(|row| &*snapshot.pods[row.pod as usize].name);
+        let meant: HashSet<&str> = match &pod {
+            Some(pod) => [&**pod].into(),
+            None => counted.collect(),
+        };
+        let items = snapshot.pod_metrics.iter();
+        let used: Vec<i128> = items
+            .filter(|item| meant.contains(&*item.name))
+            .filter_map(|item| item.usage(resource, wanted.container.as_deref()))
+            .map(i128::from)
+            .collect();
+        let sum: i128 = used.iter().sum();
+        let average = i64::try_from(sum.checked_div(used.len() as i128)?).ok()?;
+        let amount = unit::stated(resource, average);
+        let named = self.value.strip_suffix(&**text)?;
+        Some(Self::new(&self.name, &format!("{named}{amount}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::with_assumed;
+    use crate::apimachinery::names::{shell_word, shell_words};
+    use crate::build;
+    use crate::pass::Pass;
+    use crate::saved::assemble::assemble;
+    use crate::saved::file::read_text;
+    use crate::saved::objects::Objects;
+    use crate::snapshot::input::Options;
+
+    fn flags(text: &str) -> Vec<(&'static str, String)> {
+        let mut flags: Vec<(&'static str, String)> = Vec::new();
+        for word in shell_words(text) {
+            match flags.last_mut() {
+                Some((_, value)) if !word.starts_with("--") => *value = shell_word(&word),
+                _ => flags.push((word.leak(), String::new())),
+            }
+        }
+        flags.retain(|(flag, _)| !flag.is_empty());
+        flags
+    }
+
+    /// Returns a pass with targets for cpu and for a queue, and pods that have the containers app and proxy.
+    fn pass() -> Pass {
+        let queue = build::external("queue{q=a}", &build::average("5"));
+        let metrics = [build::resource("cpu", &build::utilization(50)), queue];
+        let containers = [
+            build::requesting("app", "100m"),
+            build::requesting("proxy", "100m"),
+        ];
+        let patch = json!({"spec": {"containers": containers}});
+        let usage = |name: &str| json!({"name": name, "usage": {"cpu": "600m"}});
+        let used = json!({"containers": [usage("app"), usage("proxy")]});
+        let mut items = vec![
+            build::hpa(&json!({"maxReplicas": 20, "metrics": metrics})),
+            build::scale(2),
+            build::state(&json!({})),
+        ];
+        for name in ["web-0", "web-1"] {
+            items.push(build::with(build::pod(name), &patch));
+            items.push(build::with(build::pod_metrics(name, "1m"), &used));
+        }
+        let mut objects = Objects::default();
+        read_text(&build::list(items), "state", &mut objects).unwrap();
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
+        Pass::run(assemble(objects, &options, build::NOW.parse().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn a_flag_replaces_what_it_overlaps() {
+        let mut pass = pass();
+        for (assumed, own, want) in [
+            // The same in the same notation, and in another one.
+            ("", "", ""),
+            ("--max 8 --min 2", "", "--max 8 --min 2"),
+            ("--max 8 --min 2", "--max 9", "--max 9 --min 2"),
+            ("--set maxReplicas=8", "--max 9", "--max 9"),
+            ("--set spec.maxReplicas=8", "--max 9", "--max 9"),
+            (
+                "--replicas +1",
+                "--replicas 4 --for 5m",
+                "--replicas 4 --for 5m",
+            ),
+            (
+                "--target 'queue{q=a}=5' --target cpu=60%",
+                "--target 'queue{q=a}=11'",
+                "--target 'queue{q=a}=11' --target cpu=60%",
+            ),
+            // A part of it, and what it is a part of.
+            (
+                "--set 'metrics[0].resource.target.averageUtilization=60' --max 8",
+                "--target cpu=70%",
+                "--target cpu=70% --max 8",
+            ),
+            (
+                r#"--set 'behavior={"scaleUp":{"tolerance":0.5}}'"#,
+                "--set behavior.scaleUp.selectPolicy=Max --max 9",
+                r#"--max 9 --set 'behavior={"scaleUp":{"selectPolicy":"Max","tolerance":0.5}}'"#,
+            ),
+            (
+                "--set behavior=null",
+                "--set behavior.scaleUp.tolerance=0.1",
+                r#"--set 'behavior={"scaleUp":{"tolerance":0.1}}'"#,
+            ),
+            // Requests, and what the pods use.
+            (
+                "--request app=cpu=500m --request app=memory=1Gi --at 5m",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --request app=memory=1Gi",
+            ),
+            (
+                "--request cpu=+20%",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --request proxy=cpu=+20%",
+            ),
+            (
+                "--cpu 600% --memory 50% --pod web-1:app=cpu=600% --metric 'queue{q=a}=9'",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=600m --metric 'queue{q=a}=9'",
+            ),
+            (
+                "--cpu +600%",
+                "--request app=cpu=1",
+                "--request app=cpu=1 --cpu +600%",
+            ),
+            (
+                "--cpu 600% --validate=warn",
+                "--max 9",
+                "--max 9 --cpu 600% --validate=warn",
+            ),
+        ] {
+            pass.input.command_flags.assumed = flags(assumed);
+            assert_eq!(with_assumed(own, &pass), want, "{assumed} with {own}");
+        }
+    }
+}

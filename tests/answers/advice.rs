@@ -703,7 +703,7 @@ fn assumed_states(plain: &Pass) -> Vec<(String, Pass)> {
     let slow = r#"behavior={"scaleUp":{"stabilizationWindowSeconds":60}}"#;
     let disabled = r#"behavior={"scaleUp":{"selectPolicy":"Disabled"}}"#;
     let utilization = "metrics[0].resource.target.averageUtilization=40";
-    let all: [&[&str]; 8] = [
+    let all: [&[&str]; 9] = [
         &["--max", "3"],
         &["--cpu", "180%", "--max", "6"],
         &["--metric", "app=cpu=180%", "--set", "maxReplicas=6"],
@@ -716,6 +716,7 @@ fn assumed_states(plain: &Pass) -> Vec<(String, Pass)> {
             "6",
         ],
         &["--cpu", "180%", "--max", "6", "--request", "cpu=200m"],
+        &["--cpu", "180%", "--pod", "web-1:cpu=60%", "--max", "6"],
         &["--cpu", "180%", "--max", "6", "--request", "cpu=+20%"],
         &["--cpu", "53%", "--set", slow],
         &["--cpu", "90%", "--set", disabled],

@@ -11,7 +11,7 @@ use crate::prometheus::queries::title;
 use crate::saved::request;
 use crate::snapshot::hpa::{MetricSource, MetricSpec, MetricTarget};
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::{NamedMetric, with_assumed};
+use crate::whatif::overrides::{NamedMetric, repeat_assumed};
 
 impl About<'_> {
     /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and the rest after the name.
@@ -96,7 +96,7 @@ impl About<'_> {
 
     /// Returns `kubectl hpa predict NAME …`, with the assumptions of the pass.
     pub(crate) fn predict(&self, flags: &str) -> Command {
-        self.kubectl("hpa predict", &with_assumed(flags, self.pass))
+        self.kubectl("hpa predict", &repeat_assumed(flags, self.pass))
     }
 
     /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.

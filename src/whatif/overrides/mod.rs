@@ -29,7 +29,7 @@ pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
-pub(crate) use repeated::with_assumed;
+pub(crate) use repeated::repeat_assumed;
 pub(super) use samples::failure;
 pub use spec::MANIFEST;
 pub use supposed::{KnownValues, suppose_pods};

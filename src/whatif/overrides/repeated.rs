@@ -32,7 +32,7 @@ struct Part {
 }
 
 /// Returns flags of `predict` with the assumptions of a pass that they do not replace.
-pub(crate) fn with_assumed(own: &str, pass: &Pass) -> String {
+pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
     let snapshot = &pass.input.snapshot;
     let words = shell_words(own);
     let own = words
@@ -40,12 +40,24 @@ pub(crate) fn with_assumed(own: &str, pass: &Pass) -> String {
         .map(|pair| Flag::new(&pair[0], &pair[1]));
     let mut new: Vec<Part> = own.flat_map(|flag| flag.parts(snapshot)).collect();
     let resources: Vec<String> = new.iter().filter_map(Part::requested).collect();
+    let assumed: Vec<Flag> = pass
+        .input
+        .command_flags
+        .assumed
+        .iter()
+        .map(Flag::of)
+        .collect();
+    // A new request is for the first pass, before assumed requests that come at a time.
+    let is_later = !resources.is_empty() && assumed.iter().any(|flag| flag.name == "--at");
     let mut kept = Vec::new();
-    for (name, value) in &pass.input.command_flags.assumed {
-        let assumed = Flag::new(name, &shell_words(value).concat());
-        for flag in assumed.beside(&mut new, snapshot) {
-            let amount = resources.iter().find_map(|it| flag.as_amount(it, pass));
-            kept.push(amount.unwrap_or(flag));
+    for flag in &assumed {
+        if is_later && ["--at", "--request"].contains(&&*flag.name) {
+            continue;
+        }
+        for left in flag.clone().beside(&mut new, snapshot) {
+            let mut amounts = resources.iter();
+            let amount = amounts.find_map(|it| left.as_amount(it, &assumed, pass));
+            kept.push(amount.unwrap_or(left));
         }
     }
     let flags = new.into_iter().map(|part| part.flag).chain(kept);
@@ -73,6 +85,11 @@ impl Flag {
         }
     }
 
+    /// Reads an assumed flag, whose value is quoted for a shell.
+    fn of((name, value): &(&'static str, String)) -> Self {
+        Self::new(name, &shell_words(value).concat())
+    }
+
     fn text(&self) -> String {
         match &*self.value {
             "" => self.name.clone(),
@@ -90,8 +107,6 @@ impl Flag {
         let name = |text: &str| PathStep::Name(text.to_owned());
         let path = match (&*self.name, self.patch(snapshot)) {
             (_, Ok(Some(patch))) => patch.path,
-            // It says when requests change.
-            ("--at", _) => vec![name("--request")],
             _ => {
                 let subject = self.value.rsplit_once('=');
                 vec![name(&self.name), name(subject.map_or("", |(own, _)| own))]
@@ -172,8 +187,9 @@ impl Flag {
     }
 
     /// Returns it with the amount that the counted pods use on average, if its value is a share of what they request of
-    /// this resource. The sum of their usage is what the controller compares with their requests.
-    fn as_amount(&self, resource: &str, pass: &Pass) -> Option<Self> {
+    /// this resource. The sum of their usage is what the controller compares with their requests. Pods that have a value
+    /// of their own by one of the `assumed` flags are left out.
+    fn as_amount(&self, resource: &str, assumed: &[Self], pass: &Pass) -> Option<Self> {
         let (pod, assigned) = Assigned::of_flag(&self.name, &self.value).ok()??;
         let Assigned { wanted, text, .. } = &assigned;
         if !matches!(assigned.value, AssumedValue::Share(_)) || !wanted.is_of_resource(resource) {
@@ -181,17 +197,21 @@ impl Flag {
         }
         let snapshot = &pass.input.snapshot;
         let place = *wanted.find(snapshot, &self.name).ok()?.places.first()?;
+        let own = assumed.iter().filter_map(|flag| flag.pod(resource));
+        let alone: HashSet<String> = own.collect();
         let rows = pass.decision.metric(place)?.pods.iter();
         let counted = rows.filter(|row| row.group == Group::Ready);
         let counted = counted.map(|row| &*snapshot.pods[row.pod as usize].name);
         let meant: HashSet<&str> = match &pod {
             Some(pod) => [&**pod].into(),
-            None => counted.collect(),
+            None => counted.filter(|name| !alone.contains(*name)).collect(),
         };
+        let metric = &snapshot.hpa.spec.metrics[place];
+        let container = wanted.container.as_deref().or_else(|| metric.container());
         let items = snapshot.pod_metrics.iter();
         let used: Vec<i128> = items
             .filter(|item| meant.contains(&*item.name))
-            .filter_map(|item| item.usage(resource, wanted.container.as_deref()))
+            .filter_map(|item| item.usage(resource, container))
             .map(i128::from)
             .collect();
         let sum: i128 = used.iter().sum();
@@ -200,13 +220,19 @@ impl Flag {
         let named = self.value.strip_suffix(&**text)?;
         Some(Self::new(&self.name, &format!("{named}{amount}")))
     }
+
+    /// Returns the pod for which it sets a value of a resource.
+    fn pod(&self, resource: &str) -> Option<String> {
+        let (pod, own) = Assigned::of_flag(&self.name, &self.value).ok()??;
+        pod.filter(|_| own.wanted.is_of_resource(resource))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::with_assumed;
+    use super::repeat_assumed;
     use crate::apimachinery::names::{shell_word, shell_words};
     use crate::build;
     use crate::pass::Pass;
@@ -227,23 +253,33 @@ mod tests {
         flags
     }
 
-    /// Returns a pass with targets for cpu and for a queue, and pods that have the containers app and proxy.
+    /// Returns a pass with targets for cpu, a queue and the memory of app, and pods that have the containers app and
+    /// proxy.
     fn pass() -> Pass {
         let queue = build::external("queue{q=a}", &build::average("5"));
-        let metrics = [build::resource("cpu", &build::utilization(50)), queue];
+        let memory = json!({"type": "ContainerResource", "containerResource":
+            {"name": "memory", "container": "app", "target": build::average("1Gi")}});
+        let metrics = [
+            build::resource("cpu", &build::utilization(50)),
+            queue,
+            memory,
+        ];
         let containers = [
             build::requesting("app", "100m"),
             build::requesting("proxy", "100m"),
         ];
         let patch = json!({"spec": {"containers": containers}});
-        let usage = |name: &str| json!({"name": name, "usage": {"cpu": "600m"}});
-        let used = json!({"containers": [usage("app"), usage("proxy")]});
+        let usage = |name: &str, cpu: &str| {
+            let memory = if name == "app" { "64Mi" } else { "16Mi" };
+            json!({"name": name, "usage": {"cpu": cpu, "memory": memory}})
+        };
         let mut items = vec![
             build::hpa(&json!({"maxReplicas": 20, "metrics": metrics})),
             build::scale(2),
             build::state(&json!({})),
         ];
-        for name in ["web-0", "web-1"] {
+        for (name, cpu) in [("web-0", "600m"), ("web-1", "300m")] {
+            let used = json!({"containers": [usage("app", cpu), usage("proxy", cpu)]});
             items.push(build::with(build::pod(name), &patch));
             items.push(build::with(build::pod_metrics(name, "1m"), &used));
         }
@@ -296,7 +332,17 @@ mod tests {
             (
                 "--request app=cpu=500m --request app=memory=1Gi --at 5m",
                 "--request app=cpu=1100m",
+                "--request app=cpu=1100m",
+            ),
+            (
+                "--request app=cpu=500m --request app=memory=1Gi",
+                "--request app=cpu=1100m",
                 "--request app=cpu=1100m --request app=memory=1Gi",
+            ),
+            (
+                "--request app=memory=1Gi --at 5m",
+                "--max 9",
+                "--max 9 --request app=memory=1Gi --at 5m",
             ),
             (
                 "--request cpu=+20%",
@@ -306,7 +352,17 @@ mod tests {
             (
                 "--cpu 600% --memory 50% --pod web-1:app=cpu=600% --metric 'queue{q=a}=9'",
                 "--request app=cpu=1100m",
-                "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=600m --metric 'queue{q=a}=9'",
+                "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=300m --metric 'queue{q=a}=9'",
+            ),
+            (
+                "--memory 50%",
+                "--request app=memory=1Gi",
+                "--request app=memory=1Gi --memory 64Mi",
+            ),
+            (
+                "--cpu 450%",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --cpu 900m",
             ),
             (
                 "--cpu +600%",
@@ -320,7 +376,7 @@ mod tests {
             ),
         ] {
             pass.input.command_flags.assumed = flags(assumed);
-            assert_eq!(with_assumed(own, &pass), want, "{assumed} with {own}");
+            assert_eq!(repeat_assumed(own, &pass), want, "{assumed} with {own}");
         }
     }
 }

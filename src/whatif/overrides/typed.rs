@@ -31,6 +31,9 @@ pub struct Assumptions {
     flags: Vec<(&'static str, String)>,
 }
 
+/// The flag that says when pods change, which commands repeat only if any do.
+const WHEN: &str = "--at";
+
 /// The flags about the spec and the requests.
 const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--request"];
 
@@ -49,6 +52,9 @@ impl Assumptions {
     /// Replaces the HPA's manifest.
     pub fn replace_hpa(&mut self, candidate: Candidate) {
         self.spec.candidate = Some(candidate);
+        if !self.changes_pods() {
+            self.flags.retain(|(flag, _)| *flag != WHEN);
+        }
     }
 
     /// Sets a field of the spec as `--vary` names it: `target.METRIC`, `min`, `max`, or its path.
@@ -148,7 +154,7 @@ impl Assumptions {
         };
         without
             .flags
-            .retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
+            .retain(|(flag, _)| !OF_CANDIDATE.contains(flag) && *flag != WHEN);
         without
     }
 

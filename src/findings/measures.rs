@@ -112,10 +112,9 @@ impl Counter {
 
 /// Whether a metric is none that only rises, judging by its name.
 fn is_gauge(name: &str) -> bool {
-    const WORDS: [&str; 22] = [
+    const WORDS: [&str; 18] = [
         "active",
         "backlog",
-        "cache",
         "concurrency",
         "concurrent",
         "connection",
@@ -123,7 +122,6 @@ fn is_gauge(name: &str) -> bool {
         "current",
         "depth",
         "flight",
-        "heap",
         "inflight",
         "lag",
         "pending",
@@ -133,10 +131,20 @@ fn is_gauge(name: &str) -> bool {
         "rate",
         "rps",
         "sessions",
-        "size",
-        "used",
     ];
-    has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_duration(name) || is_share(name)
+    /// What has a size, which its name or the word `used` states in the end: hits of a cache and used tokens only rise.
+    const STORES: [&str; 6] = ["cache", "disk", "heap", "mem", "memory", "pool"];
+    let words = words_of(name);
+    let is_size = match &words[..] {
+        [.., store, last] if last == "used" => STORES.contains(&&**store),
+        [.., last] => last == "size" || STORES.contains(&&**last),
+        [] => false,
+    };
+    is_size
+        || has_word(name, &WORDS)
+        || has_part(name, &["bytes"])
+        || is_duration(name)
+        || is_share(name)
 }
 
 /// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but no total, and not
@@ -184,12 +192,18 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
 /// Whether the words of a name are those of a time: `time_in_queue` and `processing_time_p95`, but not
 /// `real_time_users`.
 fn is_time(words: &[String]) -> bool {
-    const STATISTICS: [&str; 11] = [
-        "avg", "average", "max", "mean", "median", "min", "ms", "p50", "p90", "p95", "p99",
+    const STATISTICS: [&str; 12] = [
+        "avg", "average", "max", "mean", "median", "min", "ms", "ns", "s", "sec", "secs", "us",
     ];
+    const AFTER: [&str; 5] = ["in", "per", "spent", "taken", "to"];
+    // Such as p95 and 5m.
+    let is_number = |word: &str| {
+        let digits = word.strip_prefix('p').unwrap_or(word);
+        digits.starts_with(|letter: char| letter.is_ascii_digit())
+    };
     let mut last = words.iter().rev();
-    let noun = last.find(|word| !STATISTICS.contains(&&***word));
-    let is_spent = |pair: &[String]| pair[0] == "time" && ["in", "to"].contains(&&*pair[1]);
+    let noun = last.find(|word| !is_number(word) && !STATISTICS.contains(&&***word));
+    let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
     noun.is_some_and(|word| word == "time") || words.windows(2).any(is_spent)
 }
 
@@ -265,6 +279,14 @@ mod tests {
             ("time_series_stored", false, false),
             ("heap_used", false, true),
             ("cacheSize", false, true),
+            ("cache_hits", false, false),
+            ("tokens_used", false, false),
+            ("heap_allocations", false, false),
+            ("processing_time_sec", true, false),
+            ("processing_time_p999", true, false),
+            ("processing_time_max_5m", true, false),
+            ("time_per_request", true, true),
+            ("time_spent_waiting", true, false),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),

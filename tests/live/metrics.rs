@@ -493,7 +493,11 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
             Fault::TooManyRequests(None),
             "the server has received too many requests",
         ),
-        (Fault::HtmlBadGateway, "an error on the server"),
+        (Fault::HtmlBadGateway, "HTTP 502 from 127.0.0.1:"),
+        (
+            Fault::Answer(Answer::text(302, "").with("Location", "https://sso/")),
+            "302",
+        ),
         (Fault::InvalidJson, "column"),
         (Fault::TruncatedJson, "column"),
         (

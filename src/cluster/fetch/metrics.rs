@@ -1,6 +1,6 @@
 //! The answers of the three metrics APIs for an HPA. A failure of an API is the controller's outcome for that metric,
-//! unless it concerns only the user or the connection that asked; the remedy is reported separately. Follows `rest_metrics_client.go` of
-//! `pkg/controller/podautoscaler/metrics`.
+//! unless it concerns only the user or the connection that asked; the remedy is reported separately. Follows
+//! `rest_metrics_client.go` of `pkg/controller/podautoscaler/metrics`.
 
 use std::sync::Arc;
 
@@ -41,12 +41,16 @@ impl NoAnswer {
         let answer = if failure.is_forbidden() {
             MetricAnswer::Unread(UnreadCause::Refused { message })
         } else if failure.is_own() {
-            let message = failure.cause();
+            let message = match failure.api() {
+                Some(page) if page.html => failure.to_string(),
+                _ => failure.cause(),
+            };
             MetricAnswer::Unread(UnreadCause::Unanswered { message })
         } else {
             MetricAnswer::Failed(message)
         };
-        let advice = advice(failure).map(Box::new);
+        let hint = || failure.hint().filter(|_| failure.is_own()).map(Note::new);
+        let advice = advice(failure).or_else(hint).map(Box::new);
         Self { answer, advice }
     }
 }

@@ -111,8 +111,13 @@ pub async fn fetch(
         // Each future around it would hold it twice.
         let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
         let needed = beside(asking, &others).await;
-        if worth(&needed) {
-            let _ = timeout(GRACE_OF_OTHERS, others.clone()).await;
+        let grace = match &needed {
+            Ok(_) => Some(GRACE_OF_OTHERS),
+            // Only their names are needed.
+            Err(absent) => absent.no_hpa.then_some(GRACE),
+        };
+        if let Some(grace) = grace {
+            let _ = timeout(grace, others.clone()).await;
         }
         needed
     };

@@ -81,7 +81,7 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
         return None;
     };
     // A Status with details concerns one metric, not the API.
-    let api = failure.api()?;
+    let api = failure.api().filter(|it| !it.html)?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
     whole.then(|| {
         let command = failure

@@ -178,7 +178,9 @@ impl Failure {
     /// Whether it may concern this program alone, its user or its connection, so that the request of another client
     /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
     pub fn is_own(&self) -> bool {
-        let of_all = |it: &ApiStatus| !it.html && !matches!(it.code, 401 | 403 | 429);
+        let of_all = |it: &ApiStatus| {
+            !it.html && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
+        };
         !self.api().is_some_and(of_all)
     }
 

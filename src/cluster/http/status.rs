@@ -42,8 +42,8 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text before it is
-    /// cut, because a cut could leave a part of a secret.
+    /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text
+    /// before it is cut, because a cut could leave a part of a secret.
     pub(crate) fn read(
         code: u16,
         method: &str,

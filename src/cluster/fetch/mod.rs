@@ -107,20 +107,9 @@ pub async fn fetch(
         .other_hpas(name, &discovery, &optional)
         .boxed_local()
         .shared();
-    let pass = async {
-        // Each future around it would hold it twice.
-        let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
-        let needed = beside(asking, &others).await;
-        let grace = match &needed {
-            Ok(_) => Some(GRACE_OF_OTHERS),
-            // Only their names are needed.
-            Err(absent) => absent.no_hpa.then_some(GRACE),
-        };
-        if let Some(grace) = grace {
-            let _ = timeout(grace, others.clone()).await;
-        }
-        needed
-    };
+    // Each future around it would hold it twice.
+    let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
+    let pass = with_others(asking, &others);
     let answered = graceful(pass, &more, worth).await;
     let left_out = answers.unlearnt();
     let objects = answers.objects();
@@ -175,6 +164,23 @@ async fn graceful<T>(
     let answer = beside(needed, more).await;
     if worth(&answer) {
         let _ = timeout(GRACE, more.clone()).await;
+    }
+    answer
+}
+
+/// Waits for the needed answers, and then for the other HPAs of the namespace, if they matter.
+async fn with_others(
+    needed: impl Future<Output = Result<Observed, FetchError>>,
+    others: &More<'_>,
+) -> Result<Observed, FetchError> {
+    let answer = beside(needed, others).await;
+    let grace = match &answer {
+        Ok(_) => Some(GRACE_OF_OTHERS),
+        // Only their names are needed.
+        Err(absent) => absent.no_hpa.then_some(GRACE),
+    };
+    if let Some(grace) = grace {
+        let _ = timeout(grace, others.clone()).await;
     }
     answer
 }

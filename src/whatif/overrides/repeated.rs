@@ -20,15 +20,15 @@ use crate::whatif::value::AssumedValue;
 
 /// A flag of `predict` with its value, which is empty if the flag includes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Flag {
+struct RepeatedFlag {
     name: String,
     value: String,
 }
 
 /// A part of what a flag sets, with the flag that sets only this part.
-struct Part {
+struct FlagPart {
     path: Vec<PathStep>,
-    flag: Flag,
+    flag: RepeatedFlag,
 }
 
 /// Returns flags of `predict` with the assumptions of a pass that they do not replace.
@@ -37,15 +37,15 @@ pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
     let words = shell_words(own);
     let own = words
         .chunks_exact(2)
-        .map(|pair| Flag::new(&pair[0], &pair[1]));
-    let mut new: Vec<Part> = own.flat_map(|flag| flag.parts(snapshot)).collect();
-    let resources: Vec<String> = new.iter().filter_map(Part::requested).collect();
-    let assumed: Vec<Flag> = pass
+        .map(|pair| RepeatedFlag::new(&pair[0], &pair[1]));
+    let mut new: Vec<FlagPart> = own.flat_map(|flag| flag.parts(snapshot)).collect();
+    let resources: Vec<String> = new.iter().filter_map(FlagPart::requested).collect();
+    let assumed: Vec<RepeatedFlag> = pass
         .input
         .command_flags
         .assumed
         .iter()
-        .map(Flag::of)
+        .map(RepeatedFlag::of)
         .collect();
     // A new request is for the first pass, before assumed requests that come at a time.
     let is_later = !resources.is_empty() && assumed.iter().any(|flag| flag.name == "--at");
@@ -65,7 +65,7 @@ pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
     texts.join(" ")
 }
 
-impl Part {
+impl FlagPart {
     /// Returns the resource, if it is a request.
     fn requested(&self) -> Option<String> {
         match &self.path[..] {
@@ -77,7 +77,7 @@ impl Part {
     }
 }
 
-impl Flag {
+impl RepeatedFlag {
     fn new(name: &str, value: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -98,7 +98,7 @@ impl Flag {
     }
 
     /// Returns what it sets. Fields of the spec have the paths that they have there.
-    fn parts(self, snapshot: &Snapshot) -> Vec<Part> {
+    fn parts(self, snapshot: &Snapshot) -> Vec<FlagPart> {
         if self.name == "--request"
             && let Ok(parts) = self.requests(snapshot)
         {
@@ -112,11 +112,11 @@ impl Flag {
                 vec![name(&self.name), name(subject.map_or("", |(own, _)| own))]
             }
         };
-        vec![Part { path, flag: self }]
+        vec![FlagPart { path, flag: self }]
     }
 
     /// Returns the requests that it sets, each of one container or of the pods as a whole.
-    fn requests(&self, snapshot: &Snapshot) -> Result<Vec<Part>, Error> {
+    fn requests(&self, snapshot: &Snapshot) -> Result<Vec<FlagPart>, Error> {
         let typed = TypedRequest::read(&self.value)?;
         let all = typed.of_pods(snapshot, &of_target(snapshot)?)?;
         let parts = all.into_iter().map(|own| {
@@ -127,7 +127,7 @@ impl Flag {
                 .iter()
                 .map(|it| format!("{it}="))
                 .collect::<String>();
-            Part {
+            FlagPart {
                 path: steps.map(|step| PathStep::Name(step.to_owned())).into(),
                 flag: Self::new(
                     "--request",
@@ -163,7 +163,7 @@ impl Flag {
 
     /// Returns what is left of it beside new flags. Those that set something inside a field that it sets are merged
     /// into it.
-    fn beside(self, new: &mut Vec<Part>, snapshot: &Snapshot) -> Vec<Self> {
+    fn beside(self, new: &mut Vec<FlagPart>, snapshot: &Snapshot) -> Vec<Self> {
         if self.name == "--set"
             && let Ok(Some(mut patch)) = self.patch(snapshot)
         {

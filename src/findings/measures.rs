@@ -132,15 +132,19 @@ fn is_gauge(name: &str) -> bool {
         "rps",
         "sessions",
     ];
-    /// What has a size, which its name or the word `used` states in the end: hits of a cache and used tokens only rise.
-    const STORES: [&str; 6] = ["cache", "disk", "heap", "mem", "memory", "pool"];
+    /// What a name ends with that states how much there is. Hits of a cache and used tokens only rise.
+    const AMOUNTS: [&str; 9] = [
+        "cache", "disk", "entries", "heap", "items", "mem", "memory", "pool", "usage",
+    ];
+    const SPENT: [&str; 3] = ["credits", "quota", "tokens"];
     let words = words_of(name);
-    let is_size = match &words[..] {
-        [.., store, last] if last == "used" => STORES.contains(&&**store),
-        [.., last] => last == "size" || STORES.contains(&&**last),
+    let is_amount = match without_statistics(&words) {
+        [.., what, last] if last == "used" => !SPENT.contains(&&**what),
+        [.., last] => AMOUNTS.contains(&&**last),
         [] => false,
     };
-    is_size
+    is_amount
+        || has_word(name, &["size"])
         || has_word(name, &WORDS)
         || has_part(name, &["bytes"])
         || is_duration(name)
@@ -192,19 +196,30 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
 /// Whether the words of a name are those of a time: `time_in_queue` and `processing_time_p95`, but not
 /// `real_time_users`.
 fn is_time(words: &[String]) -> bool {
-    const STATISTICS: [&str; 12] = [
-        "avg", "average", "max", "mean", "median", "min", "ms", "ns", "s", "sec", "secs", "us",
-    ];
     const AFTER: [&str; 5] = ["in", "per", "spent", "taken", "to"];
-    // Such as p95 and 5m.
+    /// Before the time of an event.
+    const EVENTS: [&str; 4] = ["boot", "last", "next", "start"];
+    let noun = without_statistics(words).last();
+    let is_time = noun.is_some_and(|word| ["time", "times"].contains(&&**word));
+    let is_of_event = words.iter().any(|word| EVENTS.contains(&&**word));
+    let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
+    (is_time && !is_of_event) || words.windows(2).any(is_spent)
+}
+
+/// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
+fn without_statistics(words: &[String]) -> &[String] {
+    const WORDS: [&str; 24] = [
+        "average", "avg", "gb", "gib", "h", "hours", "kb", "kib", "m", "max", "mb", "mean",
+        "median", "mib", "min", "minutes", "ms", "ns", "quantile", "s", "sec", "secs", "tb", "us",
+    ];
     let is_number = |word: &str| {
         let digits = word.strip_prefix('p').unwrap_or(word);
         digits.starts_with(|letter: char| letter.is_ascii_digit())
     };
-    let mut last = words.iter().rev();
-    let noun = last.find(|word| !is_number(word) && !STATISTICS.contains(&&***word));
-    let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
-    noun.is_some_and(|word| word == "time") || words.windows(2).any(is_spent)
+    let noun = words
+        .iter()
+        .rposition(|word| !is_number(word) && !WORDS.contains(&&**word));
+    &words[..noun.map_or(0, |noun| noun + 1)]
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -279,6 +294,13 @@ mod tests {
             ("time_series_stored", false, false),
             ("heap_used", false, true),
             ("cacheSize", false, true),
+            ("heapUsedMB", false, true),
+            ("memory_usage_max", false, true),
+            ("pool_size_max", false, true),
+            ("cache_entries", false, true),
+            ("threads_used", false, true),
+            ("lead_time_hours", true, false),
+            ("last_sync_time", false, false),
             ("cache_hits", false, false),
             ("tokens_used", false, false),
             ("heap_allocations", false, false),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 
-use super::super::Failure;
+use super::super::{Failure, FailureKind};
 use super::Fetch;
 use super::discovery::{Discovery, Resource, built_in, collection};
 use super::pages::{OBJECTS, too_many};
@@ -41,17 +41,24 @@ impl NoAnswer {
         let answer = if failure.is_forbidden() {
             MetricAnswer::Unread(UnreadCause::Refused { message })
         } else if failure.is_own() {
-            let message = match failure.api() {
-                Some(page) if page.html => failure.to_string(),
-                _ => failure.cause(),
-            };
+            let message = lost(failure);
             MetricAnswer::Unread(UnreadCause::Unanswered { message })
         } else {
             MetricAnswer::Failed(message)
         };
-        let hint = || failure.hint().filter(|_| failure.is_own()).map(Note::new);
-        let advice = advice(failure).or_else(hint).map(Box::new);
+        let advice = advice(failure).map(Box::new);
         Self { answer, advice }
+    }
+}
+
+/// Describes how the answer to a request was lost.
+fn lost(failure: &Failure) -> String {
+    match &failure.kind {
+        FailureKind::Api(status) if status.html => {
+            format!("HTTP {} from {}: a page in HTML", status.code, failure.host)
+        }
+        FailureKind::Body(_) | FailureKind::Page => failure.to_string(),
+        _ => failure.cause(),
     }
 }
 

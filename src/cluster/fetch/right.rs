@@ -2,7 +2,7 @@
 //! whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
 use super::super::http::status::ResourcePath;
-use super::super::{ApiStatus, Failure, Method};
+use super::super::{ApiStatus, Failure, FailureKind, Method};
 use crate::error::Error;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
@@ -80,6 +80,11 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     else {
         return None;
     };
+    if let FailureKind::Timeout { in_all: false, .. } = failure.kind {
+        return Some(Note::new(format!(
+            "{group} did not answer in time: increase --request-timeout"
+        )));
+    }
     // A Status with details concerns one metric, not the API.
     let api = failure.api().filter(|it| !it.html)?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;

@@ -197,14 +197,24 @@ impl RepeatedFlag {
         }
         let snapshot = &pass.input.snapshot;
         let place = *wanted.find(snapshot, &self.name).ok()?.places.first()?;
-        let own = assumed.iter().filter_map(|flag| flag.pod(resource));
-        let alone: HashSet<String> = own.collect();
+        let alone: HashSet<String> = assumed
+            .iter()
+            .filter_map(|flag| flag.pod(resource, wanted.container.as_deref()))
+            .collect();
         let rows = pass.decision.metric(place)?.pods.iter();
-        let counted = rows.filter(|row| row.group == Group::Ready);
-        let counted = counted.map(|row| &*snapshot.pods[row.pod as usize].name);
-        let meant: HashSet<&str> = match &pod {
-            Some(pod) => [&**pod].into(),
-            None => counted.filter(|name| !alone.contains(*name)).collect(),
+        let counted: HashSet<&str> = rows
+            .filter(|row| row.group == Group::Ready)
+            .map(|row| &*snapshot.pods[row.pod as usize].name)
+            .collect();
+        let sharing: HashSet<&str> = counted
+            .iter()
+            .filter(|name| !alone.contains(**name))
+            .copied()
+            .collect();
+        let meant = match &pod {
+            Some(pod) => HashSet::from([&**pod]),
+            None if sharing.is_empty() => counted,
+            None => sharing,
         };
         let metric = &snapshot.hpa.spec.metrics[place];
         let container = wanted.container.as_deref().or_else(|| metric.container());
@@ -221,10 +231,12 @@ impl RepeatedFlag {
         Some(Self::new(&self.name, &format!("{named}{amount}")))
     }
 
-    /// Returns the pod for which it sets a value of a resource.
-    fn pod(&self, resource: &str) -> Option<String> {
-        let (pod, own) = Assigned::of_flag(&self.name, &self.value).ok()??;
-        pod.filter(|_| own.wanted.is_of_resource(resource))
+    /// Returns the pod for which it sets a value of a resource, in this container or as a whole.
+    fn pod(&self, resource: &str, container: Option<&str>) -> Option<String> {
+        let (pod, Assigned { wanted, .. }) = Assigned::of_flag(&self.name, &self.value).ok()??;
+        let own = wanted.container.as_deref();
+        let is_other = own.is_some_and(|own| container.is_some_and(|it| it != own));
+        pod.filter(|_| wanted.is_of_resource(resource) && !is_other)
     }
 }
 
@@ -353,6 +365,16 @@ mod tests {
                 "--cpu 600% --memory 50% --pod web-1:app=cpu=600% --metric 'queue{q=a}=9'",
                 "--request app=cpu=1100m",
                 "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=300m --metric 'queue{q=a}=9'",
+            ),
+            (
+                "--cpu app=450% --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --cpu app=450m --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
+            ),
+            (
+                "--cpu 450% --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
+                "--request app=cpu=1100m",
+                "--request app=cpu=1100m --cpu 900m --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
             ),
             (
                 "--memory 50%",

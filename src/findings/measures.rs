@@ -182,10 +182,9 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
     ];
     let words = words_of(name);
     let ends_in = |ends: &[&str]| words.last().is_some_and(|last| ends.contains(&&**last));
-    let is_of_each = words.windows(2).any(|pair| {
-        let is_time = pair[1].starts_with(|letter: char| letter.is_ascii_digit());
-        pair[0] == "per" && !is_time && !FIXED.contains(&&*pair[1])
-    });
+    let is_of_each = words
+        .windows(2)
+        .any(|pair| pair[0] == "per" && !is_number(&pair[1]) && !FIXED.contains(&&*pair[1]));
     let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&QUEUES);
     let is_time = is_time(&words);
@@ -206,16 +205,18 @@ fn is_time(words: &[String]) -> bool {
     (is_time && !is_of_event) || words.windows(2).any(is_spent)
 }
 
+/// Whether a word is a number with a unit or a quantile, such as `5m` and `p95`.
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix('p').unwrap_or(word);
+    digits.starts_with(|letter: char| letter.is_ascii_digit())
+}
+
 /// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
 fn without_statistics(words: &[String]) -> &[String] {
     const WORDS: [&str; 24] = [
         "average", "avg", "gb", "gib", "h", "hours", "kb", "kib", "m", "max", "mb", "mean",
         "median", "mib", "min", "minutes", "ms", "ns", "quantile", "s", "sec", "secs", "tb", "us",
     ];
-    let is_number = |word: &str| {
-        let digits = word.strip_prefix('p').unwrap_or(word);
-        digits.starts_with(|letter: char| letter.is_ascii_digit())
-    };
     let noun = words
         .iter()
         .rposition(|word| !is_number(word) && !WORDS.contains(&&**word));

@@ -35,10 +35,11 @@ struct FlagPart {
 pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
     let snapshot = &pass.input.snapshot;
     let words = shell_words(own);
-    let own = words
+    let mut new: Vec<FlagPart> = words
         .chunks_exact(2)
-        .map(|pair| RepeatedFlag::new(&pair[0], &pair[1]));
-    let mut new: Vec<FlagPart> = own.flat_map(|flag| flag.parts(snapshot)).collect();
+        .map(|pair| RepeatedFlag::new(&pair[0], &pair[1]))
+        .flat_map(|flag| flag.parts(snapshot))
+        .collect();
     let resources: Vec<String> = new.iter().filter_map(FlagPart::requested).collect();
     let assumed: Vec<RepeatedFlag> = pass
         .input

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::answer::{QueryAnswer, Series};
-use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
+use super::kinds;
+use super::queries::{CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
@@ -207,7 +208,7 @@ impl History {
         let mut pods: BTreeMap<&str, Vec<(i64, PodHistory)>> = BTreeMap::new();
         for series in of_pods("kube_pod_owner") {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
-            if queries::owns(target, replica_sets, kind, owner) {
+            if kinds::owns(target, replica_sets, kind, owner) {
                 let name = label(series, "pod");
                 let named = pods
                     .entry(name)
@@ -227,7 +228,7 @@ impl History {
             .map(|(_, pod)| pod)
             .filter(|pod| !pod.seen.is_empty())
             .collect();
-        let desired = queries::known_kind(target).map(|own| own.desired);
+        let desired = kinds::known_kind(target).map(|own| own.desired);
         for series in all(Sampled::Target) {
             let samples = if desired == Some(name(series)) {
                 &mut history.replicas

@@ -5,5 +5,8 @@
 pub mod answer;
 pub mod grid;
 pub mod history;
+mod kinds;
 pub mod load;
+mod promql;
 pub mod queries;
+pub mod scraped;

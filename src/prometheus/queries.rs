@@ -2,20 +2,14 @@
 //! both more exact. Pods are found by their owners, as kube-state-metrics reports them, and not by their
 //! labels; series have the names of kube-state-metrics and cAdvisor.
 
-use std::fmt;
-
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
+use super::kinds::{KnownKind, kind, known_kind};
+use super::promql::{SeriesSelector, fresh, literal, quote, rate, sum};
+use super::scraped::Scraped;
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::load::LoadQuery;
 
 /// The step for values that change slowly, in samples.
 pub const SLOW: i64 = 20;
-
-/// The seconds between two scrapes, if they could not be measured.
-const SCRAPE: i64 = 30;
-
-/// The maximum seconds between two measurements of a kubelet: cAdvisor measures a container every 10 s and
-/// up to 10 s later, and a scrape gets the last measurement with its own time.
-const HOUSEKEEPING: i64 = 20;
 
 /// The cAdvisor series of a container's CPU seconds.
 pub const CPU: &str = "container_cpu_usage_seconds_total";
@@ -637,212 +631,15 @@ impl LoadRequest<'_> {
     }
 }
 
-/// A built-in kind of targets, with the series of its replicas.
-pub struct KnownKind {
-    groups: &'static [&'static str],
-    /// The kind as owner references have it.
-    kind: &'static str,
-    /// Whether it owns its pods through ReplicaSets, and not directly.
-    has_replica_sets: bool,
-    /// The series of the requested replicas.
-    pub desired: &'static str,
-    /// The series of the actual replicas.
-    pub status: &'static str,
-    /// The series of the ready replicas.
-    ready: &'static str,
-    /// The series of the replicas with the current template, if the kind replaces the others.
-    updated: Option<&'static str>,
-}
-
-static KNOWN_KINDS: [KnownKind; 4] = [
-    KnownKind {
-        groups: &["apps", "extensions"],
-        kind: "Deployment",
-        has_replica_sets: true,
-        desired: "kube_deployment_spec_replicas",
-        status: "kube_deployment_status_replicas",
-        ready: "kube_deployment_status_replicas_ready",
-        updated: Some("kube_deployment_status_replicas_updated"),
-    },
-    KnownKind {
-        groups: &["apps"],
-        kind: "StatefulSet",
-        has_replica_sets: false,
-        desired: "kube_statefulset_replicas",
-        status: "kube_statefulset_status_replicas",
-        ready: "kube_statefulset_status_replicas_ready",
-        updated: Some("kube_statefulset_status_replicas_updated"),
-    },
-    KnownKind {
-        groups: &["apps", "extensions"],
-        kind: "ReplicaSet",
-        has_replica_sets: false,
-        desired: "kube_replicaset_spec_replicas",
-        status: "kube_replicaset_status_replicas",
-        ready: "kube_replicaset_status_ready_replicas",
-        updated: None,
-    },
-    KnownKind {
-        groups: &[""],
-        kind: "ReplicationController",
-        has_replica_sets: false,
-        desired: "kube_replicationcontroller_spec_replicas",
-        status: "kube_replicationcontroller_status_replicas",
-        ready: "kube_replicationcontroller_status_ready_replicas",
-        updated: None,
-    },
-];
-
-/// Returns the kind of a target, if it is built in. Any other may own its pods directly, or through ReplicaSets.
-pub fn known_kind(target: &CrossVersionObjectReference) -> Option<&'static KnownKind> {
-    let mut kinds = KNOWN_KINDS.iter();
-    kinds.find(|own| own.groups.contains(&target.group()) && target.is_kind(own.kind))
-}
-
-/// Whether pods with this owner belong to the target, given its past and present ReplicaSets.
-pub fn owns(
-    target: &CrossVersionObjectReference,
-    replica_sets: &[String],
-    owner_kind: &str,
-    name: &str,
-) -> bool {
-    let direct = owner_kind == kind(target) && name == target.name;
-    let through = owner_kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
-    match known_kind(target) {
-        Some(own) if own.has_replica_sets => through,
-        Some(_) => direct,
-        None => direct || through,
-    }
-}
-
-/// Returns the kind of a target as owner references have it; another than a built-in one is as it was typed.
-fn kind(target: &CrossVersionObjectReference) -> &str {
-    known_kind(target).map_or(&target.kind, |own| own.kind)
-}
-
-/// Series by name and labels: `name{label="value"}`.
-struct SeriesSelector {
-    name: String,
-    matchers: Vec<String>,
-}
-
-impl SeriesSelector {
-    /// Returns the same series with one more condition.
-    fn and(mut self, matcher: String) -> Self {
-        self.matchers.push(matcher);
-        self
-    }
-
-    /// Returns the same series, limited to those with a label that matches a regular expression.
-    fn like(self, label: &str, pattern: &str) -> Self {
-        self.and(format!("{label}=~{}", quote(pattern)))
-    }
-}
-
-impl fmt::Display for SeriesSelector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{{{}}}", self.name, self.matchers.join(","))
-    }
-}
-
-/// Returns the query for the rate of a counter between its last two samples, at the samples' times: the
-/// interval depends neither on the start of a window nor on lost scrapes. If the counter was reset between
-/// them, the previous rate applies, because the usage until the reset is unknown.
-fn rate(counter: &SeriesSelector, scraped: Scraped) -> String {
-    let (reach, before) = (scraped.reach(), scraped.before_reset());
-    let range = format!("{counter}[{reach}s]");
-    format!(
-        "(irate({range}) and idelta({range}) >= 0 or irate({range} offset {before}s) and \
-         idelta({range}) < 0)"
-    )
-}
-
-/// Returns the sum over the containers of these pods.
-fn sum(each: &str, pods: &str) -> String {
-    format!("sum(max by (namespace, pod, container) ({each}) and on (namespace, pod) {pods})")
-}
-
-/// Returns the values that are no older than the window: Prometheus would repeat a value for five minutes.
-fn fresh(series: &SeriesSelector, window: i64) -> String {
-    format!("({series} and present_over_time({series}[{window}s]))")
-}
-
-/// Returns a text as a PromQL string, which has Go's escapes.
-fn quote(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            '\n' => quoted.push_str("\\n"),
-            letter => quoted.push(letter),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
-/// Returns a regular expression that matches only this text.
-fn literal(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if r"\.+*?()|[]{}^$".contains(letter) {
-            escaped.push('\\');
-        }
-        escaped.push(letter);
-    }
-    escaped
-}
-
-/// The seconds between two scrapes, where they could be measured.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Scraped {
-    /// The interval of the containers' usage.
-    pub usage: Option<i64>,
-    /// The interval of kube-state-metrics.
-    pub state: Option<i64>,
-}
-
-impl Scraped {
-    /// Returns the maximum age of the two samples of a rate, and of the sample of a gauge: three scrapes in a
-    /// row may be lost.
-    pub fn reach(self) -> i64 {
-        5 * self.usage.unwrap_or(SCRAPE) + 2 * HOUSEKEEPING
-    }
-
-    /// Returns the time before which a counter that was reset between its last two samples certainly had
-    /// earlier samples, including one lost scrape.
-    fn before_reset(self) -> i64 {
-        3 * self.usage.unwrap_or(SCRAPE) + HOUSEKEEPING
-    }
-
-    /// Returns the maximum age of a state.
-    pub fn state_window(self) -> i64 {
-        2 * self.state.or(self.usage).unwrap_or(SCRAPE)
-    }
-}
-
-/// Returns the seconds between two scrapes, from the number of scrapes in ten minutes: the roundest number
-/// that fits. `None` if there are too few scrapes.
-pub fn interval(scrapes: f64) -> Option<i64> {
-    const SPAN: f64 = 600.0;
-    if !(2.0..=SPAN + 1.0).contains(&scrapes) {
-        return None;
-    }
-    let (least, most) = (SPAN / (scrapes + 1.0), SPAN / (scrapes - 1.0));
-    [60, 30, 15, 10, 5, 1]
-        .into_iter()
-        .map(|unit| (least / unit as f64).floor() as i64 * unit + unit)
-        .find(|round| (*round as f64) <= most)
-        .or(Some((SPAN / scrapes).round() as i64))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{LoadRequest, Purpose, Question, Scraped, interval, owns, title};
+    use super::{LoadRequest, Purpose, Question, title};
     use crate::build;
+    use crate::prometheus::kinds::owns;
+    use crate::prometheus::promql::{literal, quote};
+    use crate::prometheus::scraped::Scraped;
     use crate::snapshot::hpa::Hpa;
 
     fn hpa(api_version: &str, kind: &str, name: &str) -> Hpa {
@@ -1101,31 +898,11 @@ mod tests {
 
     #[test]
     fn values_cannot_end_a_string() {
-        assert_eq!(super::quote("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
-        assert_eq!(super::literal("a.b"), r"a\.b");
+        assert_eq!(quote("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
+        assert_eq!(literal("a.b"), r"a\.b");
         let odd = hpa("apps/v1", "StatefulSet", "x\"} or vector(1) #");
         for question in asked(&odd, &[]) {
             assert!(!question.query.contains("x\"}"), "{}", question.query);
-        }
-    }
-
-    #[test]
-    fn the_time_between_scrapes_is_the_roundest_that_fits() {
-        for (scrapes, want) in [
-            (21.0, Some(30)),
-            (20.0, Some(30)),
-            (41.0, Some(15)),
-            (40.0, Some(15)),
-            (11.0, Some(60)),
-            (10.0, Some(60)),
-            (5.0, Some(120)),
-            (61.0, Some(10)),
-            (120.0, Some(5)),
-            (600.0, Some(1)),
-            (1.0, None),
-            (f64::NAN, None),
-        ] {
-            assert_eq!(interval(scrapes), want, "{scrapes}");
         }
     }
 }

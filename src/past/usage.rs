@@ -78,12 +78,20 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     pick(&candidates, millis, !is_old, view)
 }
 
-/// Returns the value of a gauge.
-pub(super) fn gauge(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
+/// Returns the value of a gauge. A sample holds until the next one, unless that is later than `longest` milliseconds.
+pub(super) fn gauge(
+    samples: &Samples,
+    longest: i64,
+    millis: i64,
+    view: View,
+) -> Option<WindowValue> {
     let next = samples.next(millis);
-    let older = samples.last(millis - AGE);
-    // One that holds until a later sample was there in between.
-    let held = older.filter(|_| samples.last(millis) == older && next.is_some());
+    let older = samples.last(millis - AGE).filter(|(end, _)| {
+        samples
+            .next(*end)
+            .is_some_and(|next| next.0 - end <= longest)
+    });
+    let held = older.filter(|_| samples.last(millis) == older);
     let recent = samples.all().iter().copied().filter(|(end, _)| {
         (millis - AGE < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
@@ -141,7 +149,8 @@ fn container_usage(
     for resource in wanted {
         let found = match *resource {
             "cpu" => rate(&own.cpu, millis, view),
-            "memory" => gauge(&own.memory, millis, view),
+            // As the rate of a counter, which is an average over scrapes that failed.
+            "memory" => gauge(&own.memory, i64::MAX, millis, view),
             _ => None,
         }?;
         if measured.is_none_or(|(end, _)| found.end < end) {

@@ -17,6 +17,7 @@ use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
 use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
+use kubectl_hpa::snapshot::MetricAnswer;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::past::{Bounds, PastPart};
 use kubectl_hpa::snapshot::pod::Phase;
@@ -200,6 +201,52 @@ fn a_negative_value_is_a_value() {
         let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
         let again = Pass::run(common::read(&saved).unwrap());
         assert_eq!(explained(&again).1, json, "{metric}");
+    }
+}
+
+/// A query is evaluated every 15 s, so that a pod has no value in a longer gap, as before it was created again.
+#[test]
+fn a_value_does_not_hold_over_a_gap() {
+    let metric = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": build::average("10")}});
+    let seen_at = |is_seen: &dyn Fn(i64) -> bool| {
+        let points: Vec<(i64, f64)> = samples(|_| 40.0)
+            .all()
+            .iter()
+            .copied()
+            .filter(|(time, _)| is_seen((time - at().as_millisecond()) / 1000))
+            .collect();
+        let mut samples = Samples::default();
+        samples.add(&points);
+        samples
+    };
+    for (name, is_seen, counted) in [
+        ("always", &(|_| true) as &dyn Fn(i64) -> bool, 2),
+        ("not twice", &|second| !(-30..0).contains(&second), 2),
+        (
+            "not for minutes",
+            &|second| !(-300..90).contains(&second),
+            1,
+        ),
+        ("not again", &|second| second < -60, 1),
+    ] {
+        let values = [
+            ("web-1-a", seen_at(&|_| true)),
+            ("web-1-b", seen_at(is_seen)),
+        ];
+        let of = |(pod, samples): (&str, Samples)| ValueHistory {
+            pod: Some(pod.into()),
+            samples,
+        };
+        let history = History {
+            metrics: [(0, values.into_iter().map(of).collect())].into(),
+            ..history()
+        };
+        let pass = past(std::slice::from_ref(&metric), &history).unwrap();
+        let MetricAnswer::Pods(values) = &pass.input.snapshot.metrics[0] else {
+            panic!("{name}: no values");
+        };
+        assert_eq!(values.len(), counted, "{name}");
     }
 }
 

@@ -10,6 +10,7 @@ use super::pods::of_target;
 use super::requests::TypedRequest;
 use super::spec::SET;
 use super::typed::Assigned;
+use super::values::set_alone;
 use crate::apimachinery::names::{shell_word, shell_words};
 use crate::engine::decision::Group;
 use crate::error::Error;
@@ -187,9 +188,9 @@ impl RepeatedFlag {
         parts.into_iter().map(|part| part.flag).collect()
     }
 
-    /// Returns it with the amount that the counted pods use on average, if its value is a share of what they request of
-    /// this resource. The sum of their usage is what the controller compares with their requests. Pods that have a value
-    /// of their own by one of the `assumed` flags are left out.
+    /// Returns it with the amount that it stands for, if its value is a share of what pods request of this resource: the
+    /// average over the counted pods, because the controller compares the sum of their usage with that of their requests.
+    /// Pods for which one of the `assumed` flags sets all of it are left out.
     fn as_amount(&self, resource: &str, assumed: &[Self], pass: &Pass) -> Option<Self> {
         let (pod, assigned) = Assigned::of_flag(&self.name, &self.value).ok()??;
         let Assigned { wanted, text, .. } = &assigned;
@@ -198,28 +199,31 @@ impl RepeatedFlag {
         }
         let snapshot = &pass.input.snapshot;
         let place = *wanted.find(snapshot, &self.name).ok()?.places.first()?;
+        let container = wanted.container.as_deref();
         let alone: HashSet<String> = assumed
             .iter()
-            .filter_map(|flag| flag.pod(resource, wanted.container.as_deref()))
+            .filter_map(|flag| flag.pod_with_all(resource, container))
             .collect();
         let rows = pass.decision.metric(place)?.pods.iter();
         let counted: HashSet<&str> = rows
             .filter(|row| row.group == Group::Ready)
             .map(|row| &*snapshot.pods[row.pod as usize].name)
             .collect();
-        let sharing: HashSet<&str> = counted
+        let decided: HashSet<&str> = counted
             .iter()
             .filter(|name| !alone.contains(**name))
             .copied()
             .collect();
         let meant = match &pod {
             Some(pod) => HashSet::from([&**pod]),
-            None if sharing.is_empty() => counted,
-            None => sharing,
+            None if decided.is_empty() => counted,
+            None => decided,
         };
+        let mut without_others = snapshot.clone();
+        set_alone(&mut without_others, pod.as_deref(), &assigned).ok()?;
         let metric = &snapshot.hpa.spec.metrics[place];
-        let container = wanted.container.as_deref().or_else(|| metric.container());
-        let items = snapshot.pod_metrics.iter();
+        let container = container.or_else(|| metric.container());
+        let items = without_others.pod_metrics.iter();
         let used: Vec<i128> = items
             .filter(|item| meant.contains(&*item.name))
             .filter_map(|item| item.usage(resource, container))
@@ -232,27 +236,30 @@ impl RepeatedFlag {
         Some(Self::new(&self.name, &format!("{named}{amount}")))
     }
 
-    /// Returns the pod for which it sets a value of a resource, in this container or as a whole.
-    fn pod(&self, resource: &str, container: Option<&str>) -> Option<String> {
+    /// Returns the pod for which it sets a value of a resource in all containers, or in the one that is meant.
+    fn pod_with_all(&self, resource: &str, container: Option<&str>) -> Option<String> {
         let (pod, Assigned { wanted, .. }) = Assigned::of_flag(&self.name, &self.value).ok()??;
         let own = wanted.container.as_deref();
-        let is_other = own.is_some_and(|own| container.is_some_and(|it| it != own));
-        pod.filter(|_| wanted.is_of_resource(resource) && !is_other)
+        let is_part = own.is_some() && own != container;
+        pod.filter(|_| wanted.is_of_resource(resource) && !is_part)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser as _;
     use serde_json::json;
 
     use super::repeat_assumed;
     use crate::apimachinery::names::{shell_word, shell_words};
+    use crate::args::{Cli, Verb};
     use crate::build;
     use crate::pass::Pass;
     use crate::saved::assemble::assemble;
     use crate::saved::file::read_text;
     use crate::saved::objects::Objects;
     use crate::snapshot::input::Options;
+    use crate::whatif::overrides::Assumptions;
 
     fn flags(text: &str) -> Vec<(&'static str, String)> {
         let mut flags: Vec<(&'static str, String)> = Vec::new();
@@ -365,27 +372,7 @@ mod tests {
             (
                 "--cpu 600% --memory 50% --pod web-1:app=cpu=600% --metric 'queue{q=a}=9'",
                 "--request app=cpu=1100m",
-                "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=300m --metric 'queue{q=a}=9'",
-            ),
-            (
-                "--cpu app=450% --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
-                "--request app=cpu=1100m",
-                "--request app=cpu=1100m --cpu app=450m --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
-            ),
-            (
-                "--cpu 450% --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
-                "--request app=cpu=1100m",
-                "--request app=cpu=1100m --cpu 900m --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
-            ),
-            (
-                "--memory 50%",
-                "--request app=memory=1Gi",
-                "--request app=memory=1Gi --memory 64Mi",
-            ),
-            (
-                "--cpu 450%",
-                "--request app=cpu=1100m",
-                "--request app=cpu=1100m --cpu 900m",
+                "--request app=cpu=1100m --cpu 1200m --memory 50% --pod web-1:app=cpu=600m --metric 'queue{q=a}=9'",
             ),
             (
                 "--cpu +600%",
@@ -400,6 +387,58 @@ mod tests {
         ] {
             pass.input.command_flags.assumed = flags(assumed);
             assert_eq!(repeat_assumed(own, &pass), want, "{assumed} with {own}");
+        }
+    }
+
+    /// Returns the pass on a state that these flags change.
+    fn assuming(pass: &Pass, flags: &str) -> Pass {
+        let words = shell_words(flags);
+        let line = ["kubectl-hpa", "predict"].map(str::to_owned);
+        let Verb::Predict(args) = Cli::parse_from(line.into_iter().chain(words)).verb else {
+            panic!("{flags}: another verb");
+        };
+        let assumed = Assumptions::read(&args.overrides).unwrap();
+        let (input, _) = assumed.apply(pass.input.clone(), &pass.decision).unwrap();
+        Pass::run(input)
+    }
+
+    #[test]
+    fn a_new_request_leaves_the_usage_as_it_is() {
+        let plain = pass();
+        for (assumed, amounts) in [
+            ("--cpu 450%", "--cpu 900m"),
+            ("--cpu app=450%", "--cpu app=450m"),
+            (
+                "--cpu 450% --pod web-1:cpu=1000m",
+                "--cpu 900m --pod web-1:cpu=1000m",
+            ),
+            (
+                "--cpu 450% --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
+                "--cpu 900m --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
+            ),
+            (
+                "--cpu 450% --pod web-0:app=cpu=50% --pod web-1:app=cpu=50m",
+                "--cpu 900m --pod web-0:app=cpu=50m --pod web-1:app=cpu=50m",
+            ),
+            (
+                "--cpu app=450% --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
+                "--cpu app=450m --pod web-0:proxy=cpu=50m --pod web-1:proxy=cpu=50m",
+            ),
+            (
+                "--cpu 300% --pod web-0:cpu=100m --pod web-1:cpu=200m",
+                "--cpu 600m --pod web-0:cpu=100m --pod web-1:cpu=200m",
+            ),
+            (
+                "--request app=cpu=200m --cpu 450%",
+                "--cpu 1350m --request app=cpu=200m",
+            ),
+        ] {
+            let before = assuming(&plain, assumed);
+            let repeated = repeat_assumed("--request proxy=cpu=800m", &before);
+            let after = assuming(&plain, &repeated);
+            let used = |pass: &Pass| pass.input.snapshot.pod_metrics.clone();
+            assert_eq!(used(&after), used(&before), "{assumed}: {repeated}");
+            assert_eq!(repeated, format!("--request proxy=cpu=800m {amounts}"));
         }
     }
 }

@@ -313,6 +313,22 @@ fn same_usage(label: &str, with: &str) -> Error {
     .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
 }
 
+/// Sets a value for all pods, or for one, as if no other flag did.
+pub(super) fn set_alone(
+    snapshot: &mut Snapshot,
+    pod: Option<&str>,
+    assigned: &Assigned,
+) -> Result<(), Error> {
+    let is_meant = |own: &Pod| pod.is_none_or(|pod| *own.name == *pod);
+    at_places(snapshot, assigned, is_meant, |snapshot, [place, _]| {
+        let (value, decision) = (&assigned.value, look(snapshot));
+        match pod {
+            Some(pod) => set_pod(snapshot, place, pod, value, None, &decision),
+            None => set_metric(snapshot, place, value, &decision),
+        }
+    })
+}
+
 /// Sets a value at the places of a metric. For a container without a metric of its own, one of the meant pods has to
 /// have the container. `set` gets the places of the metric and of the answer about it.
 fn at_places<T>(

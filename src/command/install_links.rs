@@ -20,6 +20,8 @@ enum LinkFate {
     Made,
     Changed(PathBuf),
     Kept,
+    /// It points to another copy of the program, such as that of another plugin from krew.
+    OfCopy(PathBuf),
     Foreign,
 }
 
@@ -64,19 +66,22 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let names = names(command);
     for name in &names {
         let link = directory.join(name);
-        let fate = settle(&link, &names, &program, target, args.dry_run).map_err(|e| {
-            Error::failed(format!(
-                "failed to create {}: {}",
-                link.display(),
-                plain(&e)
-            ))
-        })?;
         let would = if args.dry_run { "would be " } else { "" };
-        let said = match fate {
-            LinkFate::Made => format!("{would}made"),
-            LinkFate::Changed(from) => format!("{would}changed: pointed to {}", from.display()),
-            LinkFate::Kept => "there already".to_owned(),
-            LinkFate::Foreign => {
+        let said = match settle(&link, &names, &program, target, args.dry_run) {
+            Err(e) => {
+                let (link, cause) = (link.display(), plain(&e));
+                errors.push(Error::failed(format!("failed to create {link}: {cause}")));
+                "failed".to_owned()
+            }
+            Ok(LinkFate::Made) => format!("{would}made"),
+            Ok(LinkFate::Changed(from)) => {
+                format!("{would}changed: pointed to {}", from.display())
+            }
+            Ok(LinkFate::Kept) => "there already".to_owned(),
+            Ok(LinkFate::OfCopy(copy)) => {
+                format!("there already: points to another copy, {}", copy.display())
+            }
+            Ok(LinkFate::Foreign) => {
                 let message = format!(
                     "{} exists and is not a link to this program",
                     link.display()
@@ -177,12 +182,15 @@ fn settle(
         Err(e) => return Err(e),
         Ok(about) if about.is_symlink() => {
             let from = fs::read_link(link)?;
-            // A link to an earlier location or version of the program; kubectl-hpa-status is another plugin's.
+            // A link to a copy of the program that may be gone; kubectl-hpa-status is another plugin's.
             if !names
                 .iter()
                 .any(|name| from.file_name() == Some(OsStr::new(name)))
             {
                 return Ok(LinkFate::Foreign);
+            }
+            if link.exists() {
+                return Ok(LinkFate::OfCopy(from));
             }
             LinkFate::Changed(from)
         }
@@ -224,11 +232,14 @@ mod tests {
         fs::create_dir(&directory).unwrap();
         let program = directory.join("kubectl-hpa");
         fs::write(&program, "the program").unwrap();
+        let copy = directory.join("store");
+        fs::create_dir(&copy).unwrap();
+        fs::write(copy.join("kubectl-hpa"), "another version").unwrap();
         let link = |name: &str, target: &str| symlink(target, directory.join(name)).unwrap();
         link("kubectl-hpa_explain", "kubectl-hpa");
         link("kubectl-hpa_predict", "/opt/kubectl-hpa-status");
         link("kubectl-hpa_apply", "/gone/kubectl-hpa");
-        link("kubectl_complete-hpa", "/bin/sh");
+        link("kubectl_complete-hpa", "store/kubectl-hpa");
         fs::write(directory.join("kubectl_complete-hpa_explain"), "mine").unwrap();
         fs::create_dir(directory.join("kubectl_complete-hpa_predict")).unwrap();
 
@@ -243,12 +254,20 @@ mod tests {
                         LinkFate::Made => "made",
                         LinkFate::Changed(_) => "changed",
                         LinkFate::Kept => "kept",
+                        LinkFate::OfCopy(_) => "of a copy",
                         LinkFate::Foreign => "foreign",
                     },
                 );
             }
             let wanted = [
-                "kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made",
+                "kept",
+                "kept",
+                "foreign",
+                "changed",
+                "of a copy",
+                "foreign",
+                "foreign",
+                "made",
             ];
             assert_eq!(fates, wanted, "dry run: {dry_run}");
             let made = fs::read_link(directory.join("kubectl_complete-hpa_apply"));

@@ -179,7 +179,9 @@ impl Failure {
     /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
     pub fn is_own(&self) -> bool {
         let of_all = |it: &ApiStatus| {
-            !it.html && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
+            !it.html
+                && !it.may_be_of_gateway()
+                && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
         };
         !self.api().is_some_and(of_all)
     }

@@ -321,6 +321,16 @@ impl Failure {
                     .to_owned(),
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
+            FailureKind::Api(status)
+                if status.html
+                    || status.may_be_of_gateway()
+                    || matches!(status.code, 300..=399 | 407) =>
+            {
+                Some(
+                    "a proxy or another host has answered: check the server's address, proxy-url and HTTPS_PROXY"
+                        .to_owned(),
+                )
+            }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 Some("check the credentials that are sent, or log in again".to_owned())
             }

@@ -263,6 +263,14 @@ pub(crate) const UNRESERVED: AsciiSet = NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
+/// Returns the name that the API server generates from a prefix, with `x` for each random character. Follows
+/// `GenerateName` of apiserver's `names`.
+pub(crate) fn generated(prefix: &str) -> String {
+    const SUFFIX: &str = "xxxxx";
+    let kept: String = prefix.chars().take(LABEL_MAX - SUFFIX.len()).collect();
+    kept + SUFFIX
+}
+
 /// Escapes text for a path segment or a query value.
 pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, &UNRESERVED).to_string()

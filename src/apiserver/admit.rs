@@ -10,6 +10,7 @@ use super::default::{self, AdmissionRules, DroppedField};
 use super::metadata::ObjectMeta;
 use super::validate::{self, Invalid};
 use crate::apimachinery::json::DecodeError;
+use crate::apimachinery::names;
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec, HpaStatus};
 use crate::snapshot::note::{Note, Subject};
 
@@ -145,6 +146,14 @@ fn admit_object(
             }
             .into());
         }
+        if object.metadata.name.is_empty() {
+            let name = names::generated(&object.metadata.generate_name);
+            object.notes.push(Note::new(format!(
+                "metadata.generateName: the API server ends the name with five random characters, for which {name} has \
+                 x"
+            )));
+            object.metadata.name = name;
+        }
     }
     default::set_on_read(&mut object.spec);
     Ok(object)
@@ -196,6 +205,28 @@ mod tests {
             assert_eq!(read(head), bare, "{head}");
         }
         assert!(!admit_item("{}", "default", rules()).is_ok_and(|item| item.is_admitted()));
+    }
+
+    #[test]
+    fn a_name_is_generated() {
+        let long = "a".repeat(60);
+        for (metadata, name, notes) in [
+            (r#""generateName": "web-""#, "web-xxxxx", 1),
+            (
+                &format!(r#""generateName": "{long}""#),
+                &format!("{}xxxxx", &long[..58]),
+                1,
+            ),
+            (r#""generateName": "web-", "name": "web""#, "web", 0),
+        ] {
+            let json = format!(
+                r#"{{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+                "metadata": {{{metadata}}}, "spec": {{{TARGET}}}}}"#
+            );
+            let object = admit(&json, "default", rules()).unwrap();
+            let found = (&*object.metadata.name, object.notes.len());
+            assert_eq!(found, (name, notes), "{metadata}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::missing_right;
+use crate::snapshot::note::remedy_of_unread;
 use crate::snapshot::written::Written;
 use crate::snapshot::{MetricAnswer, UnreadCause};
 use crate::words::{duration, lacking, list};
@@ -299,7 +299,7 @@ impl GateInput<'_> {
     /// Returns the concern about metrics that only the controller may have read.
     fn rights(&self, text: String) -> Concern {
         Concern {
-            advice: missing_right(&self.pass.input.notes).map(str::to_owned),
+            advice: remedy_of_unread(&self.pass.input.notes).map(str::to_owned),
             ..Concern::new(GateCode::Rights, text)
         }
     }

@@ -210,12 +210,15 @@ fn unscaled(word: &str, read_as: &str) -> Option<String> {
         let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
         return Some(hint.to_owned());
     }
-    UNSCALED.iter().any(|own| is_typed(&lower, own)).then(|| {
-        format!(
-            "{word} is not the type of a target, so it is read as a {read_as}: name the workload, such as \
-             deploy/NAME"
-        )
-    })
+    let (kind, _) = UNSCALED.iter().find(|own| is_typed(&lower, own))?;
+    let named = if *kind == "scaledobject" {
+        "name its HPA, keda-hpa-NAME unless it states another name"
+    } else {
+        "name the workload, such as deploy/NAME"
+    };
+    Some(format!(
+        "{word} is not the type of a target, so it is read as a {read_as}: {named}"
+    ))
 }
 
 /// Whether a word in lower case is a kind, its plural or its short name.
@@ -522,6 +525,10 @@ mod tests {
         for (word, hint) in [
             ("svc/web", "svc is not the type of a target"),
             ("Services/web", "Services is not the type of a target"),
+            (
+                "scaledobjects/web",
+                "so it is read as a namespace: name its HPA, keda-hpa-NAME",
+            ),
             ("pods/web", "a pod has no HPA of its own"),
             ("pods web", "a pod has no HPA of its own"),
             (

@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 
 use super::fail_on::FindingsWatch;
 use super::progress::{reading, shown};
-use super::state::{options, pass, unanswered, without_target};
+use super::state::{options, pass, unanswered, with_remedy, without_target};
 use super::{Answer, Terminal, connected, write_saved};
 use crate::apimachinery::selector::Selector;
 use crate::args::{ConnectionFlags, Explain, MemoryArgs, NamedRequest, Output};
@@ -253,7 +253,7 @@ impl<'a> ListCommand<'a> {
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
         let error = match &pass.result {
-            Ok(pass) => unanswered(pass),
+            Ok(pass) => unanswered(pass).map(|e| with_remedy(e, &pass.input.notes)),
             Err(e) => Some(e.clone()),
         };
         let mut failed = Vec::new();

@@ -118,6 +118,7 @@ mod tests {
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
+            .start_paused(true)
             .build();
         let work = async { sleep(took).await };
         runtime

@@ -23,6 +23,7 @@ use crate::saved::objects::Objects;
 use crate::saved::remarks::{assume_pods, state_replicas, value_flags};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::note::{Note, remedy_of_unread};
 use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{ScaleError, Snapshot, UnreadCause};
 use crate::whatif::overrides::Assumptions;
@@ -143,6 +144,14 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
         }
     };
     Some(Error::usage(message).hint(hint))
+}
+
+/// Returns an error about something that could not be read, with the remedy.
+pub(super) fn with_remedy(e: Error, notes: &[Note]) -> Error {
+    match remedy_of_unread(notes).filter(|_| e.hint.is_none()) {
+        Some(remedy) => e.hint(remedy),
+        None => e,
+    }
 }
 
 /// Returns the error that explains why there is no prediction: the same, or too little is known about the

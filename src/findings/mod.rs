@@ -13,7 +13,7 @@ pub(crate) mod about;
 pub(crate) mod advice;
 mod case;
 mod causes;
-mod command;
+pub(crate) mod command;
 mod kind;
 pub(crate) mod last_pass;
 pub mod measures;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Explanation;
 use super::page::{Page, Words};
 use super::section::{Detail, Part, Section, Symbols};
+use crate::apimachinery::names::shell_word;
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
 use crate::apply::{Applied, ApplyOutcome, Change, Extra, WaitEnd, Waited};
@@ -13,6 +14,7 @@ use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::write::settle::Told;
 use crate::error::Error;
 use crate::findings::Severity;
+use crate::findings::command::typed;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::written::FIELD_MANAGER;
@@ -233,6 +235,16 @@ impl<'a> ApplyResult<'a> {
         lines
     }
 
+    /// Returns the command that shows the target.
+    fn get_target(&self) -> String {
+        let input = &self.explanation.pass.input;
+        let hpa = &input.snapshot.hpa;
+        let target = typed(&hpa.spec.scale_target_ref);
+        let namespace = shell_word(&hpa.namespace);
+        let command = format!("kubectl get {target} -n {namespace}");
+        input.command_flags.add_to(&command)
+    }
+
     /// Returns the other errors to print on standard error.
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied {
@@ -261,10 +273,10 @@ impl<'a> ApplyResult<'a> {
                     ..e.clone()
                 }]
             }
-            ApplyOutcome::Unknown(..) => vec![
-                Error::failed(text())
-                    .hint("run `kubectl get` on the target to see its current replicas"),
-            ],
+            ApplyOutcome::Unknown(..) => {
+                let hint = format!("`{}` shows its current replicas", self.get_target());
+                vec![Error::failed(text()).hint(hint)]
+            }
             ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![Error::failed(text())],
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state)

@@ -66,8 +66,8 @@ pub enum Subject {
     },
     /// Other HPAs that are not known by name may select the same pods.
     SharedPods,
-    /// The right to read a metric is missing.
-    MissingRight,
+    /// The remedy for a metric that only the controller may have read.
+    UnreadMetric,
     /// The HPA controller is switched off.
     ControllerOff {
         /// The pod of the controller manager.
@@ -156,11 +156,11 @@ impl Note {
     }
 }
 
-/// Returns the remedy for the first missing right, if one is missing.
-pub(crate) fn missing_right(notes: &[Note]) -> Option<&str> {
+/// Returns the remedy for the first metric that only the controller may have read, if one is known.
+pub(crate) fn remedy_of_unread(notes: &[Note]) -> Option<&str> {
     let note = notes
         .iter()
-        .find(|note| note.subject == Subject::MissingRight)?;
+        .find(|note| note.subject == Subject::UnreadMetric)?;
     Some(&note.text)
 }
 

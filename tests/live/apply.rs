@@ -616,6 +616,10 @@ fn a_server_that_refuses_or_fails_is_settled() {
             "{name}: {}",
             ran.stderr
         );
+        let is_shown = ran
+            .stderr
+            .contains(" get deployment/web -n default` shows its current replicas");
+        assert_eq!(is_shown, code == 7, "{name}: {}", ran.stderr);
     }
 }
 

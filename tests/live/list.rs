@@ -625,7 +625,10 @@ fn an_api_that_hangs_costs_a_list_its_time_once() {
     let metrics = "/apis/metrics.k8s.io/v1beta1/namespaces/shop";
     cluster.fault(When::on(metrics), Fault::Hang);
     let server = Server::start(cluster);
-    let answer = list(&server, &["-A", "--request-timeout", "1s", "-o", "json"]).unanswered();
+    let ran = list(&server, &["-A", "--request-timeout", "1s", "-o", "json"]);
+    let answer = ran.unanswered();
+    let hint = "hint: metrics.k8s.io did not answer in time: increase --request-timeout";
+    assert!(ran.stderr.contains(hint), "{}", ran.stderr);
     assert_eq!(answer["items"].as_array().map(Vec::len), Some(25));
     let text = answer.to_string();
     assert!(

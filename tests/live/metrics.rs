@@ -516,6 +516,9 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
         assert_eq!(unread["cause"], "unanswered", "{message}");
         let said = unread["message"].as_str().expect("a message");
         assert!(said.contains(message), "{said}");
+        let remedy = "no answer of metrics.k8s.io: a proxy or another host has answered";
+        let is_of_other = ["HTTP 502", "302"].iter().any(|it| message.starts_with(it));
+        assert_eq!(notes(&answer).contains(remedy), is_of_other, "{message}");
     }
 }
 

@@ -98,11 +98,6 @@ pub async fn fetch(
     }
     .boxed_local()
     .shared();
-    // If there is no HPA of that name, the list shows those that exist.
-    let worth = |needed: &Result<_, FetchError>| match needed {
-        Ok(_) => true,
-        Err(absent) => absent.no_hpa,
-    };
     let others = asked
         .other_hpas(name, &discovery, &optional)
         .boxed_local()
@@ -110,7 +105,7 @@ pub async fn fetch(
     // Each future around it would hold it twice.
     let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
     let pass = with_others(asking, &others);
-    let answered = graceful(pass, &more, worth).await;
+    let answered = graceful(pass, &more, is_explained).await;
     let left_out = answers.unlearnt();
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
@@ -174,15 +169,24 @@ async fn with_others(
     others: &More<'_>,
 ) -> Result<Observed, FetchError> {
     let answer = beside(needed, others).await;
-    let grace = match &answer {
-        Ok(_) => Some(GRACE_OF_OTHERS),
-        // Only their names are needed.
-        Err(absent) => absent.no_hpa.then_some(GRACE),
-    };
-    if let Some(grace) = grace {
+    if is_explained(&answer) {
+        // Without an HPA of that name, only their names are needed.
+        let grace = if answer.is_ok() {
+            GRACE_OF_OTHERS
+        } else {
+            GRACE
+        };
         let _ = timeout(grace, others.clone()).await;
     }
     answer
+}
+
+/// Whether optional answers explain an answer: if there is no HPA of that name, they show those that exist.
+fn is_explained(answer: &Result<Observed, FetchError>) -> bool {
+    match answer {
+        Ok(_) => true,
+        Err(absent) => absent.no_hpa,
+    }
 }
 
 /// The optional answers, or some of them.

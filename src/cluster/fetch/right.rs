@@ -70,10 +70,10 @@ fn is_of_admission(failure: &Failure) -> bool {
     failure.method != Method::Get && !failure.api().is_some_and(unauthorized)
 }
 
-/// Returns the remedy for an unavailable metrics API, in addition to the controller's message.
+/// Returns the remedy for a metrics API that is unavailable, or whose answer was lost, in addition to the message.
 pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
-        return Some(Note::about(Subject::MissingRight, right.advice()));
+        return Some(Note::about(Subject::UnreadMetric, right.advice()));
     }
     let mut parts = failure.path.trim_start_matches('/').split('/');
     let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next())
@@ -81,9 +81,12 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
         return None;
     };
     if let FailureKind::Timeout { in_all: false, .. } = failure.kind {
-        return Some(Note::new(format!(
-            "{group} did not answer in time: increase --request-timeout"
-        )));
+        let text = format!("{group} did not answer in time: increase --request-timeout");
+        return Some(Note::about(Subject::UnreadMetric, text));
+    }
+    if failure.is_own() {
+        let text = format!("no answer of {group}: {}", failure.hint()?);
+        return Some(Note::about(Subject::UnreadMetric, text));
     }
     // A Status with details concerns one metric, not the API.
     let api = failure.api().filter(|it| !it.html)?;

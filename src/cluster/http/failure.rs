@@ -179,7 +179,9 @@ impl Failure {
     /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
     pub fn is_own(&self) -> bool {
         let of_all = |it: &ApiStatus| {
-            !it.html && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
+            !it.html
+                && !it.may_be_of_gateway()
+                && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
         };
         !self.api().is_some_and(of_all)
     }
@@ -319,6 +321,16 @@ impl Failure {
                     .to_owned(),
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
+            FailureKind::Api(status)
+                if status.html
+                    || status.may_be_of_gateway()
+                    || matches!(status.code, 300..=399 | 407) =>
+            {
+                Some(
+                    "a proxy or another host has answered: check the server's address, proxy-url and HTTPS_PROXY"
+                        .to_owned(),
+                )
+            }
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 Some("check the credentials that are sent, or log in again".to_owned())
             }

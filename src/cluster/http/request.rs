@@ -478,14 +478,17 @@ impl<'t> Try<'t> {
         let text = body
             .unpack()
             .map_or_else(|_| String::new(), |body| body.read(whole));
-        let status = ApiStatus::read(
-            parts.status.as_u16(),
-            self.ask.method.as_str(),
-            self.ask.path,
-            media_type(&parts.headers),
-            text.as_bytes(),
-            self.credential,
-        );
+        let status = ApiStatus {
+            has_audit_id: parts.headers.contains_key("audit-id"),
+            ..ApiStatus::read(
+                parts.status.as_u16(),
+                self.ask.method.as_str(),
+                self.ask.path,
+                media_type(&parts.headers),
+                text.as_bytes(),
+                self.credential,
+            )
+        };
         let (failure, _) = self.fail(FailureKind::Api(Box::new(status)));
         let seconds =
             header_text(&parts.headers, header::RETRY_AFTER).and_then(|text| text.parse().ok());

@@ -23,6 +23,8 @@ pub struct ApiStatus {
     pub body: String,
     /// Whether that body is a web page, such as a load balancer's.
     pub html: bool,
+    /// Whether the answer has the header `Audit-Id`, which an API server adds to each of its own.
+    pub has_audit_id: bool,
 }
 
 /// The maximum length of a body that client-go quotes, its `maxUnstructuredResponseTextBytes`.
@@ -42,6 +44,12 @@ struct Status {
 }
 
 impl ApiStatus {
+    /// Whether a proxy before the API server may have answered in its place: an API server that cannot reach a
+    /// metrics API sends the same codes, also as text.
+    pub(crate) fn may_be_of_gateway(&self) -> bool {
+        matches!(self.code, 502..=504) && !self.from_server && !self.has_audit_id
+    }
+
     /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text
     /// before it is cut, because a cut could leave a part of a secret.
     pub(crate) fn read(
@@ -78,6 +86,7 @@ impl ApiStatus {
             from_server: false,
             body: cut(text.to_owned()),
             html: media == "text/html" || text.starts_with('<'),
+            has_audit_id: false,
         }
     }
 }

@@ -259,6 +259,32 @@ fn texts_of_failures_have_a_limit() {
     }
 }
 
+/// An API server that cannot reach a metrics API answers with the codes of a proxy, as text and with an audit id.
+#[test]
+fn an_answer_of_a_proxy_is_not_the_api_servers() {
+    let status =
+        r#"{"kind":"Status","status":"Failure","message":"m","reason":"InternalError","code":502}"#;
+    let text = "error trying to reach service: EOF";
+    let plain = "Content-Type: text/plain\r\n";
+    let audited = format!("{plain}Audit-Id: 1\r\n");
+    for (code, headers, body, is_own) in [
+        ("502 Bad Gateway", plain, text, true),
+        ("502 Bad Gateway", &audited, text, false),
+        (
+            "502 Bad Gateway",
+            "Content-Type: application/json\r\n",
+            status,
+            false,
+        ),
+        ("500 Internal Server Error", plain, text, false),
+        ("404 Not Found", plain, text, false),
+    ] {
+        let (result, ..) = ask(&[answer(code, headers, body)], "/a");
+        let failure = result.expect_err("it failed");
+        assert_eq!(failure.is_own(), is_own, "{code} {headers}{body}");
+    }
+}
+
 #[test]
 fn failures_in_kubectls_words() {
     let status = r#"{"kind":"Status","status":"Failure","message":"hpas \"x\" not found","reason":"NotFound","details":{"name":"x"},"code":404}"#;

@@ -4,10 +4,10 @@ use super::vary::vary;
 use super::{Baseline, Scenario, Simulation};
 use crate::backtest::{Backtest, Filter, Plan, Run, Search, SearchResult};
 use crate::command::Terminal;
-use crate::command::state::unpredicted;
+use crate::command::state::{unpredicted, with_remedy};
 use crate::error::Error;
 use crate::pass::Pass;
-use crate::snapshot::note::{Note, Subject, missing_right};
+use crate::snapshot::note::{Note, Subject};
 use crate::whatif::expect::{Gate, PassFacts, RunFacts, Truth};
 use crate::whatif::timeline::{Timeline, TimelineOptions, Totals};
 
@@ -24,7 +24,7 @@ pub(super) fn play(
         }
         None => next_pass(scenario, &baseline.pass),
     };
-    let mut simulation = played.map_err(|e| with_right(e, &baseline.pass.input.notes))?;
+    let mut simulation = played.map_err(|e| with_remedy(e, &baseline.pass.input.notes))?;
     let Pass {
         input, decision, ..
     } = &simulation.pass;
@@ -82,14 +82,6 @@ fn highest_after_load(
 
 /// The reason why there is no timeline.
 pub(super) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
-
-/// Returns the error for an assumption about something that may not be read, with the missing permission.
-fn with_right(e: Error, notes: &[Note]) -> Error {
-    match missing_right(notes).filter(|_| e.hint.is_none()) {
-        Some(advice) => e.hint(advice),
-        None => e,
-    }
-}
 
 /// Plans the runs from the beginning of the load.
 fn plan(

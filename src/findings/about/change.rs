@@ -107,24 +107,36 @@ impl About<'_> {
         }
     }
 
-    /// Describes where to change an object instead, if something else would undo the change: its owner, or the
-    /// tool that writes it.
+    /// Describes where to change an object instead, if something else would undo the change, its owner or the tool
+    /// that writes it, or if the object is only a manifest.
     pub(crate) fn source(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
         let hpa = self.hpa();
-        let (object, owner, tool) = match edited {
-            Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
+        let (object, owner, tool, is_manifest) = match edited {
+            Edited::Hpa => (
+                format!("hpa/{}", hpa.name),
+                hpa.owner.as_ref(),
+                hpa.tool(),
+                hpa.is_manifest(),
+            ),
             Edited::ScaledObject => {
                 let own = self.owner()?;
-                let it = &own.object?.metadata;
-                (own.to_string(), it.controller(), it.tool())
+                let it = own.object?;
+                let metadata = &it.metadata;
+                (
+                    own.to_string(),
+                    metadata.controller(),
+                    metadata.tool(),
+                    it.is_manifest(),
+                )
             }
             Edited::Template => {
-                let it = &surroundings.workload(self.template_holder())?.metadata;
+                let it = surroundings.workload(self.template_holder())?;
                 (
                     self.template_holder().to_string(),
-                    it.controller(),
-                    it.tool(),
+                    it.metadata.controller(),
+                    it.metadata.tool(),
+                    it.is_manifest(),
                 )
             }
         };
@@ -141,7 +153,9 @@ impl About<'_> {
                 let (writer, source) = sources(tool);
                 Some(format!("{writer} writes {object}: change {source}."))
             }
-            (None, None, None) => None,
+            (None, None, None) => {
+                is_manifest.then(|| format!("{object} is only a manifest: change it there."))
+            }
         }
     }
 

@@ -16,8 +16,8 @@ use super::workload::workload;
 use super::{
     Api, ApiError, ControllerState, HPA, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa,
 };
-use crate::apimachinery::json;
 use crate::apimachinery::json::{BorrowedText, expecting};
+use crate::apimachinery::{json, names};
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
@@ -413,6 +413,13 @@ impl Objects {
     }
 }
 
+/// The name of an object that leaves the rest of its name to the API server.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Prefix {
+    generate_name: String,
+}
+
 impl UndecodedHpa {
     fn read<'de, D: Deserializer<'de>>(
         fields: D,
@@ -421,11 +428,16 @@ impl UndecodedHpa {
     ) -> Result<Self, D::Error> {
         let fields = RawFields::deserialize(fields)?.0;
         let metadata: Meta<'_> = part(&fields, "metadata", source)?;
+        let Prefix { generate_name } = part(&fields, "metadata", source)?;
+        let name = match &*metadata.name {
+            "" if !generate_name.is_empty() => names::generated(&generate_name),
+            own => own.to_owned(),
+        };
         let json = whole(&fields, api_version, HPA)?;
         Ok(Self {
             origin: source.origin.to_owned(),
             line: source.line,
-            name: metadata.name.into(),
+            name,
             namespace: metadata.namespace.map(Into::into),
             json,
         })

@@ -11,6 +11,7 @@ use super::named::{NamedMetric, split};
 use super::patch::{NewTarget, Patch, TARGETS};
 use super::{Override, Reported, template};
 use crate::apimachinery::json::decode;
+use crate::apimachinery::names;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::convert::HpaVersion;
@@ -361,8 +362,7 @@ fn note_on_name(manifest: &Manifest, hpa: &Hpa) -> Result<Option<Note>, Error> {
     };
     manifest.check_metadata(namespace)?;
     let name = match &*metadata.name {
-        // The API server adds a suffix.
-        "" => format!("{}…", metadata.generate_name),
+        "" => names::generated(&metadata.generate_name),
         own => own.to_owned(),
     };
     let (of_manifest, key) = (format!("{namespace}/{name}"), hpa.key());

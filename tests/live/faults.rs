@@ -461,7 +461,7 @@ fn a_server_that_hangs_has_a_time() {
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     let late = "reading cpu failed (timed out after 1s waiting for 127.0.0.1:";
     assert!(ran.stderr.contains(late), "{}", ran.stderr);
-    let advice = "metrics.k8s.io did not answer in time: increase --request-timeout";
+    let advice = "metrics.k8s.io could not be read: increase --request-timeout";
     assert!(ran.stdout.contains(advice), "{}", ran.stdout);
 }
 

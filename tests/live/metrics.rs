@@ -484,30 +484,44 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
     let page = Answer::new(200, "text/html; charset=utf-8", "<html>log in</html>");
     let unauthorized = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
         "reason": "Unauthorized", "message": "Unauthorized", "code": 401});
-    for (failure, message) in [
+    let of_another = "a proxy or another host has answered";
+    for (failure, message, hint) in [
         (
             Fault::CutInBody,
             "the connection was lost during the response",
+            None,
         ),
         (
             Fault::TooManyRequests(None),
             "the server has received too many requests",
+            None,
         ),
-        (Fault::HtmlBadGateway, "HTTP 502 from 127.0.0.1:"),
+        (
+            Fault::HtmlBadGateway,
+            "HTTP 502 from 127.0.0.1:",
+            Some(of_another),
+        ),
         (
             Fault::Answer(Answer::text(302, "").with("Location", "https://sso/")),
             "302",
+            Some(of_another),
         ),
-        (Fault::InvalidJson, "column"),
-        (Fault::TruncatedJson, "column"),
+        (Fault::InvalidJson, "column", None),
+        (Fault::TruncatedJson, "column", None),
         (
             Fault::WrongKind,
             "the kind is \"ConfigMap\", not \"PodMetricsList\"",
+            None,
         ),
-        (Fault::Answer(page), "it is a page in HTML, not an object"),
+        (
+            Fault::Answer(page),
+            "it is a page in HTML, not an object",
+            Some("check that the server's address is that of an API server"),
+        ),
         (
             Fault::Answer(Answer::json(401, unauthorized.to_string())),
             "Unauthorized",
+            Some("check the credentials that are sent, or log in again"),
         ),
     ] {
         let answer = fault(failure).unanswered();
@@ -516,9 +530,15 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
         assert_eq!(unread["cause"], "unanswered", "{message}");
         let said = unread["message"].as_str().expect("a message");
         assert!(said.contains(message), "{said}");
-        let remedy = "no answer of metrics.k8s.io: a proxy or another host has answered";
-        let is_of_other = ["HTTP 502", "302"].iter().any(|it| message.starts_with(it));
-        assert_eq!(notes(&answer).contains(remedy), is_of_other, "{message}");
+        let notes = notes(&answer);
+        let (_, remedy) = notes
+            .split_once("metrics.k8s.io could not be read: ")
+            .unzip();
+        assert_eq!(remedy.is_some(), hint.is_some(), "{message}: {notes}");
+        let starts = remedy
+            .zip(hint)
+            .is_none_or(|(own, hint)| own.starts_with(hint));
+        assert!(starts, "{message}: {notes}");
     }
 }
 

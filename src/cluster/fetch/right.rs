@@ -2,7 +2,7 @@
 //! whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
 
 use super::super::http::status::ResourcePath;
-use super::super::{ApiStatus, Failure, FailureKind, Method};
+use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
@@ -75,19 +75,18 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
         return Some(Note::about(Subject::UnreadMetric, right.advice()));
     }
-    let mut parts = failure.path.trim_start_matches('/').split('/');
-    let (Some("apis"), Some(group), Some(version)) = (parts.next(), parts.next(), parts.next())
-    else {
+    let parts: Vec<&str> = failure.path.trim_start_matches('/').split('/').collect();
+    if failure.is_own() {
+        let subject = match &parts[..] {
+            ["apis", group, ..] => group,
+            _ => "the API server",
+        };
+        let text = format!("{subject} could not be read: {}", failure.hint()?);
+        return Some(Note::about(Subject::UnreadMetric, text));
+    }
+    let ["apis", group, version, ..] = parts[..] else {
         return None;
     };
-    if let FailureKind::Timeout { in_all: false, .. } = failure.kind {
-        let text = format!("{group} did not answer in time: increase --request-timeout");
-        return Some(Note::about(Subject::UnreadMetric, text));
-    }
-    if failure.is_own() {
-        let text = format!("no answer of {group}: {}", failure.hint()?);
-        return Some(Note::about(Subject::UnreadMetric, text));
-    }
     // A Status with details concerns one metric, not the API.
     let api = failure.api().filter(|it| !it.html)?;
     let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;

@@ -44,10 +44,10 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Whether a proxy before the API server may have answered in its place: an API server that cannot reach a
-    /// metrics API sends the same codes, also as text.
+    /// Whether a proxy before the API server may have answered in its place. An API server passes on the same codes of a
+    /// metrics API, also as text; 503 as text is its own if it cannot reach one.
     pub(crate) fn may_be_of_gateway(&self) -> bool {
-        matches!(self.code, 502..=504) && !self.from_server && !self.has_audit_id
+        matches!(self.code, 502 | 504) && !self.from_server && !self.has_audit_id
     }
 
     /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text

@@ -259,7 +259,7 @@ fn texts_of_failures_have_a_limit() {
     }
 }
 
-/// An API server that cannot reach a metrics API answers with the codes of a proxy, as text and with an audit id.
+/// An API server passes on the codes of a metrics API as a proxy does, as text and with an audit id.
 #[test]
 fn an_answer_of_a_proxy_is_not_the_api_servers() {
     let status =
@@ -276,6 +276,7 @@ fn an_answer_of_a_proxy_is_not_the_api_servers() {
             status,
             false,
         ),
+        ("503 Service Unavailable", plain, text, false),
         ("500 Internal Server Error", plain, text, false),
         ("404 Not Found", plain, text, false),
     ] {

@@ -42,8 +42,6 @@ pub(crate) struct Case<'p> {
     /// The pod whose owner was last followed, and the top: pods of one ReplicaSet come one after the other.
     last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
     measured: OnceCell<Measured<'p>>,
-    /// The answer of the resource metrics API as it was read.
-    measured_observed: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
     /// The pass without any recommendation.
@@ -124,7 +122,6 @@ impl<'p> Case<'p> {
             has_own: OnceCell::new(),
             last_top: Cell::new(None),
             measured: OnceCell::new(),
-            measured_observed: OnceCell::new(),
             observed_pods: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
@@ -290,16 +287,6 @@ impl<'p> Case<'p> {
             .get_or_init(|| observed.pods.iter().map(by_name).collect())
             .get(&*pod.name)
             .copied()
-    }
-
-    /// Whether the usage of a pod that a metric has was read and is not assumed.
-    pub(crate) fn is_usage_observed(&self, pod: &Pod, step: &MetricStep) -> bool {
-        let spec = &self.snapshot().hpa.spec.metrics[step.index];
-        let usage = |item: &PodMetrics| item.usage(spec.name(), spec.container());
-        let observed = self
-            .measured_observed
-            .get_or_init(|| Measured::of(&self.pass.input.as_observed().pod_metrics));
-        observed.of_pod(&pod.name).map(usage) == self.metrics_of(pod).map(usage)
     }
 
     /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of

@@ -52,11 +52,11 @@ impl Kind for MemoryBaseline {
         let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let now = case.snapshot().now;
         for (row, pod) in case.counted(step) {
-            // Assumed pods and assumed usage, which are alike, show nothing.
+            // Assumed pods, which are alike, show nothing.
             let Some(start) = case.observed_pod(pod).and_then(Pod::known_start) else {
                 continue;
             };
-            if now.duration_since(start) < SETTLED || !case.is_usage_observed(pod, step) {
+            if now.duration_since(start) < SETTLED {
                 continue;
             }
             let usage = row.value?;
@@ -173,9 +173,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::find;
-    use crate::findings::testing::{only, pass, state, table, with, with_pod};
-    use crate::pass::Pass;
+    use crate::findings::testing::{only, state, table, with};
 
     #[test]
     fn memory_that_more_pods_do_not_lower() {
@@ -272,31 +270,5 @@ mod tests {
         where a later pod uses less: none
         within the tolerance: none
         ");
-    }
-
-    #[test]
-    fn assumed_usage_is_no_evidence() {
-        let metric = build::resource("memory", &build::average("80Mi"));
-        let mut items = state(&[metric], &["1m", "1m"]);
-        let usage = json!([{"name": "app", "usage": {"memory": "95Mi"}}]);
-        items = with(&items, "PodMetrics", &json!({"containers": usage}));
-        items = with_pod(
-            &items,
-            "web-1",
-            &json!({"status": {"startTime": "2026-11-21T05:40:00Z"}}),
-        );
-        let mut pass = pass(&items);
-        let has = |pass: &Pass| {
-            find(pass)
-                .iter()
-                .any(|it| it.code() == Code::MemoryBaseline)
-        };
-        assert!(has(&pass));
-        let was = pass.input.snapshot.clone().into();
-        for item in &mut pass.input.snapshot.pod_metrics {
-            item.containers[0].usage[0].1 += 1000;
-        }
-        pass.input.keep_observed(&was);
-        assert!(!has(&Pass::run(pass.input)));
     }
 }

@@ -1,14 +1,14 @@
 //! The state at a time, from the samples around it. A view selects one side of each uncertainty.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::course::{RecordedChange, RecordedCourse};
 use super::lacks::usage_of;
 use super::pods::{beside, exists, phase, ready};
-use super::usage::{GAP, gauge, usage};
+use super::usage::{GAP, gauge, since, usage};
 use super::view::{BoundSide, View};
 use super::{SECOND, asked_by, no_selector, stated_milli};
 use crate::apimachinery::quantity::{Amount, Quantity};
@@ -285,10 +285,12 @@ impl<'h> Moments<'h> {
         let Some(series) = self.history.metrics.get(&place) else {
             return missing;
         };
+        let starts: HashMap<&str, i64> = pods.iter().map(|pod| (&*pod.name, since(pod))).collect();
         let values: Vec<(&Option<Box<str>>, i64)> = series
             .iter()
             .filter_map(|own| {
-                let shown = gauge(&own.samples, millis, view)?;
+                let start = own.pod.as_ref().and_then(|name| starts.get(&**name));
+                let shown = gauge(&own.samples, *start.unwrap_or(&i64::MIN), millis, view)?;
                 Some((&own.pod, stated_milli(shown.value).ok()?))
             })
             .collect();
@@ -313,12 +315,11 @@ impl<'h> Moments<'h> {
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
                 let window = SignedDuration::from_mins(1);
-                let known: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
                 let of_pods = values.into_iter().filter_map(|(name, value)| {
                     Some(PodValue {
                         pod: name
                             .as_ref()
-                            .filter(|name| known.contains(&***name))?
+                            .filter(|name| starts.contains_key(&***name))?
                             .clone(),
                         value,
                         timestamp,

@@ -21,6 +21,7 @@ use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Subject};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
@@ -418,18 +419,28 @@ fn not_played(how: Replacement, name: &str, target: &CrossVersionObjectReference
     ))
 }
 
-/// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.
+/// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have. Pods that
+/// nothing has measured before the load have only this usage.
 fn use_as(snapshot: &mut Snapshot, other: Snapshot) {
     let items = other.pod_metrics.iter();
-    let used: HashMap<&str, &PodMetrics> = items.map(|item| (&*item.name, &**item)).collect();
+    let mut used: HashMap<&str, &Shared<PodMetrics>> =
+        items.map(|item| (&*item.name, item)).collect();
     for item in &mut snapshot.pod_metrics {
-        let Some(used) = used.get(&*item.name) else {
+        let Some(used) = used.remove(&*item.name) else {
             continue;
         };
         for own in &mut item.containers {
             if let Some(used) = used.containers.iter().find(|used| used.name == own.name) {
                 own.usage.clone_from(&used.usage);
             }
+        }
+    }
+    for pod in &snapshot.pods {
+        if let Some(used) = used.remove(&*pod.name) {
+            let mut item = used.clone();
+            let has = |name: &str| pod.running(false).any(|own| *own.name == *name);
+            item.containers.retain(|own| has(&own.name));
+            snapshot.pod_metrics.push(item);
         }
     }
     snapshot.metrics = other.metrics;
@@ -489,5 +500,45 @@ impl PreparedRun {
     /// The run needs more pods than can be played.
     pub fn totals(&self) -> Result<Option<Totals>, Error> {
         self.start().map(Totals::of).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::use_as;
+    use crate::build;
+    use crate::saved::assemble::assemble;
+    use crate::saved::file::read_text;
+    use crate::saved::objects::Objects;
+    use crate::snapshot::input::Options;
+
+    #[test]
+    fn pods_use_what_the_load_gives_to_the_running_ones() {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let items = [
+            build::hpa(&json!({"maxReplicas": 9, "metrics": [cpu]})),
+            build::scale(1),
+            build::state(&json!({})),
+            build::pod("web-0"),
+            build::pod_metrics("web-0", "90m"),
+        ];
+        let mut objects = Objects::default();
+        read_text(&build::list(items), "state", &mut objects).unwrap();
+        let options = Options {
+            name: "web".to_owned(),
+            ..Options::default()
+        };
+        let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+        let running = input.snapshot;
+        let mut unmeasured = running.clone();
+        unmeasured.pod_metrics.clear();
+        let mut idle = running.clone();
+        idle.pod_metrics[0].containers[0].usage[0].1 = 0;
+        for (about, mut snapshot) in [("unmeasured", unmeasured), ("measured before", idle)] {
+            use_as(&mut snapshot, running.clone());
+            assert_eq!(snapshot.pod_metrics, running.pod_metrics, "{about}");
+        }
     }
 }

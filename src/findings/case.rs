@@ -21,7 +21,7 @@ use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::pod::{Container, Phase, Pod, REVISION_LABELS};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
-use crate::snapshot::{Scale, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, Snapshot};
 use crate::whatif::overrides;
 
 /// The pass under examination.
@@ -44,6 +44,8 @@ pub(crate) struct Case<'p> {
     measured: OnceCell<Measured<'p>>,
     /// The pods as they were read, by name, if anything is assumed.
     observed_pods: OnceCell<HashMap<&'p str, &'p Pod>>,
+    /// Their usage as it was read.
+    observed_usage: OnceCell<Measured<'p>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
@@ -123,6 +125,7 @@ impl<'p> Case<'p> {
             last_top: Cell::new(None),
             measured: OnceCell::new(),
             observed_pods: OnceCell::new(),
+            observed_usage: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
         }
@@ -287,6 +290,32 @@ impl<'p> Case<'p> {
             .get_or_init(|| observed.pods.iter().map(by_name).collect())
             .get(&*pod.name)
             .copied()
+    }
+
+    /// Returns the pod of a row as it was read; `None` if the pod or its value is only assumed, which is no evidence.
+    pub(crate) fn observed_pod_of(&self, step: &MetricStep, row: &PodRow) -> Option<&'p Pod> {
+        let pod = self.pod_of(row);
+        let Some(observed) = &self.pass.input.observed else {
+            return Some(pod);
+        };
+        let value = if step.is_resource() {
+            let measured = self
+                .observed_usage
+                .get_or_init(|| Measured::of(&observed.pod_metrics));
+            let item = measured.of_pod(&pod.name)?;
+            item.usage(&step.name, step.container.as_deref())
+        } else {
+            let spec = observed.hpa.spec.metrics.get(step.index)?;
+            let is_same = spec.source() == self.spec(step).source();
+            match observed.metrics.get(step.index)? {
+                MetricAnswer::Pods(values) if is_same => {
+                    let mut own = values.iter().filter(|value| value.pod == pod.name);
+                    own.next().map(|own| own.value)
+                }
+                _ => None,
+            }
+        };
+        self.observed_pod(pod).filter(|_| value == row.value)
     }
 
     /// Returns the running pods' cpu usage as a share of their requests; `None` if either is unknown for one of

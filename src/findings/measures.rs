@@ -68,7 +68,7 @@ pub(super) fn is_duration(name: &str) -> bool {
         "response_time",
         "responsetime",
     ];
-    has_part(name, &PARTS)
+    has_part(name, &PARTS) && !is_clock(&words_of(name))
 }
 
 /// Why a metric may be a counter.
@@ -133,8 +133,20 @@ fn is_gauge(name: &str) -> bool {
         "sessions",
     ];
     /// What a name ends with that states how much there is. Hits of a cache and used tokens only rise.
-    const AMOUNTS: [&str; 9] = [
-        "cache", "disk", "entries", "heap", "items", "mem", "memory", "pool", "usage",
+    const AMOUNTS: [&str; 13] = [
+        "busy",
+        "cache",
+        "disk",
+        "entries",
+        "goroutines",
+        "heap",
+        "items",
+        "mem",
+        "memory",
+        "pool",
+        "threads",
+        "usage",
+        "workers",
     ];
     const SPENT: [&str; 3] = ["credits", "quota", "tokens"];
     let words = words_of(name);
@@ -148,6 +160,7 @@ fn is_gauge(name: &str) -> bool {
         || has_word(name, &WORDS)
         || has_part(name, &["bytes"])
         || is_duration(name)
+        || ends_in_time(&words)
         || is_share(name)
 }
 
@@ -181,7 +194,8 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
         "request",
     ];
     let words = words_of(name);
-    let ends_in = |ends: &[&str]| words.last().is_some_and(|last| ends.contains(&&**last));
+    let noun = without_statistics(&words).last();
+    let ends_in = |ends: &[&str]| noun.is_some_and(|last| ends.contains(&&**last));
     let is_of_each = words
         .windows(2)
         .any(|pair| pair[0] == "per" && !is_number(&pair[1]) && !FIXED.contains(&&*pair[1]));
@@ -196,13 +210,24 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
 /// `real_time_users`.
 fn is_time(words: &[String]) -> bool {
     const AFTER: [&str; 5] = ["in", "per", "spent", "taken", "to"];
+    let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
+    (ends_in_time(words) && !is_clock(words)) || words.windows(2).any(is_spent)
+}
+
+fn ends_in_time(words: &[String]) -> bool {
+    let noun = without_statistics(words).last();
+    noun.is_some_and(|word| ["time", "times"].contains(&&**word))
+}
+
+/// Whether the words of a name are those of the time of an event or the time since a start, which load does not
+/// change: `process_start_time_seconds` and `uptime`.
+fn is_clock(words: &[String]) -> bool {
     /// Before the time of an event.
     const EVENTS: [&str; 4] = ["boot", "last", "next", "start"];
     let noun = without_statistics(words).last();
-    let is_time = noun.is_some_and(|word| ["time", "times"].contains(&&**word));
     let is_of_event = words.iter().any(|word| EVENTS.contains(&&**word));
-    let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
-    (is_time && !is_of_event) || words.windows(2).any(is_spent)
+    let is_named = noun.is_some_and(|word| ["timestamp", "uptime"].contains(&&**word));
+    is_named || (is_of_event && ends_in_time(words))
 }
 
 /// Whether a word is a number with a unit or a quantile, such as `5m` and `p95`.
@@ -213,9 +238,10 @@ fn is_number(word: &str) -> bool {
 
 /// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
 fn without_statistics(words: &[String]) -> &[String] {
-    const WORDS: [&str; 24] = [
+    const WORDS: [&str; 25] = [
         "average", "avg", "gb", "gib", "h", "hours", "kb", "kib", "m", "max", "mb", "mean",
-        "median", "mib", "min", "minutes", "ms", "ns", "quantile", "s", "sec", "secs", "tb", "us",
+        "median", "mib", "min", "minutes", "ms", "ns", "quantile", "s", "sec", "seconds", "secs",
+        "tb", "us",
     ];
     let noun = words
         .iter()
@@ -229,7 +255,7 @@ fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
     let mut values: Vec<(Timestamp, i64)> = step
         .pods
         .iter()
-        .filter_map(|row| Some((case.pod_of(row).created?, row.value?)))
+        .filter_map(|row| Some((case.observed_pod_of(step, row)?.created?, row.value?)))
         .collect();
     values.sort_by_key(|(created, _)| *created);
     let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
@@ -288,7 +314,7 @@ mod tests {
             ("requests_per_5m", false, true),
             ("real_time_messages", false, false),
             ("response_time", true, true),
-            ("processing_time_p95", true, false),
+            ("processing_time_p95", true, true),
             ("queue_time_avg", true, true),
             ("time_to_first_token_p95", true, false),
             ("real_time_users", false, false),
@@ -300,14 +326,29 @@ mod tests {
             ("pool_size_max", false, true),
             ("cache_entries", false, true),
             ("threads_used", false, true),
-            ("lead_time_hours", true, false),
-            ("last_sync_time", false, false),
+            ("lead_time_hours", true, true),
+            ("last_sync_time", false, true),
+            ("process_uptime_seconds", false, false),
+            ("process_start_time_seconds", false, true),
+            ("container_start_time_seconds", false, true),
+            ("last_success_timestamp_seconds", false, false),
+            ("oldest_message_age_seconds", true, true),
+            ("last_request_duration_seconds", true, true),
+            ("wait_time_ms", true, true),
+            ("wait_time_total_ms", false, false),
+            ("wait_time_ms_total", false, false),
+            ("goroutines", false, true),
+            ("go_goroutines", false, true),
+            ("busy_workers", false, true),
+            ("workers_busy", false, true),
+            ("jvm_threads", false, true),
+            ("threads_started", false, false),
             ("cache_hits", false, false),
             ("tokens_used", false, false),
             ("heap_allocations", false, false),
-            ("processing_time_sec", true, false),
-            ("processing_time_p999", true, false),
-            ("processing_time_max_5m", true, false),
+            ("processing_time_sec", true, true),
+            ("processing_time_p999", true, true),
+            ("processing_time_max_5m", true, true),
             ("time_per_request", true, true),
             ("time_spent_waiting", true, false),
             ("interactive_requests", false, false),

@@ -288,8 +288,9 @@ impl<'h> Moments<'h> {
         let values: Vec<(&Option<Box<str>>, i64)> = series
             .iter()
             .filter_map(|own| {
-                // The query is evaluated more often, so that it had no value in a gap that is longer.
-                let shown = gauge(&own.samples, GAP, millis, view)?;
+                // The query is evaluated more often, so that it had no value in a gap that is longer, as before a pod
+                // was created again.
+                let shown = gauge(&own.samples, i64::MIN, GAP, millis, view)?;
                 Some((&own.pod, stated_milli(shown.value).ok()?))
             })
             .collect();

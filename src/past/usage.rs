@@ -55,10 +55,11 @@ fn pick(
     Some(WindowValue { value, end, window })
 }
 
-/// Returns the rate of a counter, as between two samples of it.
-fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
-    let pairs = samples.all().windows(2);
-    let rates = pairs.filter(|pair| pair[1].1 >= pair[0].1).map(|pair| {
+/// Returns the rate of a counter, as between two samples of it since the start of its pod.
+fn rate(samples: &Samples, since: i64, millis: i64, view: View) -> Option<WindowValue> {
+    let pairs = samples.all().windows(2).filter(|pair| pair[0].0 >= since);
+    let rising = pairs.filter(|pair| pair[1].1 >= pair[0].1);
+    let rates = rising.map(|pair| {
         let ((start, before), (end, after)) = (pair[0], pair[1]);
         let value = (after - before) / ((end - start) as f64 / SECOND as f64);
         WindowValue {
@@ -78,21 +79,24 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<WindowValue> {
     pick(&candidates, millis, !is_old, view)
 }
 
-/// Returns the value of a gauge. A sample holds until the next one, unless that is later than `longest` milliseconds.
+/// Returns the value of a gauge that was measured since the start of its pod: what an earlier pod of the name had last
+/// does not hold for it. A sample holds until the next one, unless that is later than `longest` milliseconds.
 pub(super) fn gauge(
     samples: &Samples,
+    since: i64,
     longest: i64,
     millis: i64,
     view: View,
 ) -> Option<WindowValue> {
     let next = samples.next(millis);
-    let older = samples.last(millis - AGE).filter(|(end, _)| {
-        samples
-            .next(*end)
-            .is_some_and(|next| next.0 - end <= longest)
+    let is_own = |sample: &(i64, f64)| sample.0 >= since;
+    let older = samples.last(millis - AGE).filter(|own| {
+        let until = samples.next(own.0);
+        is_own(own) && until.is_some_and(|next| next.0 - own.0 <= longest)
     });
     let held = older.filter(|_| samples.last(millis) == older);
-    let recent = samples.all().iter().copied().filter(|(end, _)| {
+    let own = samples.all().iter().copied().filter(is_own);
+    let recent = own.filter(|(end, _)| {
         (millis - AGE < *end && *end <= millis)
             || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
     });
@@ -108,6 +112,12 @@ pub(super) fn gauge(
     pick(&candidates, millis, older.is_none(), view)
 }
 
+/// Returns the time in milliseconds from which on samples can be those of a pod: its start, or else its creation.
+pub(super) fn since(pod: &Pod) -> i64 {
+    let start = pod.start_time.or(pod.created);
+    start.map_or(i64::MIN, Timestamp::as_millisecond)
+}
+
 /// Returns the answer of the resource metrics API for a pod; `None` unless all containers of its spec were
 /// measured. The usage of others counts, too.
 pub(super) fn usage(
@@ -117,13 +127,16 @@ pub(super) fn usage(
     millis: i64,
     view: View,
 ) -> Option<PodMetrics> {
+    let since = since(pod);
     let mut used = Vec::new();
     for Container { name, .. } in pod.running(false) {
         let history = own.containers.get(name)?;
-        used.push(container_usage(name, history, wanted, millis, view)?);
+        used.push(container_usage(name, history, wanted, since, millis, view)?);
     }
     let others = own.containers.iter().filter(|(_, it)| own.is_ephemeral(it));
-    used.extend(others.filter_map(|(name, it)| container_usage(name, it, wanted, millis, view)));
+    used.extend(
+        others.filter_map(|(name, it)| container_usage(name, it, wanted, since, millis, view)),
+    );
     let times = used.iter().map(|(_, time)| *time);
     let (end, window) = times.min_by_key(|(end, _)| *end)?;
     Some(PodMetrics {
@@ -141,6 +154,7 @@ fn container_usage(
     name: &str,
     own: &ContainerHistory,
     wanted: &[&str],
+    since: i64,
     millis: i64,
     view: View,
 ) -> Option<(ContainerUsage, (i64, i64))> {
@@ -148,9 +162,9 @@ fn container_usage(
     let mut measured: Option<(i64, i64)> = None;
     for resource in wanted {
         let found = match *resource {
-            "cpu" => rate(&own.cpu, millis, view),
+            "cpu" => rate(&own.cpu, since, millis, view),
             // As the rate of a counter, which is an average over scrapes that failed.
-            "memory" => gauge(&own.memory, i64::MAX, millis, view),
+            "memory" => gauge(&own.memory, since, i64::MAX, millis, view),
             _ => None,
         }?;
         if measured.is_none_or(|(end, _)| found.end < end) {
@@ -163,4 +177,53 @@ fn container_usage(
         usage,
     };
     Some((container, measured?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::snapshot::pod::Requests;
+
+    #[test]
+    fn usage_does_not_outlive_the_pod_that_it_was_measured_of() {
+        let hour = 3600 * SECOND;
+        let samples = [(0, 80.0), (15 * SECOND, 90.0), (2 * hour, 99.0)];
+        let mut series = Samples::default();
+        series.add(&samples);
+        let app = ContainerHistory {
+            cpu: series.clone(),
+            memory: series,
+            ..ContainerHistory::default()
+        };
+        let own = PodHistory {
+            containers: BTreeMap::from([("app".into(), app)]),
+            ..PodHistory::default()
+        };
+        let at = |millis| Timestamp::from_millisecond(millis).ok();
+        let container = Container {
+            name: "app".into(),
+            requests: Requests::default(),
+            limits: Requests::default(),
+            restart_always: false,
+        };
+        for (about, start_time, created, is_known) in [
+            ("scraped rarely", at(0), at(0), true),
+            ("of an unknown start", None, None, true),
+            ("started since", at(hour - SECOND), None, false),
+            ("created since", None, at(hour - SECOND), false),
+        ] {
+            let pod = Pod {
+                start_time,
+                created,
+                containers: vec![container.clone()].into(),
+                ..Pod::default()
+            };
+            for resource in ["cpu", "memory"] {
+                let found = usage(&own, &pod, &[resource], hour, View::LIKELY);
+                assert_eq!(found.is_some(), is_known, "{resource} of a pod {about}");
+            }
+        }
+    }
 }

@@ -51,9 +51,10 @@ impl Kind for MemoryBaseline {
         let target = &step.target;
         let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let now = case.snapshot().now;
-        for (row, pod) in case.counted(step) {
-            // Assumed pods, which are alike, show nothing.
-            let Some(start) = case.observed_pod(pod).and_then(Pod::known_start) else {
+        for (row, _) in case.counted(step) {
+            // Assumed usage, which is alike, shows nothing.
+            let observed = case.observed_pod_of(step, row);
+            let Some(start) = observed.and_then(Pod::known_start) else {
                 continue;
             };
             if now.duration_since(start) < SETTLED {
@@ -173,7 +174,9 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::testing::{only, state, table, with};
+    use crate::findings::find;
+    use crate::findings::testing::{only, pass, state, table, with};
+    use crate::pass::Pass;
 
     #[test]
     fn memory_that_more_pods_do_not_lower() {
@@ -245,6 +248,18 @@ mod tests {
                 panic!("{about}")
             };
             assert_eq!(facts.pods, 2, "{about}");
+        }
+        // What is assumed shows nothing, unless it is what was observed.
+        for (factor, is_found) in [(1, true), (2, false)] {
+            let mut input = pass(&states[0].1).input;
+            let mut observed = input.snapshot.clone();
+            for item in &mut observed.pod_metrics {
+                item.containers[0].usage[0].1 *= factor;
+            }
+            input.observed = Some(observed.into());
+            let found = find(&Pass::run(input));
+            let is_there = found.iter().any(|it| it.code() == Code::MemoryBaseline);
+            assert_eq!(is_there, is_found, "{factor} times as much was observed");
         }
         insta::assert_snapshot!(table(Code::MemoryBaseline, states), @r"
         where a later pod uses as much: warning, explains, without it 2 -> 2

@@ -86,10 +86,11 @@ fn are_alike(least: i64, most: i64) -> bool {
     least as f64 >= most as f64 * ALIKE
 }
 
-/// Whether at least two pods count in a metric of a resource, and all use about the same.
+/// Whether at least two pods count in a metric of a resource, and all use about the same as observed.
 pub(crate) fn is_alike(case: &Case<'_>, step: &MetricStep) -> bool {
     let usages: Vec<i64> = case
         .counted(step)
+        .filter(|(row, _)| case.observed_pod_of(step, row).is_some())
         .filter_map(|(row, _)| row.value)
         .collect();
     let ends = usages.iter().min().zip(usages.iter().max());

@@ -68,7 +68,7 @@ pub(super) fn is_duration(name: &str) -> bool {
         "response_time",
         "responsetime",
     ];
-    has_part(name, &PARTS) && !is_clock(&words_of(name))
+    has_part(name, &PARTS)
 }
 
 /// Why a metric may be a counter.
@@ -110,7 +110,7 @@ impl Counter {
     }
 }
 
-/// Whether a metric is none that only rises, judging by its name.
+/// Whether a metric is none that only rises, judging by its name. Hits of a cache, used tokens and processed items do.
 fn is_gauge(name: &str) -> bool {
     const WORDS: [&str; 18] = [
         "active",
@@ -132,36 +132,27 @@ fn is_gauge(name: &str) -> bool {
         "rps",
         "sessions",
     ];
-    /// What a name ends with that states how much there is. Hits of a cache and used tokens only rise.
-    const AMOUNTS: [&str; 13] = [
-        "busy",
+    /// What there is an amount of, or that holds one.
+    const STORES: [&str; 10] = [
         "cache",
         "disk",
-        "entries",
         "goroutines",
         "heap",
-        "items",
         "mem",
         "memory",
         "pool",
+        "slots",
         "threads",
-        "usage",
         "workers",
     ];
-    const SPENT: [&str; 3] = ["credits", "quota", "tokens"];
     let words = words_of(name);
-    let is_amount = match without_statistics(&words) {
-        [.., what, last] if last == "used" => !SPENT.contains(&&**what),
-        [.., last] => AMOUNTS.contains(&&**last),
-        [] => false,
+    let is_amount = match &*without_statistics(&words) {
+        [.., store, "entries" | "items" | "usage" | "used"] => STORES.contains(store),
+        [.., "delay" | "wait", "time"] | [.., "delay" | "size" | "wait"] => true,
+        [.., noun] if STORES.contains(noun) => true,
+        _ => is_duration(name) && !is_sum(&words) && !is_of_clock(&words),
     };
-    is_amount
-        || has_word(name, &["size"])
-        || has_word(name, &WORDS)
-        || has_part(name, &["bytes"])
-        || is_duration(name)
-        || ends_in_time(&words)
-        || is_share(name)
+    is_amount || has_word(name, &WORDS) || has_part(name, &["bytes"]) || is_share(name)
 }
 
 /// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average, but no total, and not
@@ -170,40 +161,27 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
     const QUEUES: [&str; 7] = [
         "queue", "length", "depth", "size", "backlog", "messages", "lag",
     ];
-    /// Words after `per` that name no pods: times, and what does not grow with them.
-    const FIXED: [&str; 20] = [
-        "s",
-        "ms",
-        "m",
-        "h",
-        "sec",
-        "second",
-        "seconds",
-        "min",
-        "minute",
-        "minutes",
-        "hour",
-        "hours",
-        "day",
-        "days",
-        "queue",
-        "topic",
-        "partition",
-        "user",
-        "tenant",
-        "request",
-    ];
+    /// Words after `per` that do not grow with the pods.
+    const FIXED: [&str; 6] = ["queue", "topic", "partition", "user", "tenant", "request"];
     let words = words_of(name);
-    let noun = without_statistics(&words).last();
-    let ends_in = |ends: &[&str]| noun.is_some_and(|last| ends.contains(&&**last));
-    let is_of_each = words
-        .windows(2)
-        .any(|pair| pair[0] == "per" && !is_number(&pair[1]) && !FIXED.contains(&&*pair[1]));
+    let is_of_each = words.windows(2).any(|pair| {
+        let each = &*pair[1];
+        pair[0] == "per" && !is_number(each) && !is_unit_of_time(each) && !FIXED.contains(&each)
+    });
     let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
-    let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&QUEUES);
-    let is_time = is_time(&words);
-    let falls = is_duration(name) || is_share(name) || is_time;
-    !ends_in(&["count", "total"]) && (is_of_each || is_mean || is_wait || falls)
+    let is_long = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
+    let is_time = (is_duration(name) || is_time(&words)) && !is_of_clock(&words);
+    !is_sum(&words) && (is_of_each || is_mean || is_long || is_time || is_share(name))
+}
+
+/// Whether the last word of a name is one of some words.
+fn ends_in(words: &[String], ends: &[&str]) -> bool {
+    words.last().is_some_and(|last| ends.contains(&&**last))
+}
+
+/// Whether the words of a name are those of a sum over all time, such as `processing_seconds_total`.
+fn is_sum(words: &[String]) -> bool {
+    ends_in(words, &["count", "sum", "total"])
 }
 
 /// Whether the words of a name are those of a time: `time_in_queue` and `processing_time_p95`, but not
@@ -211,23 +189,17 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
 fn is_time(words: &[String]) -> bool {
     const AFTER: [&str; 5] = ["in", "per", "spent", "taken", "to"];
     let is_spent = |pair: &[String]| pair[0] == "time" && AFTER.contains(&&*pair[1]);
-    (ends_in_time(words) && !is_clock(words)) || words.windows(2).any(is_spent)
+    let noun = without_statistics(words);
+    matches!(*noun, [.., "time" | "times"]) || words.windows(2).any(is_spent)
 }
 
-fn ends_in_time(words: &[String]) -> bool {
-    let noun = without_statistics(words).last();
-    noun.is_some_and(|word| ["time", "times"].contains(&&**word))
-}
-
-/// Whether the words of a name are those of the time of an event or the time since a start, which load does not
-/// change: `process_start_time_seconds` and `uptime`.
-fn is_clock(words: &[String]) -> bool {
-    /// Before the time of an event.
-    const EVENTS: [&str; 4] = ["boot", "last", "next", "start"];
-    let noun = without_statistics(words).last();
-    let is_of_event = words.iter().any(|word| EVENTS.contains(&&**word));
-    let is_named = noun.is_some_and(|word| ["timestamp", "uptime"].contains(&&**word));
-    is_named || (is_of_event && ends_in_time(words))
+/// Whether the words of a name are those of a moment, or of a time since one, which no replica shortens: `start_time`,
+/// `last_sync_time` and `uptime_seconds`, but not `last_job_processing_time`.
+fn is_of_clock(words: &[String]) -> bool {
+    matches!(
+        *without_statistics(words),
+        [.., "boot" | "start", "time"] | [.., "last", _, "time"] | [.., "timestamp" | "uptime"]
+    )
 }
 
 /// Whether a word is a number with a unit or a quantile, such as `5m` and `p95`.
@@ -236,17 +208,40 @@ fn is_number(word: &str) -> bool {
     digits.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
-/// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
-fn without_statistics(words: &[String]) -> &[String] {
-    const WORDS: [&str; 25] = [
-        "average", "avg", "gb", "gib", "h", "hours", "kb", "kib", "m", "max", "mb", "mean",
-        "median", "mib", "min", "minutes", "ms", "ns", "quantile", "s", "sec", "seconds", "secs",
-        "tb", "us",
+/// Whether a word is a unit of time, such as `s` and `milliseconds`.
+fn is_unit_of_time(word: &str) -> bool {
+    const UNITS: [&str; 16] = [
+        "ns", "us", "ms", "millis", "s", "sec", "secs", "second", "m", "min", "minute", "h",
+        "hour", "day", "week", "month",
     ];
-    let noun = words
-        .iter()
-        .rposition(|word| !is_number(word) && !WORDS.contains(&&**word));
-    &words[..noun.map_or(0, |noun| noun + 1)]
+    let one = word.strip_suffix('s').unwrap_or(word);
+    UNITS.contains(&word) || UNITS.contains(&one) || one.ends_with("second")
+}
+
+/// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
+fn without_statistics(words: &[String]) -> Vec<&str> {
+    const WORDS: [&str; 16] = [
+        "average",
+        "avg",
+        "gb",
+        "gib",
+        "kb",
+        "kib",
+        "last",
+        "max",
+        "mb",
+        "mean",
+        "median",
+        "mib",
+        "percentile",
+        "quantile",
+        "stddev",
+        "tb",
+    ];
+    let ends = |word: &String| is_number(word) || is_unit_of_time(word) || WORDS.contains(&&**word);
+    let noun = words.iter().rposition(|word| !ends(word));
+    let kept = &words[..noun.map_or(0, |noun| noun + 1)];
+    kept.iter().map(String::as_str).collect()
 }
 
 /// Whether the values of a metric are ordered by the ages of its pods, and far apart, like those of a counter
@@ -307,14 +302,14 @@ mod tests {
             ("delay_queue_length", false, true),
             ("time_in_progress", true, false),
             ("queue_wait_seconds", true, true),
-            ("processing_seconds_total", false, true),
+            ("processing_seconds_total", false, false),
             ("avg_requests", true, false),
             ("kafka_lag_avg", false, true),
             ("lag_per_partition", false, true),
             ("requests_per_5m", false, true),
             ("real_time_messages", false, false),
             ("response_time", true, true),
-            ("processing_time_p95", true, true),
+            ("processing_time_p95", true, false),
             ("queue_time_avg", true, true),
             ("time_to_first_token_p95", true, false),
             ("real_time_users", false, false),
@@ -326,35 +321,56 @@ mod tests {
             ("pool_size_max", false, true),
             ("cache_entries", false, true),
             ("threads_used", false, true),
-            ("lead_time_hours", true, true),
-            ("last_sync_time", false, true),
-            ("process_uptime_seconds", false, false),
-            ("process_start_time_seconds", false, true),
-            ("container_start_time_seconds", false, true),
-            ("last_success_timestamp_seconds", false, false),
-            ("oldest_message_age_seconds", true, true),
-            ("last_request_duration_seconds", true, true),
-            ("wait_time_ms", true, true),
-            ("wait_time_total_ms", false, false),
-            ("wait_time_ms_total", false, false),
-            ("goroutines", false, true),
-            ("go_goroutines", false, true),
-            ("busy_workers", false, true),
-            ("workers_busy", false, true),
-            ("jvm_threads", false, true),
-            ("threads_started", false, false),
+            ("lead_time_hours", true, false),
+            ("last_sync_time", false, false),
             ("cache_hits", false, false),
             ("tokens_used", false, false),
             ("heap_allocations", false, false),
-            ("processing_time_sec", true, true),
-            ("processing_time_p999", true, true),
-            ("processing_time_max_5m", true, true),
+            ("processing_time_sec", true, false),
+            ("processing_time_p999", true, false),
+            ("processing_time_max_5m", true, false),
             ("time_per_request", true, true),
             ("time_spent_waiting", true, false),
             ("interactive_requests", false, false),
             ("requests_queued", false, false),
             ("activeConnections", false, true),
             ("jobs", false, false),
+            ("processing_time_last_5m", true, false),
+            ("last_job_processing_time", true, false),
+            ("start_up_time", true, false),
+            ("next_token_time", true, false),
+            ("next_run_time", true, false),
+            ("start_time", false, false),
+            ("process_start_time_seconds", false, false),
+            ("process_uptime_seconds", false, false),
+            ("last_success_timestamp_seconds", false, false),
+            ("oldest_message_age_seconds", true, true),
+            ("processing_time_percentile_95", true, false),
+            ("processing_time_stddev", true, false),
+            ("processing_time_days", true, false),
+            ("lead_time_days", true, false),
+            ("request_duration_milliseconds", true, true),
+            ("request_duration_seconds_sum", false, false),
+            ("requests_per_week", false, true),
+            ("wait_time", true, true),
+            ("wait_time_ms_total", false, false),
+            ("requests_used", false, false),
+            ("hits_usage", false, false),
+            ("tokens_usage", false, false),
+            ("energy_usage", false, false),
+            ("seconds_used", true, false),
+            ("minutes_used", false, false),
+            ("cpu_time_used_s", false, false),
+            ("time_used", false, false),
+            ("disk_used_percent", true, true),
+            ("thread_pool_usage", false, true),
+            ("processed_items", false, false),
+            ("requests_served_items", false, false),
+            ("cache_items", false, true),
+            ("size_limit_exceeded", false, false),
+            ("goroutines", false, true),
+            ("busy_workers", false, true),
+            ("threads", false, true),
         ] {
             let found = (falls_with_replicas(name), is_gauge(name));
             assert_eq!(found, (falls, gauge), "{name}");

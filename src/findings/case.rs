@@ -18,7 +18,7 @@ use crate::pass::Pass;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
-use crate::snapshot::pod::{Container, Phase, Pod, REVISION_LABELS};
+use crate::snapshot::pod::{Container, Phase, Pod};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{MetricAnswer, Scale, Snapshot};
@@ -74,14 +74,6 @@ pub(crate) enum Top<'p> {
     NoOne,
     /// An owner was not read or not stated, so the top is unknown.
     Unknown,
-}
-
-/// Returns the owner of a pod's ReplicaSet, if its name reveals that.
-fn maker_of<'p>(owner: &'p OwnerReference, pod: &Pod) -> Option<&'p str> {
-    let mut hashes = REVISION_LABELS
-        .iter()
-        .filter_map(|label| pod.labels.get(label));
-    hashes.find_map(|hash| owner.name.strip_suffix(hash)?.strip_suffix('-'))
 }
 
 /// Returns the kind that owns the pods of a target of this kind, if no other kind does.
@@ -409,7 +401,7 @@ impl<'p> Case<'p> {
             _ if owner.kind != "ReplicaSet" => return Top::Unknown,
             _ => {}
         }
-        let Some(maker) = maker_of(owner, pod) else {
+        let Some(maker) = pod.maker(owner) else {
             return Top::Unknown;
         };
         const MAKERS: [&str; 2] = ["Deployment", "Rollout"];
@@ -430,7 +422,7 @@ impl<'p> Case<'p> {
         let has_own = || {
             let mut owned = self
                 .pods()
-                .filter_map(|pod| maker_of(pod.owner.as_deref()?, pod));
+                .filter_map(|pod| pod.maker(pod.owner.as_deref()?));
             may_make && owned.any(|maker| maker == self.target().name)
         };
         if *self.has_own_by_name.get_or_init(has_own) {

@@ -15,7 +15,7 @@ use crate::args::Named;
 use crate::error::{Error, listed};
 use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::pod::Meta;
+use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::{Listed, ScaleSelector, named};
 
@@ -158,7 +158,8 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
         .map(|object| object.metadata.labels.into_owned())
 }
 
-/// Returns the part of a namespace for each of its HPAs: what their selectors match.
+/// Returns the part of a namespace for each of its HPAs: what their selectors match, and the pods that their targets
+/// own.
 fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
     let mut all = Vec::new();
     let (mut hpas, mut selectors) = (Vec::new(), Vec::new());
@@ -180,8 +181,10 @@ fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
     let mut known = HashSet::new();
     for pod in place.pods {
         let matching = matching(&pod.labels);
-        for own in &matching {
-            all[*own].pods.push(pod);
+        let mut unmatched = owning(place, pod);
+        unmatched.retain(|own| !matching.contains(own));
+        for own in matching.iter().copied().chain(unmatched) {
+            all[own].pods.push(pod);
         }
         if !known.contains(&matching) {
             for own in &matching {
@@ -202,4 +205,34 @@ fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
         }
     }
     all
+}
+
+/// Returns the places of the HPAs that scale the closest owner of a pod that has any. As for findings, the name of a
+/// ReplicaSet that was not read reveals its owner.
+fn owning(place: &Place<'_, '_>, pod: &Pod) -> Vec<usize> {
+    let mut next = pod.owner.as_deref();
+    // Owners that own each other would be followed forever.
+    for _ in 0..8 {
+        let Some(owner) = next else { break };
+        let scaling = scaling_one_of(place, &[&owner.kind], &owner.name);
+        if !scaling.is_empty() {
+            return scaling;
+        }
+        let Some(workload) = place.surroundings.owner(owner) else {
+            let maker = pod.maker(owner).unwrap_or_default();
+            return scaling_one_of(place, &["Deployment", "Rollout"], maker);
+        };
+        next = workload.metadata.controller();
+    }
+    Vec::new()
+}
+
+/// Returns the places of the HPAs whose targets are of one of these kinds and have this name.
+fn scaling_one_of(place: &Place<'_, '_>, kinds: &[&str], name: &str) -> Vec<usize> {
+    let is_one = |own: &usize| {
+        let target = place.hpas[*own].target();
+        target.is_some_and(|target| kinds.iter().any(|kind| target.is_kind(kind)))
+    };
+    let places = place.by_target.get(name).into_iter().flatten();
+    places.copied().filter(is_one).collect()
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
+use serde_yaml::budget::BudgetBreach;
 use serde_yaml::options::DuplicateKeyPolicy;
 
 use super::{path_of, read_json, unreadable};
@@ -45,7 +46,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         let key = is_of_key.then(|| key_of_no_field(text)).flatten();
         let (path, message) = match key {
             Some((path, kind)) => (path, format!("{kind} as a key, expected a string")),
-            None => (FieldPath::default(), message_of(&e)),
+            None => (FieldPath::default(), message_of(&e, text.len())),
         };
         let error = unreadable(origin, place, &path, &message);
         if is_of_helm(text) {
@@ -347,10 +348,9 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
 }
 
 /// Words the reader's error without the position, and without any of the text, which may not be a
-/// Kubernetes object.
-fn message_of(error: &serde_yaml::Error) -> String {
+/// Kubernetes object. `length` is that of the text, on which the limits depend.
+fn message_of(error: &serde_yaml::Error, length: usize) -> String {
     use serde_yaml::Error as Yaml;
-    use serde_yaml::budget::BudgetBreach;
 
     let message = match error.without_snippet() {
         Yaml::SerdeInvalidType {
@@ -365,15 +365,39 @@ fn message_of(error: &serde_yaml::Error) -> String {
         Yaml::Unexpected { expected, .. } => return format!("expected {expected}"),
         Yaml::DuplicateMappingKey { .. } => "duplicate field",
         Yaml::SerdeMissingField { .. } => NO_KIND,
-        Yaml::AliasError { error, .. } => return message_of(error),
+        Yaml::AliasError { error, .. } => return message_of(error, length),
         Yaml::UnknownAnchor { .. } => "an alias without its anchor",
         Yaml::NonFiniteFloat { .. } => "not a finite number",
-        Yaml::Budget { breach, .. } => match breach {
-            BudgetBreach::Depth { .. } => "nested too deeply",
-            BudgetBreach::Documents { .. } => "too many documents",
-            _ => "too large after expanding aliases",
-        },
+        Yaml::Budget { breach, .. } => return exceeded(breach, length),
         _ => "not readable as YAML",
     };
     message.to_owned()
+}
+
+/// Names the limit of the reader that a text of this length exceeds.
+fn exceeded(breach: &BudgetBreach, length: usize) -> String {
+    let limits = yaml::options(length).budget.unwrap_or_default();
+    let (most, what) = match breach {
+        BudgetBreach::Depth { .. } => (limits.max_depth, "nested lists and objects"),
+        BudgetBreach::Documents { .. } => (limits.max_documents, "documents"),
+        BudgetBreach::Aliases { .. } => (limits.max_aliases, "aliases"),
+        BudgetBreach::Anchors { .. } => (limits.max_anchors, "anchors"),
+        BudgetBreach::AliasAnchorRatio { .. } => {
+            (limits.alias_anchor_ratio_multiplier, "aliases per anchor")
+        }
+        BudgetBreach::MergeKeys { .. } => (limits.max_merge_keys, "merge keys"),
+        BudgetBreach::RecordedAnchorEvents { .. } => {
+            (limits.max_recorded_anchor_events, "parts behind anchors")
+        }
+        BudgetBreach::RecordedAnchorBytes { .. } => {
+            (limits.max_recorded_anchor_bytes, "bytes behind anchors")
+        }
+        BudgetBreach::Nodes { .. } => (limits.max_nodes, "values after expanding aliases"),
+        BudgetBreach::ScalarBytes { .. } => (
+            limits.max_total_scalar_bytes,
+            "bytes of values after expanding aliases",
+        ),
+        _ => (limits.max_events, "parts after expanding aliases"),
+    };
+    format!("more than {most} {what}")
 }

@@ -97,6 +97,14 @@ impl Pod {
             .find_map(|label| self.labels.get(label))
     }
 
+    /// Returns the owner of the pod's ReplicaSet, if its name reveals that: it ends in the hash of the template.
+    pub(crate) fn maker<'o>(&self, replica_set: &'o OwnerReference) -> Option<&'o str> {
+        let mut hashes = REVISION_LABELS
+            .iter()
+            .filter_map(|label| self.labels.get(label));
+        hashes.find_map(|hash| replica_set.name.strip_suffix(hash)?.strip_suffix('-'))
+    }
+
     /// Whether the pod is a manifest: in a cluster, a pod has a creation time and a status.
     pub(crate) fn is_manifest(&self) -> bool {
         (self.created, self.start_time, self.phase) == (None, None, Phase::Other)

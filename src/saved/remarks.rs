@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
-
 use super::assemble::{asked, has_own_scale, save_command};
 use super::request;
 use crate::apimachinery::json::SecondsTime;
@@ -17,11 +15,11 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
-use crate::snapshot::pod::{Phase, Pod, ZERO_TIME};
+use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::value;
-use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
+use crate::snapshot::{Documents, Measurement, MetricAnswer, ScaleError, Snapshot, UnreadCause};
 use crate::version::Stage;
 
 /// Returns all notes about a snapshot of an input.
@@ -277,19 +275,12 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
         .iter()
         .any(MetricSpec::is_resource)
     {
-        let usage: Vec<_> = snapshot
-            .pod_metrics
-            .iter()
-            .map(|item| (item.timestamp, item.window))
-            .collect();
+        let usage = snapshot.measurements(&MetricAnswer::PodMetrics);
         notes.extend(stale_samples(snapshot, None, &usage));
     }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
-        if let (MetricAnswer::Pods(values), (_, Some(name))) = (answer, asked(spec)) {
-            let samples: Vec<_> = values
-                .iter()
-                .map(|value| (value.timestamp, value.window))
-                .collect();
+        if let (MetricAnswer::Pods(_), (_, Some(name))) = (answer, asked(spec)) {
+            let samples = snapshot.measurements(answer);
             notes.extend(stale_samples(snapshot, Some(name), &samples));
         }
     }
@@ -300,7 +291,7 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
 fn stale_samples(
     snapshot: &Snapshot,
     metric: Option<&str>,
-    samples: &[(Timestamp, SignedDuration)],
+    samples: &[Measurement<'_>],
 ) -> Vec<Note> {
     let mut notes = Vec::new();
     let total = samples.len();
@@ -310,17 +301,16 @@ fn stale_samples(
     );
     let untimed = samples
         .iter()
-        .filter(|(timestamp, _)| *timestamp == ZERO_TIME)
+        .filter(|sample| sample.time.is_none())
         .count();
     if untimed > 0 {
         notes.push(Note::new(format!(
             "{values} of {untimed} of {total} pods state no timestamp, so their age is unknown"
         )));
     }
-    let stale = samples
-        .iter()
-        .filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
-    let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
+    let stale = samples.iter().filter(|sample| snapshot.is_stale(sample));
+    let times = stale.filter_map(|sample| sample.time);
+    let ages = times.map(|time| snapshot.now.duration_since(time));
     if let Some(oldest) = ages.clone().max() {
         let text = format!(
             "{values} of {} of {total} pods are older than a minute and twice their window (up to {})",

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::apimachinery::json;
 
-use super::pod::ZERO_TIME;
 use super::{MetricAnswer, Snapshot};
 
 /// The system clock fits the samples if they are no older than this: metrics pipelines take
@@ -52,9 +51,9 @@ pub enum Why {
 
 /// Returns the end of the newest sample that states its time.
 pub fn newest_sample(snapshot: &Snapshot) -> Option<Timestamp> {
-    let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
-    let other = snapshot.metrics.iter().flat_map(MetricAnswer::times);
-    pods.chain(other).filter(|time| *time != ZERO_TIME).max()
+    let answers = snapshot.metrics.iter().chain([&MetricAnswer::PodMetrics]);
+    let samples = answers.flat_map(|answer| snapshot.measurements(answer));
+    samples.filter_map(|sample| sample.time).max()
 }
 
 impl ClockDoubt {

@@ -152,10 +152,73 @@ impl Snapshot {
     /// Whether a sample is older than a minute and more than twice the window over which it was measured: a
     /// newer one should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half
     /// a minute. The age of a sample that states no time is unknown.
-    pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
-        let age = self.now.duration_since(timestamp);
+    pub(crate) fn is_stale(&self, sample: &Measurement<'_>) -> bool {
+        let window = sample.counted_window();
         let oldest = window.saturating_mul(2).max(SignedDuration::from_mins(1));
-        timestamp != ZERO_TIME && age > oldest
+        sample
+            .time
+            .is_some_and(|time| self.now.duration_since(time) > oldest)
+    }
+
+    /// Returns when the samples behind an answer of a metrics API were measured.
+    pub(crate) fn measurements<'s>(&'s self, answer: &'s MetricAnswer) -> Vec<Measurement<'s>> {
+        match answer {
+            MetricAnswer::PodMetrics => {
+                let samples = self.pod_metrics.iter();
+                let of = samples.map(|it| Measurement::of_pod(&it.name, it.timestamp, it.window));
+                of.collect()
+            }
+            MetricAnswer::Pods(values) => {
+                let samples = values.iter();
+                let of = samples.map(|it| Measurement::of_pod(&it.pod, it.timestamp, it.window));
+                of.collect()
+            }
+            MetricAnswer::Object(values) => {
+                let times = values.iter().map(|it| it.timestamp);
+                times.map(Measurement::of_no_pod).collect()
+            }
+            MetricAnswer::External(values) => {
+                let times = values.iter().map(|it| it.timestamp);
+                times.map(Measurement::of_no_pod).collect()
+            }
+            MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => Vec::new(),
+        }
+    }
+}
+
+/// When a sample was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measurement<'s> {
+    /// The pod that it is of; `None` if it is of no pod.
+    pub(crate) pod: Option<&'s str>,
+    /// The end of its window, if stated.
+    pub(crate) time: Option<Timestamp>,
+    /// The window, if its API states windows.
+    pub(crate) window: Option<SignedDuration>,
+}
+
+impl<'s> Measurement<'s> {
+    fn of_pod(pod: &'s str, time: Timestamp, window: SignedDuration) -> Self {
+        Self {
+            pod: Some(pod),
+            time: Some(time).filter(|time| *time != ZERO_TIME),
+            window: Some(window),
+        }
+    }
+
+    fn of_no_pod(time: Option<Timestamp>) -> Self {
+        Self {
+            pod: None,
+            time,
+            window: None,
+        }
+    }
+
+    /// Returns the window by which its age is judged.
+    pub(crate) fn counted_window(&self) -> SignedDuration {
+        /// The window that the controller assumes if a custom metric states none.
+        const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
+        self.window.unwrap_or(UNSTATED)
     }
 }
 
@@ -286,16 +349,6 @@ impl MetricAnswer {
     /// Whether the input lacks the answer.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Unread(UnreadCause::Missing { .. }))
-    }
-
-    /// Returns the times at which the values were measured, where stated.
-    pub(crate) fn times(&self) -> Vec<Timestamp> {
-        match self {
-            Self::Pods(values) => values.iter().map(|value| value.timestamp).collect(),
-            Self::Object(values) => values.iter().filter_map(|value| value.timestamp).collect(),
-            Self::External(values) => values.iter().filter_map(|value| value.timestamp).collect(),
-            Self::PodMetrics | Self::Failed(_) | Self::Unread(_) => Vec::new(),
-        }
     }
 }
 

@@ -601,6 +601,42 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
     assert_eq!(judge(&growing(), &change).1, ExpectationVerdict::ChangeDue);
 }
 
+/// A sample of any metric may be stale, and one that states no time is not known to be fresh.
+#[test]
+fn the_age_of_a_sample_is_known_if_it_states_its_time() {
+    let of = |metric: &Value, more: &[Value]| {
+        let items = [
+            build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": [metric]})),
+            build::scale(1),
+            build::pod("web-0"),
+            build::state(&json!({"recommendations": []})),
+        ];
+        let input = common::read(&build::list([&items, more].concat()));
+        let (all, _) = judge(&input.expect("an input"), &expect(&["not stale"], &[]));
+        all[0].because()
+    };
+    let (known, fresh, old) = (json!(build::NOW), "stale is false", "stale is true");
+    let none = |name: &str| {
+        format!("stale is unknown (nothing says when all samples of {name} were measured)")
+    };
+    let hour_ago = json!("2026-11-21T05:00:00Z");
+    let queue = |time: &Value| {
+        let mut values = build::queue(&["10"]);
+        values["items"][0]["timestamp"] = time.clone();
+        of(&build::external("queue", &build::average("10")), &[values])
+    };
+    let cpu = |time: &Value| {
+        let mut sample = build::pod_metrics("web-0", "50m");
+        sample["timestamp"] = time.clone();
+        of(&build::resource("cpu", &build::utilization(50)), &[sample])
+    };
+    for (time, want) in [(&known, fresh), (&hour_ago, old)] {
+        assert_eq!([queue(time), cpu(time)], [want, want], "{time}");
+    }
+    assert_eq!(queue(&Value::Null), none("queue"));
+    assert_eq!(cpu(&Value::Null), none("cpu"));
+}
+
 /// Returns a state in which a pass is made or blocked: the target's replicas and selector, other objects,
 /// and other fields of the `ControllerState`.
 fn blocked(replicas: i32, selector: &str, more: &[Value], state: &Value) -> Input {

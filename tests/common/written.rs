@@ -253,6 +253,15 @@ pub(crate) const CASES: [Case; 41] = [
         rows: &[DESIRED, "queue", "AbleToScale"],
     },
     Case {
+        name: "a metric that was measured before the status",
+        change: |world| {
+            world.external["items"][0]["value"] = json!("8");
+            world.external["items"][0]["timestamp"] = json!("2026-11-21T05:58:00Z");
+        },
+        codes: &["unexplained"],
+        rows: &[DESIRED, "queue", "AbleToScale"],
+    },
+    Case {
         name: "a metric that is rounded for people",
         change: |world| {
             for metric in &mut world.metrics {

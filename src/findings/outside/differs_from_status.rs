@@ -4,7 +4,6 @@ use super::pods_changed_since;
 use crate::engine;
 use crate::engine::decision::{Because, Decision};
 use crate::findings::prelude::*;
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::controller::Controller;
 use crate::version::Version;
 
@@ -128,9 +127,9 @@ impl Setting {
 /// Whether a sample was taken since some time, so that a pass before it did not have its value.
 fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
     let snapshot = case.snapshot();
-    let mut own = case.pods().filter_map(|pod| case.metrics_of(pod));
-    let mut others = snapshot.metrics.iter().flat_map(MetricAnswer::times);
-    own.any(|it| it.timestamp > since) || others.any(|time| time > since)
+    let answers = snapshot.metrics.iter();
+    let mut samples = answers.flat_map(|answer| snapshot.measurements(answer));
+    samples.any(|sample| sample.time.is_some_and(|time| time > since))
 }
 
 /// No one sets a larger one, so the cause must be something else.

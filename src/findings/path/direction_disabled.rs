@@ -53,7 +53,7 @@ impl Kind for DirectionDisabled {
 
     fn summary(&self, about: &About<'_>) -> String {
         format!(
-            "{}, but {} is Disabled, so the HPA never scales {}",
+            "{}, but {} is Disabled, so the HPA never scales {} because of metrics",
             proposed(about, self.desired),
             self.field(),
             self.direction

@@ -1,10 +1,9 @@
 //! The finding `stale-samples`.
 
 use crate::findings::prelude::*;
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
-use crate::snapshot::pod::ZERO_TIME;
+use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
 /// the clock of the pass.
@@ -28,8 +27,6 @@ pub struct StaleSamples {
 
 impl Kind for StaleSamples {
     fn find(case: &Case<'_>) -> Vec<Finding> {
-        /// The window that the controller assumes if a custom metric states none.
-        const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
         let snapshot = case.snapshot();
         let mut found: Vec<(&str, StaleSamples)> = Vec::new();
         let doubts_clock = case
@@ -44,23 +41,18 @@ impl Kind for StaleSamples {
                 facts.metrics.push(step.index);
                 continue;
             }
-            let times = counted_times(case, step);
-            let old = times.iter().filter(|(time, window)| {
-                let window = window.unwrap_or(UNSTATED);
-                if doubts_clock {
-                    snapshot.now.duration_since(*time).abs() > window.saturating_mul(2)
-                } else {
-                    snapshot.is_stale(*time, window)
-                }
-            });
-            let stale = Vec::from_iter(old);
-            let Some(&&(newest, window)) = stale.iter().max_by_key(|(time, _)| *time) else {
+            let samples = counted(case, step);
+            let old = samples
+                .iter()
+                .filter(|it| is_old(snapshot, it, doubts_clock));
+            let stale: Vec<_> = old.filter_map(|it| Some((it.time?, it.window))).collect();
+            let Some(&(newest, window)) = stale.iter().max_by_key(|(time, _)| *time) else {
                 continue;
             };
             let facts = StaleSamples {
                 metrics: vec![step.index],
                 stale: stale.len(),
-                samples: times.len(),
+                samples: samples.len(),
                 newest,
                 window,
                 doubts_clock,
@@ -131,34 +123,28 @@ impl Kind for StaleSamples {
     }
 }
 
-/// Returns the times of the samples that a metric counts, with their windows, if the API states them. An adapter
-/// that states no time says nothing about the age.
-fn counted_times(case: &Case<'_>, step: &MetricStep) -> Vec<(Timestamp, Option<SignedDuration>)> {
+/// Whether a sample is stale; or far from the clock of the pass, if that may be wrong.
+fn is_old(snapshot: &Snapshot, sample: &Measurement<'_>, doubts_clock: bool) -> bool {
+    let Some(time) = sample.time.filter(|_| doubts_clock) else {
+        return snapshot.is_stale(sample);
+    };
+    let distance = snapshot.now.duration_since(time).abs();
+    distance > sample.counted_window().saturating_mul(2)
+}
+
+/// Returns the samples that a metric counts, if they state their time. An adapter that states none says nothing about
+/// the age.
+fn counted<'c>(case: &'c Case<'_>, step: &MetricStep) -> Vec<Measurement<'c>> {
     let snapshot = case.snapshot();
     let names: Names<&str> = step
         .ready_rows()
         .map(|row| &*case.pod_of(row).name)
         .collect();
-    let mut times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
-    {
-        Some(MetricAnswer::PodMetrics) => {
-            let samples = snapshot.pod_metrics.iter();
-            let counted = samples.filter(|it| names.contains(&it.name));
-            counted.map(|it| (it.timestamp, Some(it.window))).collect()
-        }
-        Some(MetricAnswer::Pods(values)) => {
-            let counted = values.iter().filter(|it| names.contains(&it.pod));
-            counted.map(|it| (it.timestamp, Some(it.window))).collect()
-        }
-        Some(answer) => answer
-            .times()
-            .into_iter()
-            .map(|time| (time, None))
-            .collect(),
-        None => Vec::new(),
-    };
-    times.retain(|(time, _)| *time != ZERO_TIME);
-    times
+    let answer = snapshot.metrics.get(step.index);
+    let mut samples = answer.map_or_else(Vec::new, |it| snapshot.measurements(it));
+    samples.retain(|sample| sample.pod.is_none_or(|pod| names.contains(pod)));
+    samples.retain(|sample| sample.time.is_some());
+    samples
 }
 
 impl StaleSamples {

@@ -43,6 +43,7 @@ pub fn infer(
             knowledge: Knowledge::JustStarted,
             possible: None,
             grounds: vec![Ground::NeverReconciled],
+            until_next: SignedDuration::ZERO,
         };
     }
     let mut grounds = Vec::new();
@@ -80,6 +81,7 @@ pub fn infer(
         knowledge,
         possible: Some(possible),
         grounds,
+        until_next: known.until_next(),
     };
     if let Some(past) = &evidence.recorded {
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);

@@ -91,6 +91,7 @@ pub fn remember(
             up,
         }),
         grounds,
+        until_next: SignedDuration::ZERO,
     }
 }
 

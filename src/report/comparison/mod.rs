@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::apimachinery::json;
 use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
-use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, ReasonFinder};
 
 /// Two statuses, item by item.
@@ -316,21 +316,11 @@ fn condition_values(status: &HpaStatus) -> HashMap<&str, StatusValue<'_>> {
 
 /// Returns when the samples behind a metric were taken, if the API states it.
 fn measured(snapshot: &Snapshot, index: usize) -> Option<SampleTimes> {
-    let mut ends: Option<(Timestamp, Timestamp)> = None;
-    let mut add = |time: Timestamp| {
-        // Go's zero time: not stated.
-        if time > Timestamp::UNIX_EPOCH {
-            let (from, to) = ends.unwrap_or((time, time));
-            ends = Some((from.min(time), to.max(time)));
-        }
-    };
-    match snapshot.metrics.get(index)? {
-        MetricAnswer::PodMetrics => snapshot.pod_metrics.iter().for_each(|it| add(it.timestamp)),
-        MetricAnswer::Pods(values) => values.iter().for_each(|it| add(it.timestamp)),
-        _ => {}
-    }
+    let samples = snapshot.measurements(snapshot.metrics.get(index)?);
+    let times = samples.iter().filter_map(|sample| sample.time);
+    let (from, to) = (times.clone().min()?, times.max()?);
     let moment = |time| Moment::new(time, snapshot.now);
-    ends.map(|(from, to)| SampleTimes {
+    Some(SampleTimes {
         from: moment(from),
         to: moment(to),
     })

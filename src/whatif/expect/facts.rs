@@ -534,21 +534,6 @@ impl<'a> PassFacts<'a> {
         let mut looked = false;
         for metric in self.decision.metrics() {
             looked = true;
-            let samples: Vec<(&str, Timestamp, SignedDuration)> =
-                match self.snapshot.metrics.get(metric.index) {
-                    Some(MetricAnswer::PodMetrics) => {
-                        let list = self.snapshot.pod_metrics.iter();
-                        list.map(|m| (&*m.name, m.timestamp, m.window)).collect()
-                    }
-                    Some(MetricAnswer::Pods(values)) => values
-                        .iter()
-                        .map(|v| (&*v.pod, v.timestamp, v.window))
-                        .collect(),
-                    _ => {
-                        timeless.get_or_insert(metric);
-                        continue;
-                    }
-                };
             // Only pods of the target that the metric was evaluated for.
             let pods: BTreeSet<&str> = metric
                 .pods
@@ -556,19 +541,24 @@ impl<'a> PassFacts<'a> {
                 .filter(|row| row.value.is_some())
                 .map(|row| &*self.snapshot.pods[row.pod as usize].name)
                 .collect();
-            if samples.iter().any(|(pod, time, window)| {
-                pods.contains(pod) && self.snapshot.is_stale(*time, *window)
-            }) {
+            let answer = self.snapshot.metrics.get(metric.index);
+            let mut samples = answer.map_or_else(Vec::new, |it| self.snapshot.measurements(it));
+            samples.retain(|sample| sample.pod.is_none_or(|pod| pods.contains(pod)));
+            if samples.iter().any(|sample| self.snapshot.is_stale(sample)) {
                 return Fact::Flag(true);
             }
-            if !matches!(metric.result, MetricResult::Proposal(_)) {
+            let is_told = samples.iter().all(|sample| sample.time.is_some());
+            if !is_told || !matches!(metric.result, MetricResult::Proposal(_)) {
                 timeless.get_or_insert(metric);
             }
         }
         match timeless {
             _ if !looked => Fact::unknown(METRICS_IGNORED),
             Some(metric) => {
-                Fact::unknown(format!("nothing says when {} was measured", metric.name))
+                let name = &metric.name;
+                Fact::unknown(format!(
+                    "nothing says when all samples of {name} were measured"
+                ))
             }
             None => Fact::Flag(false),
         }

@@ -145,7 +145,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 41] = [
+pub(crate) const CASES: [Case; 42] = [
     Case {
         name: "as it was",
         change: |_| {},

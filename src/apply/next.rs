@@ -119,10 +119,7 @@ pub fn next(
     if replicas == kept {
         // The sync is within a period from now, and a hold may end before it.
         let period = input.snapshot.controller.sync_period;
-        let end = input
-            .snapshot
-            .now
-            .plus(pass.remembered.until_next.plus(period));
+        let end = input.snapshot.now.plus(period);
         for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
             replicas.min = replicas.min.min(soon.range.min);
             replicas.max = replicas.max.max(soon.range.max);

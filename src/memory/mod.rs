@@ -15,7 +15,7 @@ pub mod sighting;
 mod spans;
 pub mod states;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
@@ -49,9 +49,6 @@ pub struct Remembered {
     pub possible: Option<Possible>,
     /// The grounds for the bounds.
     pub grounds: Vec<Ground>,
-    /// The time from now to the next pass, by which inferred times are shifted; zero if the memory is not inferred, or
-    /// it is unknown when in a sync period the passes run.
-    pub until_next: SignedDuration,
 }
 
 /// All possible memories, as far as they affect the next pass.
@@ -126,7 +123,6 @@ impl Remembered {
             knowledge,
             possible: None,
             grounds: Vec::new(),
-            until_next: SignedDuration::ZERO,
         }
     }
 
@@ -245,7 +241,6 @@ impl Remembered {
             knowledge: Knowledge::Unknown,
             possible: Some(possible),
             grounds: Vec::new(),
-            until_next: SignedDuration::ZERO,
         }
     }
 }

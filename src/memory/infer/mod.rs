@@ -43,7 +43,6 @@ pub fn infer(
             knowledge: Knowledge::JustStarted,
             possible: None,
             grounds: vec![Ground::NeverReconciled],
-            until_next: SignedDuration::ZERO,
         };
     }
     let mut grounds = Vec::new();
@@ -81,7 +80,6 @@ pub fn infer(
         knowledge,
         possible: Some(possible),
         grounds,
-        until_next: known.until_next(),
     };
     if let Some(past) = &evidence.recorded {
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);

@@ -247,17 +247,6 @@ impl Known<'_> {
         expected.max(earliest).min(latest)
     }
 
-    /// Returns the time from now to the next pass; zero if it may be anywhere in a sync period, because the bounds then
-    /// cover it.
-    pub(super) fn until_next(&self) -> SignedDuration {
-        let spread = self.latest_pass().duration_since(self.earliest_pass());
-        if spread < self.rhythm.period {
-            self.likely_pass().duration_since(self.now)
-        } else {
-            SignedDuration::ZERO
-        }
-    }
-
     /// Returns the most likely time of the last pass.
     pub(super) fn likely_last_pass(&self) -> Timestamp {
         let before = self

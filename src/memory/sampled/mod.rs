@@ -91,7 +91,6 @@ pub fn remember(
             up,
         }),
         grounds,
-        until_next: SignedDuration::ZERO,
     }
 }
 

@@ -63,11 +63,7 @@ pub(crate) fn ahead(
     {
         let next = at(*time, &likely, &others);
         if (next.replicas, next.range) != (last.replicas, last.range) {
-            // The pass is run as if it were now, with a memory as old as it will be by then.
-            upcoming.push(Upcoming {
-                time: next.time.plus(remembered.until_next),
-                ..next
-            });
+            upcoming.push(next);
             last = next;
         }
     }

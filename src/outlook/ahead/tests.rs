@@ -60,7 +60,6 @@ fn memory(recommendations: &[(i32, i64)], possible: Option<Possible>) -> Remembe
         knowledge: Knowledge::Inferred,
         possible,
         grounds: Vec::new(),
-        until_next: SignedDuration::ZERO,
     }
 }
 
@@ -140,15 +139,6 @@ fn a_hold_ends_when_its_recommendation_is_too_old() {
         [],
         "this pass"
     );
-}
-
-/// A recommendation that is as old as it will be at the next pass counts from that pass on.
-#[test]
-fn a_shifted_memory_gives_the_times_of_the_passes() {
-    let mut remembered = memory(&[(10, 14)], None);
-    remembered.until_next = SignedDuration::from_secs(14);
-    let found = rows(&snapshot(10, 5, &json!({})), &remembered);
-    assert_eq!(found, [(300 - 15 + 14, 5, 5, 5)]);
 }
 
 #[test]

@@ -606,7 +606,7 @@ fn what_stays_because_nothing_was_measured_does_not_pass() {
 fn the_age_of_a_sample_is_known_if_it_states_its_time() {
     let of = |metric: &Value, more: &[Value]| {
         let items = [
-            build::hpa(&json!({"minReplicas": 2, "maxReplicas": 9, "metrics": [metric]})),
+            build::hpa(&json!({"maxReplicas": 9, "metrics": [metric]})),
             build::scale(1),
             build::pod("web-0"),
             build::state(&json!({"recommendations": []})),

@@ -145,7 +145,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 42] = [
+pub(crate) const CASES: [Case; 41] = [
     Case {
         name: "as it was",
         change: |_| {},
@@ -250,15 +250,6 @@ pub(crate) const CASES: [Case; 42] = [
         name: "a metric without a time",
         change: |world| world.external["items"][0]["value"] = json!("8"),
         codes: &["metrics-moved"],
-        rows: &[DESIRED, "queue", "AbleToScale"],
-    },
-    Case {
-        name: "a metric that was measured before the status",
-        change: |world| {
-            world.external["items"][0]["value"] = json!("8");
-            world.external["items"][0]["timestamp"] = json!("2026-11-21T05:58:00Z");
-        },
-        codes: &["unexplained"],
         rows: &[DESIRED, "queue", "AbleToScale"],
     },
     Case {

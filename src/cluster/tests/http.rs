@@ -276,7 +276,6 @@ fn an_answer_of_a_proxy_is_not_the_api_servers() {
             status,
             false,
         ),
-        ("503 Service Unavailable", plain, text, false),
         ("500 Internal Server Error", plain, text, false),
         ("404 Not Found", plain, text, false),
     ] {

@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::apimachinery::json;
 use crate::engine::decision::MetricStep;
 use crate::pass::Pass;
-use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaStatus, MetricSpec, MetricStatus, MetricValueStatus};
+use crate::snapshot::{MetricAnswer, Snapshot};
 use reasons::{BearsOn, ReasonFinder};
 
 /// Two statuses, item by item.
@@ -314,9 +314,13 @@ fn condition_values(status: &HpaStatus) -> HashMap<&str, StatusValue<'_>> {
         .collect()
 }
 
-/// Returns when the samples behind a metric were taken, if the API states it.
+/// Returns when the samples of pods behind a metric were taken, if the API states it.
 fn measured(snapshot: &Snapshot, index: usize) -> Option<SampleTimes> {
-    let samples = snapshot.measurements(snapshot.metrics.get(index)?);
+    let answer = snapshot.metrics.get(index)?;
+    if !matches!(answer, MetricAnswer::PodMetrics | MetricAnswer::Pods(_)) {
+        return None;
+    }
+    let samples = snapshot.measurements(answer);
     let times = samples.iter().filter_map(|sample| sample.time);
     let (from, to) = (times.clone().min()?, times.max()?);
     let moment = |time| Moment::new(time, snapshot.now);

@@ -176,7 +176,7 @@ pub(crate) fn owned_by_keda(items: &[Value]) -> Vec<Value> {
 /// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
 pub(crate) fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
     let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default", "uid": "1"},
+        "metadata": {"name": "web", "namespace": "default"},
         "spec": {"scaleTargetRef": {"name": "web"}}});
     [owned_by_keda(items), vec![build::with(own, object)]].concat()
 }

@@ -59,10 +59,6 @@ fn a_patch_of_what_a_tool_writes() {
             "Terraform writes hpa/web: change its configuration.",
         ),
         (owner, "Collector/traces owns hpa/web: change it there."),
-        (
-            json!({"metadata": {"uid": null}}),
-            "hpa/web is only a manifest: change it there.",
-        ),
     ] {
         let text = said(Code::AtMax, &by_hpa(&metadata));
         assert!(
@@ -306,7 +302,7 @@ fn an_hpa_that_keda_makes() {
     let scaled_object = |annotations: Value| {
         json!({
             "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-            "metadata": {"name": "queue", "namespace": "default", "uid": "1", "annotations": annotations},
+            "metadata": {"name": "queue", "namespace": "default", "annotations": annotations},
             "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
         })
     };

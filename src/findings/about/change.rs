@@ -107,36 +107,24 @@ impl About<'_> {
         }
     }
 
-    /// Describes where to change an object instead, if something else would undo the change, its owner or the tool
-    /// that writes it, or if the object is only a manifest.
+    /// Describes where to change an object instead, if something else would undo the change: its owner, or the
+    /// tool that writes it.
     pub(crate) fn source(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
         let hpa = self.hpa();
-        let (object, owner, tool, is_manifest) = match edited {
-            Edited::Hpa => (
-                format!("hpa/{}", hpa.name),
-                hpa.owner.as_ref(),
-                hpa.tool(),
-                hpa.is_manifest(),
-            ),
+        let (object, owner, tool) = match edited {
+            Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
             Edited::ScaledObject => {
                 let own = self.owner()?;
-                let it = own.object?;
-                let metadata = &it.metadata;
-                (
-                    own.to_string(),
-                    metadata.controller(),
-                    metadata.tool(),
-                    it.is_manifest(),
-                )
+                let it = &own.object?.metadata;
+                (own.to_string(), it.controller(), it.tool())
             }
             Edited::Template => {
-                let it = surroundings.workload(self.template_holder())?;
+                let it = &surroundings.workload(self.template_holder())?.metadata;
                 (
                     self.template_holder().to_string(),
-                    it.metadata.controller(),
-                    it.metadata.tool(),
-                    it.is_manifest(),
+                    it.controller(),
+                    it.tool(),
                 )
             }
         };
@@ -153,9 +141,7 @@ impl About<'_> {
                 let (writer, source) = sources(tool);
                 Some(format!("{writer} writes {object}: change {source}."))
             }
-            (None, None, None) => {
-                is_manifest.then(|| format!("{object} is only a manifest: change it there."))
-            }
+            (None, None, None) => None,
         }
     }
 

@@ -6,7 +6,7 @@ use crate::engine::decision::Path;
 use crate::findings::prelude::*;
 use crate::findings::writer::by;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::surroundings::{ScaleDown, Workload};
+use crate::snapshot::surroundings::ScaleDown;
 
 /// The target has 0 replicas, and the controller ignores it until something else scales it up.
 ///
@@ -184,15 +184,9 @@ impl Keeper {
                 } else {
                     "scale the target to 1; the HPA takes over from there."
                 };
-                let command = about.kubectl_quoted("scale", &about.target(), "--replicas=1");
-                let is_manifest = about.workload().is_some_and(Workload::is_manifest);
                 Remedy::ScaleToOne
                     .says(format!("If it is meant to run, {act}"))
-                    .with(if is_manifest {
-                        command.editing(Edited::Template)
-                    } else {
-                        command
-                    })
+                    .with(about.kubectl_quoted("scale", &about.target(), "--replicas=1"))
             }
         }
     }

@@ -39,7 +39,7 @@ pub(crate) fn annotated_by_keda(items: &[Value], annotations: &Value) -> Vec<Val
     let mut items = with(items, "HorizontalPodAutoscaler", &owned);
     items.push(json!({
         "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default", "uid": "1", "annotations": annotations},
+        "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
     }));
     items
 }

@@ -20,7 +20,7 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     );
     items.push(json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "default", "uid": "d"},
+        "metadata": {"name": "web", "namespace": "default"},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}}},
     }));

@@ -68,11 +68,6 @@ impl Hpa {
         })
     }
 
-    /// Whether the HPA is a manifest rather than an object of a cluster.
-    pub(crate) fn is_manifest(&self) -> bool {
-        self.uid.is_none()
-    }
-
     /// Returns the tool that writes the HPA.
     pub(crate) fn tool(&self) -> Option<Tool> {
         self.written.tool.or_else(|| Tool::of_labels(&self.labels))

@@ -27,11 +27,6 @@ pub struct ScaledObject {
 }
 
 impl ScaledObject {
-    /// Whether it is a manifest rather than an object of a cluster.
-    pub(crate) fn is_manifest(&self) -> bool {
-        self.metadata.uid.is_empty() && self.status == ScaledObjectStatus::default()
-    }
-
     /// Returns the annotations that pause the ScaledObject altogether. KEDA then deletes its HPA.
     pub fn pauses(&self) -> Vec<&'static str> {
         let stated = self.metadata.annotations.get(KEDA_PAUSED_REPLICAS);

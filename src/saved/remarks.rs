@@ -90,13 +90,13 @@ fn no_values(snapshot: &Snapshot) -> Option<Note> {
 
 /// Returns a note about other HPAs and ScaledObjects for the target. Without pods, it cannot be determined whether they
 /// share pods. With pods, also assumed ones, the pass determines it for HPAs, and a ScaledObject without an HPA matters
-/// if it is a manifest: KEDA may create the HPA once it is applied, unless its webhook refuses that (`verifyHpas`).
+/// if it is a manifest: KEDA may create the HPA once it is applied.
 fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Note> {
-    let has_no_target = matches!(
+    let is_refused = matches!(
         snapshot.scale,
         Err(ScaleError::Mapping(_) | ScaleError::Get(_))
     );
-    if snapshot.controller.version.minor() < 26 || has_no_target {
+    if snapshot.controller.version.minor() < 26 || is_refused {
         return None;
     }
     let is_unclear = surroundings.supposed.is_none() && surroundings.lacks_pods;
@@ -116,20 +116,13 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
         .filter(|object| {
             let mut hpas = rivals.iter().copied().chain([&snapshot.hpa]);
             !hpas.any(|hpa| object.creates(hpa))
-        });
-    let is_refused =
-        !snapshot.hpa.accepts_scaled_objects && of_keda.clone().any(|object| object.is_manifest());
-    let refused = if is_refused {
-        "KEDA's webhook refuses a ScaledObject beside another HPA; if the webhook is off, "
-    } else {
-        ""
-    };
-    let names_of_keda = of_keda.map(|object| format!("ScaledObject {}", object.metadata.name));
+        })
+        .map(|object| format!("ScaledObject {}", object.metadata.name));
     let others: Vec<String> = rivals
         .iter()
         .filter(|_| is_unclear)
         .map(|hpa| format!("HPA {}", hpa.name))
-        .chain(names_of_keda)
+        .chain(of_keda)
         .collect();
     let scale = match others.len() {
         0 => return None,
@@ -137,7 +130,7 @@ fn target_shared(snapshot: &Snapshot, surroundings: &Surroundings) -> Option<Not
         _ => "scale",
     };
     let text = format!(
-        "{} {scale} the same target: {refused}since Kubernetes 1.26 the controller scales none of the HPAs that select \
+        "{} {scale} the same target: since Kubernetes 1.26 the controller scales none of the HPAs that select \
          the same pods, so keep one",
         listed(&others)
     );

@@ -1193,15 +1193,13 @@ fn manifests_alone() {
             "explain",
             alone() + scaled_object,
             &[],
-            "ScaledObject so scales the same target: KEDA's webhook refuses a ScaledObject beside another HPA; if the \
-             webhook is off, since Kubernetes 1.26",
+            "ScaledObject so scales the same target: since Kubernetes 1.26",
         ),
         (
             "explain",
             alone().replace("kind: Deployment", "kind: deployment") + scaled_object,
             &[],
-            "ScaledObject so scales the same target: KEDA's webhook refuses a ScaledObject beside another HPA; if the \
-             webhook is off, since Kubernetes 1.26",
+            "ScaledObject so scales the same target: since Kubernetes 1.26",
         ),
         // What an explanation suggests can be pasted, whatever it reads with a note.
         (

@@ -88,7 +88,6 @@ impl Kind for SharedPods {
                     .to_owned(),
             );
         }
-        evidence.extend(self.refused_by_keda(about));
         evidence
     }
 
@@ -126,23 +125,6 @@ impl SharedPods {
     /// Returns the names of the other HPAs.
     fn names_of_others(&self) -> Vec<&str> {
         self.others.iter().map(|other| &*other.hpa.name).collect()
-    }
-
-    /// Says that KEDA's webhook refuses the ScaledObject of an HPA, if that is only a manifest (`verifyHpas`).
-    fn refused_by_keda(&self, about: &About<'_>) -> Option<String> {
-        let hpas = || {
-            let others = self.others.iter().map(|other| &other.hpa);
-            others.chain([about.hpa()])
-        };
-        let mut made = hpas().filter(|hpa| hpa.is_manifest());
-        let object = made.find_map(Hpa::scaled_object)?;
-        let is_accepted = hpas().any(|hpa| hpa.accepts_scaled_objects);
-        (self.is_one_target(about) && !is_accepted).then(|| {
-            format!(
-                "KEDA's webhook, unless it is off, refuses ScaledObject/{} while another HPA scales its target.",
-                object.name
-            )
-        })
     }
 
     /// Whether another HPA scales the same target.
@@ -197,17 +179,6 @@ mod tests {
             items.extend(others.collect::<Vec<_>>());
             items
         };
-        // The other HPA is one that KEDA would create.
-        let of_manifest = |annotations: serde_json::Value| {
-            let mut items = all(&["keda-hpa-q"]);
-            let made = items.last_mut().unwrap();
-            made["metadata"]["uid"] = json!(null);
-            made["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
-                "kind": "ScaledObject", "name": "q", "uid": "0", "controller": true}]);
-            items[0]["metadata"]["annotations"] = annotations;
-            items
-        };
-        let accepting = json!({"validations.keda.sh/hpa-ownership": "false"});
         let states = [
             ("are apart", other("app=api")),
             ("overlap", other("app")),
@@ -222,14 +193,6 @@ mod tests {
             ("are of one target in either case", in_lower_case),
             ("are of one target", all(&["other"])),
             ("are of one target, of three", all(&["other", "third"])),
-            (
-                "are of one target, with a new ScaledObject",
-                of_manifest(json!({})),
-            ),
-            (
-                "are of one target, with a new ScaledObject that is accepted",
-                of_manifest(accepting),
-            ),
         ];
         insta::assert_snapshot!(table(Code::SharedPods, states), @r"
         are apart: none
@@ -286,25 +249,6 @@ mod tests {
             > Keep one HPA for the target, and give it the metrics of the others.
             $ kubectl get pods -n default -l app=web --show-labels
             @ hpa/other hpa/third
-        are of one target, with a new ScaledObject: error, explains
-            1 pod belongs to this HPA and to HPA keda-hpa-q, so it cannot scale
-            - Deployment/web: app=web.
-            - Deployment/web of HPA keda-hpa-q: app=web.
-            - Both match web-0.
-            - The controller scales none of the HPAs whose selectors match the same pods.
-            - KEDA's webhook, unless it is off, refuses ScaledObject/q while another HPA scales its target.
-            > Keep keda-hpa-q, which KEDA creates, and move the metrics of the others to ScaledObject/q.
-            $ kubectl get pods -n default -l app=web --show-labels
-            @ hpa/keda-hpa-q
-        are of one target, with a new ScaledObject that is accepted: error, explains
-            1 pod belongs to this HPA and to HPA keda-hpa-q, so it cannot scale
-            - Deployment/web: app=web.
-            - Deployment/web of HPA keda-hpa-q: app=web.
-            - Both match web-0.
-            - The controller scales none of the HPAs whose selectors match the same pods.
-            > Keep keda-hpa-q, which KEDA creates, and move the metrics of the others to ScaledObject/q.
-            $ kubectl get pods -n default -l app=web --show-labels
-            @ hpa/keda-hpa-q
         ");
     }
 }

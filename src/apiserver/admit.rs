@@ -149,8 +149,8 @@ fn admit_object(
         if object.metadata.name.is_empty() {
             let name = names::generated(&object.metadata.generate_name);
             object.notes.push(Note::new(format!(
-                "metadata.generateName: the API server ends the name with five random characters, for which {name} has \
-                 x"
+                "metadata.generateName: {name} stands for the name that the API server generates, with x for each \
+                 random character"
             )));
             object.metadata.name = name;
         }

@@ -132,7 +132,7 @@ fn is_gauge(name: &str) -> bool {
         "rps",
         "sessions",
     ];
-    /// What there is an amount of, or that holds one.
+    /// Stores, and things that are counted as they are now.
     const STORES: [&str; 10] = [
         "cache",
         "disk",
@@ -169,9 +169,9 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
         pair[0] == "per" && !is_number(each) && !is_unit_of_time(each) && !FIXED.contains(&each)
     });
     let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
-    let is_long = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
+    let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
     let is_time = (is_duration(name) || is_time(&words)) && !is_of_clock(&words);
-    !is_sum(&words) && (is_of_each || is_mean || is_long || is_time || is_share(name))
+    !is_sum(&words) && (is_of_each || is_mean || is_wait || is_time || is_share(name))
 }
 
 /// Whether the last word of a name is one of some words.

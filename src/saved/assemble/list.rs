@@ -236,3 +236,41 @@ fn scaling_one_of(place: &Place<'_, '_>, kinds: &[&str], name: &str) -> Vec<usiz
     let places = place.by_target.get(name).into_iter().flatten();
     places.copied().filter(is_one).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::saved::file::read_text;
+
+    /// Alone, an HPA has all pods. In a list, it has those that its target owns, whatever the selector matches.
+    #[test]
+    fn an_hpa_has_the_pods_that_its_target_owns() {
+        for (kind, owner, want) in [
+            ("Deployment", "web", 1),
+            ("ReplicaSet", "web-5d", 1),
+            ("ReplicaSet", "api-5d", 0),
+            ("StatefulSet", "web", 0),
+        ] {
+            let owner =
+                json!([{"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": true}]);
+            let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {
+                "name": "web-0", "namespace": "default", "ownerReferences": owner,
+                "labels": {"tier": "front", "pod-template-hash": "5d"}}});
+            let hpa = build::hpa(&json!({"maxReplicas": 20}));
+            let items = [hpa, build::scale(1), build::state(&json!({})), pod];
+            let mut objects = Objects::default();
+            read_text(&build::list(items), "state", &mut objects).unwrap();
+            let mut found = Vec::new();
+            let take = |listed: Listed<Input>| {
+                found.push(listed.result?.snapshot.pods.len());
+                Ok(ControlFlow::Continue(()))
+            };
+            let (options, all) = (Options::default(), Selection::default());
+            assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH, take).unwrap();
+            assert_eq!(found, [want], "{kind}");
+        }
+    }
+}

@@ -79,7 +79,8 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
             }
             Ok(LinkFate::Kept) => "there already".to_owned(),
             Ok(LinkFate::OfCopy(copy)) => {
-                format!("there already: points to another copy, {}", copy.display())
+                let copy = copy.display();
+                format!("left alone: points to another copy, {copy}; remove the link to replace it")
             }
             Ok(LinkFate::Foreign) => {
                 let message = format!(

@@ -244,7 +244,7 @@ struct MetricWire {
 }
 
 /// The window that the controller assumes if a custom metric states none.
-const DEFAULT_CUSTOM_WINDOW: i64 = 60;
+pub(super) const DEFAULT_CUSTOM_WINDOW: i64 = 60;
 
 impl From<MetricValueWire> for MetricValue {
     fn from(wire: MetricValueWire) -> Self {

@@ -37,7 +37,7 @@ use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;
 use neighbour::OtherHpa;
-use pod::{Phase, Pod, ZERO_TIME};
+use pod::{Phase, Pod};
 use shared::Shared;
 
 /// Everything that one pass needs, except the controller's history.
@@ -201,7 +201,7 @@ impl<'s> Measurement<'s> {
     fn of_pod(pod: &'s str, time: Timestamp, window: SignedDuration) -> Self {
         Self {
             pod: Some(pod),
-            time: Some(time).filter(|time| *time != ZERO_TIME),
+            time: Some(time).filter(|time| *time > Timestamp::UNIX_EPOCH),
             window: Some(window),
         }
     }
@@ -216,9 +216,8 @@ impl<'s> Measurement<'s> {
 
     /// Returns the window by which its age is judged.
     pub(crate) fn counted_window(&self) -> SignedDuration {
-        /// The window that the controller assumes if a custom metric states none.
-        const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
-        self.window.unwrap_or(UNSTATED)
+        self.window
+            .unwrap_or(SignedDuration::from_secs(metric::DEFAULT_CUSTOM_WINDOW))
     }
 }
 

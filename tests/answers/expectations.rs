@@ -616,9 +616,8 @@ fn the_age_of_a_sample_is_known_if_it_states_its_time() {
         all[0].because()
     };
     let (known, fresh, old) = (json!(build::NOW), "stale is false", "stale is true");
-    let none = |name: &str| {
-        format!("stale is unknown (nothing says when all samples of {name} were measured)")
-    };
+    let none =
+        |name: &str| format!("stale is unknown (the age of the samples of {name} is unknown)");
     let hour_ago = json!("2026-11-21T05:00:00Z");
     let queue = |time: &Value| {
         let mut values = build::queue(&["10"]);

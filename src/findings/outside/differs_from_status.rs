@@ -1,5 +1,7 @@
 //! The finding `differs-from-status`.
 
+use std::collections::HashSet;
+
 use super::pods_changed_since;
 use crate::engine;
 use crate::engine::decision::{Because, Decision};
@@ -127,8 +129,11 @@ impl Setting {
 /// Whether a sample was taken since some time, so that a pass before it did not have its value.
 fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
     let snapshot = case.snapshot();
+    let pods: HashSet<&str> = case.pods().map(|pod| &*pod.name).collect();
     let answers = snapshot.metrics.iter();
-    let mut samples = answers.flat_map(|answer| snapshot.measurements(answer));
+    let mut samples = answers
+        .flat_map(|answer| snapshot.measurements(answer))
+        .filter(|sample| sample.pod.is_none_or(|pod| pods.contains(pod)));
     samples.any(|sample| sample.time.is_some_and(|time| time > since))
 }
 

@@ -159,7 +159,7 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
 }
 
 /// Returns the part of a namespace for each of its HPAs: what their selectors match, and the pods that their targets
-/// own.
+/// own. Usage and values are those of the pods that match.
 fn portions<'o>(place: &Place<'_, 'o>) -> Vec<Portion<'o>> {
     let mut all = Vec::new();
     let (mut hpas, mut selectors) = (Vec::new(), Vec::new());

@@ -556,9 +556,7 @@ impl<'a> PassFacts<'a> {
             _ if !looked => Fact::unknown(METRICS_IGNORED),
             Some(metric) => {
                 let name = &metric.name;
-                Fact::unknown(format!(
-                    "nothing says when all samples of {name} were measured"
-                ))
+                Fact::unknown(format!("the age of the samples of {name} is unknown"))
             }
             None => Fact::Flag(false),
         }

@@ -113,7 +113,7 @@ pub(super) fn gauge(
 }
 
 /// Returns the time in milliseconds from which on samples can be those of a pod: its start, or else its creation.
-pub(super) fn since(pod: &Pod) -> i64 {
+fn start_of(pod: &Pod) -> i64 {
     let start = pod.start_time.or(pod.created);
     start.map_or(i64::MIN, Timestamp::as_millisecond)
 }
@@ -127,7 +127,7 @@ pub(super) fn usage(
     millis: i64,
     view: View,
 ) -> Option<PodMetrics> {
-    let since = since(pod);
+    let since = start_of(pod);
     let mut used = Vec::new();
     for Container { name, .. } in pod.running(false) {
         let history = own.containers.get(name)?;

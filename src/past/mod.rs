@@ -2,6 +2,7 @@
 //! of those passes. The state between two samples is uncertain, so each pass is run over the samples around
 //! its time in every direction, which gives bounds. Nothing upstream corresponds to it.
 
+pub mod answers;
 mod course;
 mod lacks;
 mod moment;
@@ -108,7 +109,7 @@ pub fn read(input: &Input) -> Timestamp {
 /// # Errors
 ///
 /// It is larger or smaller than any metric can be.
-pub fn stated_milli(value: f64) -> Result<i64, &'static str> {
+fn stated_milli(value: f64) -> Result<i64, &'static str> {
     if value < 0.0 {
         let smaller = |_| "it is smaller than any metric can be";
         milli(-value).map(|milli| -milli).map_err(smaller)

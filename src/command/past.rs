@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::Terminal;
-use super::load::{Query, line, names, stated};
+use super::load::{Query, line, names};
 use super::progress::shown;
 use crate::args::{PrometheusArgs, TimeArgument};
 use crate::calendar::Calendar;
@@ -22,6 +22,7 @@ use crate::prometheus::queries::{LoadRequest, Purpose, Question, Sampled};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
 use crate::snapshot::past::Bounds;
+use crate::whatif::queried::stated;
 
 /// The time between two samples of a typed query.
 const STEP: SignedDuration = SignedDuration::from_secs(15);

@@ -42,7 +42,10 @@ pub fn notes(
 ///
 /// A query gives several series for what has one value, only series of other namespaces, or a value that no metrics API
 /// can state.
-pub fn values(hpa: &Hpa, answered: &[Answered]) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
+pub fn values(
+    hpa: &Hpa,
+    answered: &[Answered],
+) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
     let mut values = BTreeMap::new();
     for Answered {
         question, answer, ..

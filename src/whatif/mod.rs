@@ -5,6 +5,7 @@
 pub mod expect;
 pub mod kept;
 pub mod overrides;
+pub(crate) mod queried;
 pub mod thresholds;
 pub mod timeline;
 mod unit;

@@ -1,6 +1,7 @@
 //! `apply`: runs the pass on fresh data, and writes its result once. Only reads are sent before the write;
 //! after it, whatever happens, the answer says whether it took effect.
 
+mod agreed;
 mod plan;
 
 use std::cell::Cell;
@@ -11,6 +12,7 @@ use tokio::pin;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 
+use self::agreed::Agreed;
 use self::plan::WritePlan;
 use super::interrupt::Interrupts;
 use super::load::Query;
@@ -18,7 +20,6 @@ use super::named::name;
 use super::progress::shown;
 use super::state::options;
 use super::{Answer, Terminal, connected_whatever};
-use crate::apply::gate::GateCode;
 use crate::apply::{ApplyOutcome, Change, Extra, WaitEnd, Waited, moved};
 use crate::args::{Apply, ApplyOutput, DryRun, How, NamedRequest};
 use crate::cluster::observed::ScaleAt;
@@ -438,58 +439,6 @@ impl Attempts<'_> {
     }
 }
 
-/// The decision that the user confirmed.
-struct Agreed {
-    change: Change,
-    /// The codes of the forced reasons.
-    forced: Vec<GateCode>,
-    /// The uids of HPA and target.
-    uids: [Option<String>; 2],
-}
-
-impl Agreed {
-    fn to(plan: &WritePlan, change: Change) -> Self {
-        let forced = plan.applied.forced().map(|concern| concern.code).collect();
-        Self {
-            change,
-            forced,
-            uids: uids(plan),
-        }
-    }
-
-    /// Returns the reason why this is no longer the confirmed decision.
-    fn broken(&self, plan: &WritePlan, change: Change) -> Option<String> {
-        let [hpa, target] = uids(plan);
-        let again = "was deleted and recreated after your confirmation";
-        if hpa != self.uids[0] {
-            return Some(format!(
-                "the HPA {} {again}",
-                plan.pass.input.snapshot.hpa.key()
-            ));
-        }
-        if target != self.uids[1] {
-            return Some(format!("the target {again}"));
-        }
-        if change != self.change {
-            let Change { from, to } = self.change;
-            return Some(format!(
-                "you confirmed {from} to {to}, but the change is now {} to {}",
-                change.from, change.to
-            ));
-        }
-        let texts: Vec<&str> = plan
-            .applied
-            .forced()
-            .filter(|concern| !self.forced.contains(&concern.code))
-            .map(|concern| &*concern.text)
-            .collect();
-        (!texts.is_empty()).then(|| {
-            let more = texts.join("; ");
-            format!("more would be forced now than was shown: {more}")
-        })
-    }
-}
-
 /// Returns the outcome if a read right before the write fails.
 fn unseen(failure: &Failure) -> ApplyOutcome {
     if is_gone(failure) {
@@ -497,11 +446,6 @@ fn unseen(failure: &Failure) -> ApplyOutcome {
     } else {
         ApplyOutcome::NotWritten(denied(failure))
     }
-}
-
-fn uids(plan: &WritePlan) -> [Option<String>; 2] {
-    let target = plan.applied.at.as_ref().map(|at| at.state.uid.clone());
-    [plan.pass.input.snapshot.hpa.uid.clone(), target]
 }
 
 /// Returns the pause before starting over, which grows: the change of the objects may need time, and so may

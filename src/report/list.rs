@@ -14,7 +14,7 @@ use crate::engine::hold::Hold;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
-use crate::saved::objects::OWN_API_VERSION;
+use crate::saved::state::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
 use crate::words::{count, lacking};

@@ -30,7 +30,7 @@ use crate::findings::{Code, FindingView, find_except, views};
 use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Outlook, Range, Upcoming};
 use crate::pass::Pass;
-use crate::saved::objects::OWN_API_VERSION;
+use crate::saved::state::OWN_API_VERSION;
 use crate::snapshot::basis::BasisView;
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;

@@ -8,7 +8,7 @@ use super::index::Index;
 use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
-use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ControllerState};
+use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ControllerState};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };

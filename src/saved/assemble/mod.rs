@@ -33,7 +33,8 @@ pub(crate) use target::{
 };
 
 use super::manifest::WorkloadManifest;
-use super::objects::{Api, ControllerState, Objects};
+use super::objects::Objects;
+use super::state::{Api, ControllerState};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apimachinery::similar;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::saved::objects::{Api, ApiAnswer, ApiError, ControllerState};
+use crate::saved::state::{Api, ApiAnswer, ApiError, ControllerState};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::shared::Shared;

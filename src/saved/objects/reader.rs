@@ -13,11 +13,10 @@ use serde_json::value::RawValue;
 
 use super::source::{RawFields, ReadFault, SourceText, part};
 use super::workload::workload;
-use super::{
-    Api, ApiError, ControllerState, HPA, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa,
-};
+use super::{HPA, Objects, Undecoded, UndecodedHpa};
 use crate::apimachinery::json::{BorrowedText, expecting};
 use crate::apimachinery::{json, names};
+use crate::saved::state::{Api, ApiError, ControllerState, OWN_API_VERSION};
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;

@@ -1,0 +1,265 @@
+//! The requests of a pass in the saved format: the answers of the metrics APIs, and what failed.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use crate::apimachinery::go::GoDuration;
+use crate::keda::is_of_trigger;
+use crate::saved::assemble::{MetricRequest, asked};
+use crate::saved::state::{AnsweredValue, Api, ApiAnswer, ApiError};
+use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::input::Input;
+use crate::snapshot::metric::Milli;
+use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
+
+/// Whether the scale was refused, rather than missing in the input.
+pub(super) fn is_refused(snapshot: &Snapshot) -> bool {
+    let scale = snapshot.scale.as_ref();
+    scale.is_err_and(|e| e.lacking().is_none())
+}
+
+/// Returns the failed requests of one snapshot, except those whose failure is their answer. They are limited to its HPA
+/// if there are others.
+pub(super) fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiError> {
+    let Input {
+        snapshot,
+        surroundings,
+        ..
+    } = input;
+    let message;
+    let mut failures: Vec<(Api, Option<&str>, FailedRequest<'_>)> = Vec::new();
+    match &snapshot.scale {
+        Err(ScaleError::Mapping(message)) => {
+            failures.push((Api::Mapping, None, FailedRequest::of(message)));
+        }
+        Err(ScaleError::Get(message)) => {
+            failures.push((Api::Scale, None, FailedRequest::of(message)));
+        }
+        Err(ScaleError::Missing(target)) => {
+            message = no_target(target);
+            let failure = FailedRequest {
+                missing: Some(Documents::Scale),
+                ..FailedRequest::of(&message)
+            };
+            failures.push((Api::Scale, None, failure));
+        }
+        // The target itself says so.
+        Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
+    }
+    if let Some(message) = &snapshot.scale_update_error {
+        failures.push((Api::ScaleUpdate, None, FailedRequest::of(message)));
+    }
+    for (spec, answer) in answered(snapshot, also) {
+        if let Some(failure) = failure(answer)
+            && MetricRequest::of(spec).is_none()
+        {
+            let (api, name) = asked(spec);
+            failures.push((api, name, failure));
+        }
+    }
+    let mut errors = Vec::new();
+    for (api, metric, failure) in failures {
+        let error = ApiError {
+            api,
+            metric: metric.map(str::to_owned),
+            hpa: hpa.map(str::to_owned),
+            message: failure.message.to_owned(),
+            denied: failure.denied,
+            unanswered: failure.unanswered,
+            missing: failure.missing,
+            assumed: surroundings.lacks_scale && matches!(api, Api::Mapping | Api::Scale),
+        };
+        if !errors.contains(&error) {
+            errors.push(error);
+        }
+    }
+    errors
+}
+
+/// Returns the missing scales of the HPAs that are saved because an input has the same missing target.
+pub(super) fn of_rivals(inputs: &[&Input]) -> Vec<ApiError> {
+    let mut seen: HashSet<String> = inputs.iter().map(|it| it.snapshot.hpa.key()).collect();
+    let mut errors = Vec::new();
+    for input in inputs {
+        let Err(ScaleError::Missing(target)) = &input.snapshot.scale else {
+            continue;
+        };
+        let rivals = input.surroundings.rivals.iter().map(Hpa::key);
+        let unseen = rivals.filter(|key| seen.insert(key.clone()));
+        errors.extend(unseen.map(|key| ApiError {
+            api: Api::Scale,
+            metric: None,
+            hpa: Some(key),
+            message: no_target(target),
+            denied: false,
+            unanswered: false,
+            missing: Some(Documents::Scale),
+            assumed: input.surroundings.lacks_scale,
+        }));
+    }
+    errors
+}
+
+/// Returns the message for a target that the input lacks.
+fn no_target(target: &str) -> String {
+    format!("the input has no {target}")
+}
+
+/// The saved parts of a failed request, as in [`ApiError`].
+#[derive(Default)]
+struct FailedRequest<'a> {
+    message: &'a str,
+    denied: bool,
+    unanswered: bool,
+    missing: Option<Documents>,
+}
+
+impl<'a> FailedRequest<'a> {
+    /// A failure that is the controller's, too.
+    fn of(message: &'a str) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+}
+
+fn failure(answer: &MetricAnswer) -> Option<FailedRequest<'_>> {
+    match answer {
+        MetricAnswer::Failed(message) => Some(FailedRequest::of(message)),
+        MetricAnswer::Unread(UnreadCause::Refused { message }) => Some(FailedRequest {
+            denied: true,
+            ..FailedRequest::of(message)
+        }),
+        MetricAnswer::Unread(UnreadCause::Unanswered { message }) => Some(FailedRequest {
+            unanswered: true,
+            ..FailedRequest::of(message)
+        }),
+        MetricAnswer::Unread(UnreadCause::Missing { documents }) => {
+            let message = match documents {
+                Documents::Samples => "not in the history",
+                _ => "not in the input",
+            };
+            Some(FailedRequest {
+                missing: Some(*documents),
+                ..FailedRequest::of(message)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the requested metrics, with their answers. Metrics that are named only in the metadata of a
+/// ScaledObject's triggers in a manifest are left out: none of that metadata is saved.
+fn answered<'a>(
+    snapshot: &'a Snapshot,
+    also: &'a [MetricSpec],
+) -> impl Iterator<Item = (&'a MetricSpec, &'a MetricAnswer)> {
+    let own = &snapshot.hpa.spec.metrics;
+    let answers = own.iter().chain(also).zip(&snapshot.metrics);
+    let is_saved = |place: usize, spec: &MetricSpec| place < own.len() || !is_of_trigger(spec);
+    answers
+        .enumerate()
+        .filter(move |(place, (spec, _))| is_saved(*place, spec))
+        .map(|(_, it)| it)
+}
+
+/// Returns the answers of the metrics APIs, verbatim. If the scale was refused, nothing was requested.
+pub(super) fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
+    let mut answers = Vec::new();
+    if is_refused(snapshot) {
+        return answers;
+    }
+    let is_usage = |(_, answer): (&MetricSpec, &MetricAnswer)| *answer == MetricAnswer::PodMetrics;
+    if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(is_usage) {
+        let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));
+        answers.push(ApiAnswer {
+            pod_metrics,
+            ..bare_answer(snapshot, Api::Resource)
+        });
+    }
+    for (spec, answered) in answered(snapshot, also) {
+        let Some(request) = MetricRequest::of(spec) else {
+            continue;
+        };
+        let (described_object, metric) = match request {
+            MetricRequest::Pods(metric) | MetricRequest::External(metric) => (None, metric),
+            MetricRequest::Object(object, metric) => (Some(object.clone()), metric),
+        };
+        let values = values(answered);
+        let failure = failure(answered);
+        if values.is_none() && failure.is_none() {
+            continue;
+        }
+        let message = failure.as_ref().map(|it| it.message.to_owned());
+        let FailedRequest {
+            denied,
+            unanswered,
+            missing,
+            ..
+        } = failure.unwrap_or_default();
+        answers.push(ApiAnswer {
+            metric: Some(metric.clone()),
+            described_object,
+            values,
+            message,
+            denied,
+            unanswered,
+            missing,
+            ..bare_answer(snapshot, asked(spec).0)
+        });
+    }
+    answers
+}
+
+/// Returns the frame of an answer of a metrics API, without a metric or values.
+fn bare_answer(snapshot: &Snapshot, api: Api) -> ApiAnswer<'static> {
+    ApiAnswer {
+        hpa: snapshot.hpa.key(),
+        api,
+        metric: None,
+        described_object: None,
+        pod_metrics: None,
+        values: None,
+        message: None,
+        denied: false,
+        unanswered: false,
+        missing: None,
+    }
+}
+
+/// Returns the values of the custom or external metrics API.
+fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
+    Some(match answer {
+        MetricAnswer::Pods(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
+                pod: Some(it.pod.clone()),
+                timestamp: Some(it.timestamp),
+                window: Some(GoDuration(it.window)),
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
+        MetricAnswer::Object(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
+                timestamp: it.timestamp,
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
+        MetricAnswer::External(values) => values
+            .iter()
+            .map(|it| AnsweredValue {
+                labels: Some(it.labels.clone()),
+                timestamp: it.timestamp,
+                value: Milli(it.value),
+                ..AnsweredValue::default()
+            })
+            .collect(),
+        MetricAnswer::PodMetrics | MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => {
+            return None;
+        }
+    })
+}

@@ -16,6 +16,7 @@ use crate::memory::{Remembered, infer};
 use crate::numbers::duration;
 use crate::outlook::{self, Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
+use crate::snapshot::hpa::MetricSource;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
 use jiff::{SignedDuration, Timestamp};
@@ -355,15 +356,9 @@ impl<'a> PassFacts<'a> {
             },
             PassField::Failed => self.over_metrics(|metrics| {
                 let failed = |metric: &&MetricStep| metric.is_failed();
-                metrics.iter().copied().filter(failed).count()
+                Fact::count(metrics.iter().copied().filter(failed).count() as i64)
             }),
-            PassField::Missing => self.over_metrics(|metrics| {
-                let rows = metrics.iter().flat_map(|metric| &metric.pods);
-                let missing = rows
-                    .filter(|row| row.group == Group::Missing)
-                    .map(|row| row.pod);
-                missing.collect::<BTreeSet<_>>().len()
-            }),
+            PassField::Missing => self.over_metrics(|metrics| self.missing(metrics)),
             PassField::Warnings => self.unless_open(|decision| {
                 let events = decision.outcome.events.iter().flatten();
                 let warnings = events.filter(|e| e.type_ == "Warning");
@@ -413,13 +408,34 @@ impl<'a> PassFacts<'a> {
         value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
     }
 
-    fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
+    fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> Fact) -> Fact {
         let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
         if metrics.is_empty() {
             return Fact::unknown(METRICS_IGNORED);
         }
-        self.unread()
-            .unwrap_or_else(|| Fact::count(count(&metrics) as i64))
+        self.unread().unwrap_or_else(|| count(&metrics))
+    }
+
+    /// Returns the number of pods that count as missing for a metric. A metric that fails before it groups the pods does
+    /// not say which of them have a value.
+    fn missing(&self, metrics: &[&MetricStep]) -> Fact {
+        let spec = &self.snapshot.hpa.spec;
+        let is_of_pods = |metric: &&&MetricStep| {
+            let own = &spec.metrics[metric.index];
+            own.is_resource() || matches!(own.source(), MetricSource::Pods(_))
+        };
+        let mut ungrouped = metrics
+            .iter()
+            .filter(|metric| metric.is_failed() && metric.pods.is_empty());
+        if let Some(metric) = ungrouped.find(is_of_pods) {
+            let label = spec.label(metric.index);
+            return Fact::unknown(format!("{label} cannot be evaluated"));
+        }
+        let rows = metrics.iter().flat_map(|metric| &metric.pods);
+        let missing = rows
+            .filter(|row| row.group == Group::Missing)
+            .map(|row| row.pod);
+        Fact::count(missing.collect::<BTreeSet<_>>().len() as i64)
     }
 
     /// Returns what is unknown here although the controller may have read it, if there is anything.

@@ -65,7 +65,7 @@ fields! {
         Max = "max", NUMBER, "`maxReplicas`.";
         Recommended = "recommended", NUMBER, "The highest proposal, before stabilization and limits.";
         Failed = "failed", NUMBER, "The number of metrics that could not be evaluated.";
-        Missing = "missing", NUMBER, "The number of pods without a value of some metric.";
+        Missing = "missing", NUMBER, "The number of pods that count as missing, because some metric has no value for them.";
         Warnings = "warnings", NUMBER, "The number of warning events that the controller would send.";
         Limited = "limited", FLAG, "Whether rate limits or bounds changed the outcome.";
         Stabilized = "stabilized", FLAG, "Whether past recommendations changed the outcome.";

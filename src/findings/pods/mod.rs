@@ -176,16 +176,40 @@ fn weigh(
 fn add_nodes(about: &About<'_>, message: &str) -> Advice {
     /// The scheduler's words about nodes without access to a volume of the pod.
     const ELSEWHERE: [&str; 2] = ["volume node affinity", "PersistentVolume's node affinity"];
-    let is_elsewhere = ELSEWHERE.iter().any(|words| message.contains(words));
-    let place = if is_elsewhere {
+    /// Its words about nodes that are full, and about those that the pod may not use.
+    const FULL: [&str; 2] = ["Insufficient", "Too many pods"];
+    const CLOSED: [&str; 2] = ["didn't match", "untolerated taint"];
+    let says = |words: [&str; 2]| words.iter().any(|it| message.contains(it));
+    if message.to_lowercase().contains("persistentvolumeclaim") {
+        return Remedy::FindUnready
+            .says("Find out why the pod has no volume: no further node gives it one.");
+    }
+    let place = if says(ELSEWHERE) {
         " where its volume is"
+    } else if says(CLOSED) && !says(FULL) {
+        " on which the pod may run"
     } else {
         ""
     };
-    Remedy::AddNodes.says(format!(
-        "Add nodes{place}, or lower {}.",
-        about.field("maxReplicas")
-    ))
+    let bound = bounds_to_lower(about);
+    Remedy::AddNodes.says(format!("Add nodes{place}, or lower {bound}."))
+}
+
+/// Names the bounds that have to be lowered for fewer pods.
+fn bounds_to_lower(about: &About<'_>) -> String {
+    let (decision, spec) = (&about.pass.decision, &about.hpa().spec);
+    let replicas = decision.replicas_before().unwrap_or_default();
+    let [min, max] = ["minReplicas", "maxReplicas"];
+    if spec.min() < replicas {
+        about.field(max)
+    } else if decision
+        .proposal
+        .is_some_and(|proposal| proposal < replicas)
+    {
+        about.field(min)
+    } else {
+        format!("{} and {}", about.field_name(min), about.field(max))
+    }
 }
 
 /// Describes what a container waits for, and how often it has restarted.

@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, among, is_alive, pod_names, weigh};
+use super::{add_nodes, among, bounds_to_lower, is_alive, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -96,7 +96,7 @@ impl Kind for UnschedulablePods {
         } else if is_full {
             Remedy::AddNodes.says(format!(
                 "Raise the maximum of the node group, or lower {}.",
-                about.field("maxReplicas")
+                bounds_to_lower(about)
             ))
         } else if refuses.is_some() {
             Remedy::AddNodes.says(
@@ -105,7 +105,7 @@ impl Kind for UnschedulablePods {
         } else if about.finding.severity == Severity::Info {
             Remedy::WaitForPods.waits(format!(
                 "for a node; if none comes, add nodes or lower {}",
-                about.field("maxReplicas")
+                bounds_to_lower(about)
             ))
         } else {
             add_nodes(about, &self.message)
@@ -368,5 +368,76 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         ");
+    }
+
+    /// The remedy follows the scheduler's message, and the bounds that keep the replicas.
+    #[test]
+    fn what_the_scheduler_and_the_bounds_leave() {
+        let advice = |message: &str, min: u32, queue: &str| {
+            let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
+                "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled",
+                    "status": "False", "reason": "Unschedulable", "message": message}]}});
+            let metric = build::external("queue", &build::average("10"));
+            let mut items = state(&[metric], &["1m"; 5]);
+            items.push(build::queue(&[queue]));
+            let bounds = json!({"spec": {"minReplicas": min}});
+            let bounded = with(&items, "HorizontalPodAutoscaler", &bounds);
+            let states = [(
+                "",
+                with_pods(&bounded, &["web-2", "web-3", "web-4"], &pending),
+            )];
+            let told = table(Code::UnschedulablePods, states);
+            let mut lines = told.lines();
+            lines.find_map(|line| line.trim().strip_prefix("> ").map(str::to_owned))
+        };
+        let full = "3 Insufficient cpu";
+        let partly = "1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector";
+        for (message, min, queue, want) in [
+            (full, 1, "90", "Add nodes, or lower maxReplicas."),
+            (
+                full,
+                5,
+                "90",
+                "Add nodes, or lower minReplicas and maxReplicas.",
+            ),
+            (full, 5, "40", "Add nodes, or lower minReplicas."),
+            (partly, 1, "90", "Add nodes, or lower maxReplicas."),
+            (
+                "3 node(s) didn't match Pod's node affinity/selector",
+                1,
+                "90",
+                "Add nodes on which the pod may run, or lower maxReplicas.",
+            ),
+            (
+                "3 node(s) had untolerated taint {gpu: true}",
+                1,
+                "90",
+                "Add nodes on which the pod may run, or lower maxReplicas.",
+            ),
+            (
+                "3 node(s) had volume node affinity conflict",
+                1,
+                "90",
+                "Add nodes where its volume is, or lower maxReplicas.",
+            ),
+            (
+                "persistentvolumeclaim \"data\" not found",
+                1,
+                "90",
+                "Find out why the pod has no volume: no further node gives it one.",
+            ),
+            (
+                "pod has unbound immediate PersistentVolumeClaims",
+                1,
+                "90",
+                "Find out why the pod has no volume: no further node gives it one.",
+            ),
+        ] {
+            assert_eq!(
+                advice(message, min, queue).as_deref(),
+                Some(want),
+                "{message}"
+            );
+        }
     }
 }

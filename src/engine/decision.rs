@@ -539,8 +539,8 @@ pub enum MetricResult {
 }
 
 impl MetricError {
-    /// Whether the controller only mentions it in the pass's error.
-    pub(super) fn is_silent(&self) -> bool {
+    /// Whether the controller only mentions it in the pass's error: it has neither a reason nor a message.
+    pub(crate) fn is_silent(&self) -> bool {
         self.reason.is_empty()
     }
 }

@@ -10,7 +10,7 @@ use crate::findings::targets::{Adjustment, adjustments};
 use crate::findings::wording::exact;
 use crate::numbers::format_of;
 use crate::snapshot::evidence::EVENTS_KEPT;
-use crate::words::amount_of;
+use crate::words::{amount_of, one_or_many};
 
 /// The metrics propose more than `maxReplicas`.
 ///
@@ -252,6 +252,7 @@ impl CountedMetric {
                 about.label(self.metric)
             );
         };
+        let uses = one_or_many(pods, "uses", "use");
         let pods = count(pods, "pod");
         let resource = if spec.is_resource() {
             format!(" of {}", spec.name())
@@ -267,7 +268,7 @@ impl CountedMetric {
             }
             None => format!("The target is {per_pod} per pod"),
         };
-        format!("{per_pod}, and {pods} use {total}{resource}.")
+        format!("{per_pod}, and {pods} {uses} {total}{resource}.")
     }
 }
 

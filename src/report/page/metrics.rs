@@ -121,6 +121,7 @@ impl Words<'_> {
                             formula
                         }
                     }
+                    MetricResult::Error(error) if error.is_silent() => error.error.clone(),
                     MetricResult::Error(error) => format!("{}: {}", error.reason, error.message),
                     MetricResult::Unread(UnreadCause::Refused { message }) => {
                         format!("access denied: {message}")

@@ -15,6 +15,7 @@ use super::wire::{Document, EventObject, LeaseObject, ScaleObject};
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert;
 use crate::error::Error;
+use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -22,7 +23,6 @@ use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
-use crate::snapshot::Scale;
 use crate::version::Stage;
 use requests::{answers_to, errors_of, is_refused, of_rivals};
 

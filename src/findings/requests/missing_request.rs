@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Revisions, has_own_metric, has_request, look_at, milli, requested, rounded_request};
-use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::findings::case::Top;
 use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
@@ -494,8 +494,8 @@ impl MissingRequest {
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
-    /// of an idle pod does not make it tiny, or the limit if that is lower; `None` if the usage is unknown, or the
-    /// limit allows none.
+    /// of an idle pod does not make it tiny, or what limits and the pod's own request allow if that is lower; `None` if
+    /// the usage is unknown, or they allow none.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about
             .target_of(self.metric)
@@ -504,24 +504,36 @@ impl MissingRequest {
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
         let least = if self.resource == "cpu" { 100 } else { 0 };
         let request = rounded_request(&self.resource, needed.max(least))?;
-        let limit = self.limit(about, container);
-        match limit.filter(|limit| *limit < request.milli_value()) {
-            Some(0) => None,
-            Some(limit) => Some(Quantity::from_milli(limit, request.format()).canonicalized()),
+        let bounds = [self.limit(about, container), self.room(about, container)];
+        let most = bounds.into_iter().flatten().min();
+        match most.filter(|most| *most < request.milli_value()) {
+            Some(..=0) => None,
+            Some(most) => Some(Quantity::from_milli(most, request.format()).canonicalized()),
             None => Some(request),
         }
     }
 
     /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
-        let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
-        let all = about.snapshot().pods.iter().map(|pod| &**pod);
-        let template = about.workload().and_then(|it| it.template.as_deref());
-        let containers = all
-            .filter(|pod| pods.contains(&pod.name))
-            .chain(template)
-            .filter_map(|pod| pod.container(&container.container));
-        lowest_limit(containers, &self.resource)
+        let containers = holders(about, container);
+        lowest_limit(
+            containers.filter_map(|pod| pod.container(&container.container)),
+            &self.resource,
+        )
+    }
+
+    /// Returns what the requests of whole pods leave for the request of a container, in milli-units; `None` if no pod
+    /// has one. An API server rejects pods whose containers request more than the pod.
+    fn room(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
+        let of = |requests: &Requests| requests.get(&self.resource).map(Amount::milli_value);
+        let rooms = holders(about, container).filter_map(|pod| {
+            let others = pod
+                .running(false)
+                .filter(|it| *it.name != *container.container);
+            let requested: i64 = others.filter_map(|it| of(&it.requests)).sum();
+            Some(of(&pod.requests)? - requested)
+        });
+        rooms.min()
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
@@ -590,6 +602,15 @@ fn add_request(
         {"op": "test", "path": format!("{path}/name"), "value": name},
         {"op": "add", "path": format!("{path}/resources{rest}"), "value": value},
     ]))
+}
+
+/// Returns the pods that have a container, and their template.
+fn holders<'a>(about: &About<'a>, container: &Unrequested) -> impl Iterator<Item = &'a Pod> {
+    let pods: Names<&str> = container.pods.iter().map(|pod| &**pod).collect();
+    let all = about.snapshot().pods.iter().map(|pod| &**pod);
+    let template = about.workload().and_then(|it| it.template.as_deref());
+    all.filter(move |pod| pods.contains(&pod.name))
+        .chain(template)
 }
 
 #[cfg(test)]
@@ -1069,6 +1090,32 @@ mod tests {
             $ kubectl patch rollout.argoproj.io/web -n default --type=json -p '[{"op":"test","path":"/spec/template/spec/containers/0/name","value":"app"},{"op":"add","path":"/spec/template/spec/containers/0/resources/requests/cpu","value":"100m"}]'
             @ pod/web-0
         "#);
+    }
+
+    /// The containers of a pod may not request more than the pod.
+    #[test]
+    fn a_request_within_that_of_the_pod() {
+        let command = |whole: &str, other: Option<&str>| {
+            let items = state(&[container("app")], &["200m", "200m"]);
+            let other = other.map_or(json!({"name": "log"}), |cpu| build::requesting("log", cpu));
+            let containers = json!([{"name": "app"}, other]);
+            let spec = json!({"spec": {
+                "containers": containers, "resources": {"requests": {"cpu": whole}}}});
+            let told = table(
+                Code::MissingRequest,
+                [("", owned(&with(&items, "Pod", &spec), &containers))],
+            );
+            let request = told.split_once("--requests=").map(|(_, after)| after);
+            request.and_then(|it| it.lines().next()).map(str::to_owned)
+        };
+        for (whole, other, want) in [
+            ("1", None, Some("cpu=400m")),
+            ("300m", None, Some("cpu=300m")),
+            ("300m", Some("100m"), Some("cpu=200m")),
+            ("300m", Some("300m"), None),
+        ] {
+            assert_eq!(command(whole, other).as_deref(), want, "{whole} {other:?}");
+        }
     }
 
     /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.

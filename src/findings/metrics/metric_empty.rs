@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::miss::Miss;
 use super::{api, failed, short};
 use crate::findings::Aspect;
-use crate::findings::pods::{failing, is_alive, may_have_value};
+use crate::findings::pods::{failing, may_have_value};
 use crate::findings::prelude::*;
 use crate::keda;
 use crate::pass::Pass;
@@ -177,7 +177,7 @@ impl Kind for MetricEmpty {
 fn living(pass: &Pass, finding: &Finding) -> usize {
     let names = finding.pods();
     let pods = pass.input.snapshot.pods.iter();
-    pods.filter(|pod| is_alive(pod) && names.contains(&*pod.name))
+    pods.filter(|pod| pod.is_active() && names.contains(&*pod.name))
         .count()
 }
 
@@ -187,7 +187,7 @@ const MEASURED: SignedDuration = SignedDuration::from_mins(1);
 /// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
 /// measured. If none runs and one fails, they are not just young.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
-    let mut living: Vec<&Pod> = case.pods().filter(|pod| is_alive(pod)).collect();
+    let mut living: Vec<&Pod> = case.pods().filter(|pod| pod.is_active()).collect();
     if living.iter().any(|pod| may_have_value(pod)) {
         living.retain(|pod| may_have_value(pod));
     } else if living.iter().any(|pod| failing(pod).is_some()) {

@@ -6,7 +6,7 @@ use super::{
     service, short, unavailable,
 };
 use crate::apimachinery::metadata::Condition;
-use crate::findings::pods::{failing, is_alive, is_ready};
+use crate::findings::pods::{failing, is_ready};
 use crate::findings::prelude::*;
 use crate::findings::wording::told;
 use crate::snapshot::surroundings::ServiceReference;
@@ -239,7 +239,7 @@ fn server(case: &Case<'_>, group: &str) -> Option<Server> {
     let usual = ("kube-system", "metrics-server");
     let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
     let servers = case.surroundings().servers.iter().filter(|pod| {
-        pod.namespace.as_deref() == Some(namespace) && pod.is_named_after(name) && is_alive(pod)
+        pod.namespace.as_deref() == Some(namespace) && pod.is_named_after(name) && pod.is_active()
     });
     // One running pod is enough; of several that do not, one that states why is named.
     if servers.clone().any(|pod| is_ready(pod)) {

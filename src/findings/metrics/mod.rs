@@ -115,8 +115,7 @@ pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
 
 /// Returns the containers of a pod that can have metrics: those that keep running.
 fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
-    let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
-    pod.containers.iter().chain(sidecars).map(|it| &*it.name)
+    pod.running(false).map(|it| &*it.name)
 }
 
 /// `the external metrics API`

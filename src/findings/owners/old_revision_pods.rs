@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
-use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::findings::requests::by_revision;
 use crate::snapshot::by_name::Names;
@@ -42,7 +41,7 @@ impl Kind for OldRevisionPods {
         };
         let own = counted
             .into_iter()
-            .filter(|pod| !case.is_foreign(pod) && is_alive(pod));
+            .filter(|pod| !case.is_foreign(pod) && pod.is_active());
         let by_revision = by_revision(own);
         let all: usize = by_revision.values().map(Vec::len).sum();
         let excess = all

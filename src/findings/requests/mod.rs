@@ -18,7 +18,6 @@ use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::tool::Tool;
 use crate::findings::Alternative;
 use crate::findings::case::Top;
-use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
@@ -135,7 +134,7 @@ impl<'p> Revisions<'p> {
         let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();
         let is_one = hashes.all(|hash| Some(hash) == first);
-        own.retain(|pod| is_alive(pod));
+        own.retain(|pod| pod.is_active());
         let status = case
             .workload()
             .and_then(|workload| workload.status.as_ref());

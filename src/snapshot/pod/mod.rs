@@ -145,9 +145,14 @@ impl Pod {
         start.filter(|since| *since != Timestamp::UNIX_EPOCH)
     }
 
+    /// Whether it has succeeded or failed.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Failed | Phase::Succeeded)
+    }
+
     /// Whether it counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
-        self.deletion_timestamp.is_none() && !matches!(self.phase, Phase::Failed | Phase::Succeeded)
+        self.deletion_timestamp.is_none() && !self.has_ended()
     }
 
     /// Whether another pod requests the same, container by container.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, is_ready, is_starting, is_stuck,
-    is_young, leave_no_value, shows_no_readiness, waiting, weigh,
+    add_nodes, among, failing, filled, is_ready, is_starting, is_stuck, is_young, leave_no_value,
+    shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;

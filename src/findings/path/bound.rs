@@ -129,11 +129,7 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, side: Direction) -> Vec<
     evidence.extend(about.running(side));
     let owner = about.owner().filter(|_| side == Direction::Down);
     evidence.extend(owner.and_then(|owner| about.activity(owner)));
-    evidence.extend(
-        about
-            .without()
-            .map(|without| format!("Without {}: {without}.", side.words().bound)),
-    );
+    evidence.extend(about.result(&format!("Without {}", side.words().bound)));
     evidence
 }
 

@@ -365,9 +365,8 @@ impl CorrectedBefore {
             }
         };
         evidence.extend(reason.map(str::to_owned));
-        if let (Some(earlier), Some(without)) = (self.earlier(), about.without()) {
-            evidence.push(format!("With {} {earlier}: {without}.", words.bound));
-        }
+        let with = |earlier| about.result(&format!("With {} {earlier}", words.bound));
+        evidence.extend(self.earlier().and_then(with));
         evidence
     }
 
@@ -438,8 +437,7 @@ impl Corrected {
             }
             BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => {}
         }
-        let without = about.without();
-        evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
+        evidence.extend(about.result(&format!("With {field} {current}")));
         evidence
     }
 

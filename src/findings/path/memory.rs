@@ -3,7 +3,7 @@
 use super::value;
 use crate::findings::prelude::*;
 use crate::findings::requests::is_alike;
-use crate::findings::targets::{Headroom, More, ProposalOf, room};
+use crate::findings::targets::{Headroom, ProposalOf, room};
 use crate::whatif::thresholds::{Borders, UnitScale};
 
 /// Memory below its target where all pods use about the same amount, so it probably does not come from the
@@ -81,18 +81,13 @@ impl AlikeMemory {
 
     /// Returns the advice on it.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
-        let More { act, commands, .. } = self.room.more(about, self.metric);
         let instead = if self.has_others {
             "drop the metric"
         } else {
             "scale on load"
         };
-        Remedy::LeaveRoom
-            .says(format!(
-                "Pods seldom free memory: {}, {act}, or {instead}.",
-                about.for_fewer(&self.room)
-            ))
-            .with_all(commands)
+        let why = "Pods seldom free memory: ";
+        self.room.advice(about, self.metric, why, instead)
     }
 }
 

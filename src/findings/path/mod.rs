@@ -24,7 +24,6 @@ use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Because, Decision, LimitStep, Proposal, StabilizeStep};
 use crate::findings::prelude::*;
-use crate::findings::targets::Headroom;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::surroundings::{ScaleDown, Workload};
@@ -250,16 +249,6 @@ pub(crate) fn scales_down(
 }
 
 impl About<'_> {
-    /// Describes the effect of more room for pods: `for 5 instead of 6`.
-    pub(crate) fn for_fewer(&self, room: &Headroom) -> String {
-        let now = self.pass.decision.replicas_after();
-        let other = room.found.as_ref().map(|it| it.proposal);
-        let both = other.zip(now).filter(|(other, now)| other < now);
-        both.map_or("for fewer".to_owned(), |(other, now)| {
-            format!("for {other} instead of {now}")
-        })
-    }
-
     /// Returns how the HPA scales up as a sentence, if `behavior` states it: `It scales up by 100% per 15s, with
     /// a window of 0s.`
     pub(crate) fn scales_up(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Headroom, More, ProposalOf, room};
+use crate::findings::targets::{Headroom, ProposalOf, room};
 
 /// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
 /// have been at `maxReplicas` for long.
@@ -156,15 +156,11 @@ impl Kind for MemoryBaseline {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let More { act, commands, .. } = self.room.more(about, self.metric);
         let instead = match about.hpa().spec.metrics.len() {
             1 => "scale on load",
             _ => "drop the memory metric",
         };
-        let fewer = sentence(&about.for_fewer(&self.room));
-        Remedy::LeaveRoom
-            .says(format!("{fewer}, {act}, or {instead}."))
-            .with_all(commands)
+        self.room.advice(about, self.metric, "", instead)
     }
 }
 

@@ -184,6 +184,11 @@ impl<'p> Case<'p> {
         self.pass.input.own_scaled_object()?.object
     }
 
+    /// Returns the template of the target's pods, if it was read.
+    pub(crate) fn template(&self) -> Option<&'p Pod> {
+        self.workload()?.template.as_deref()
+    }
+
     /// Returns the template that a pod was made from, if its ReplicaSet was read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
         self.surroundings()

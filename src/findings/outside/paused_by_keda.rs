@@ -95,7 +95,7 @@ impl Kind for PausedByKeda {
             .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
-            let verb = agree(fields.len(), "is", "are");
+            let verb = one_or_many(fields.len(), "is", "are");
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
         if self.annotations.is_empty() {

@@ -81,7 +81,7 @@ impl Kind for ForeignPods {
             "{} {} {} counted for {}{}",
             count(pods, "pod"),
             list(&owners),
-            agree(pods, "is", "are"),
+            one_or_many(pods, "is", "are"),
             about.reference(),
             about.cost()
         )
@@ -218,7 +218,7 @@ impl MetricShare {
         let format = metric_format(about.step(self.metric)?);
         Some(format!(
             "{} {} of the {} that {} counts ({}).",
-            agree(pods, "It uses", "They use"),
+            one_or_many(pods, "It uses", "They use"),
             amount(self.theirs, format),
             amount(self.all, format),
             about.label(self.metric),

@@ -11,12 +11,13 @@ pub mod uncounted_pods;
 pub mod unschedulable_pods;
 
 use crate::calendar::Calendar;
-use crate::engine::decision::{Block, Fill, Proposal};
+use crate::engine::decision::{Block, Proposal};
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
+use crate::words::fills;
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
 /// unusual.
@@ -209,21 +210,8 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
             )
         });
     };
-    let mut assumed = Vec::new();
-    let missing = count(counted.missing, "pod");
-    match (filled.missing, filled.missing_percent) {
-        (Fill::Zero, _) => assumed.push(format!("{missing} without metrics at 0")),
-        (Fill::Target, Some(percent)) => {
-            assumed.push(format!(
-                "{missing} without metrics at {percent}% of the request"
-            ));
-        }
-        (Fill::Target, None) => assumed.push(format!("{missing} without metrics at the target")),
-        (Fill::None, _) => {}
-    }
-    if filled.unready_as_zero {
-        assumed.push(format!("{} at 0", count(counted.unready, "unready pod")));
-    }
+    let missing = format!("{} without metrics", count(counted.missing, "pod"));
+    let assumed = fills(filled, &missing, counted.unready);
     let with = list(&assumed);
     let (before, after) = (number(*ratio), number(filled.ratio));
     (!assumed.is_empty())

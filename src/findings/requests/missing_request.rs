@@ -55,7 +55,7 @@ impl Kind for MissingRequest {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),
         };
-        let verb = agree(containers.len(), "has", "have");
+        let verb = one_or_many(containers.len(), "has", "have");
         format!(
             "the target of {} is a percentage of the request, and {these} in {} {verb} {}, {}",
             about.label(self.metric),
@@ -223,9 +223,7 @@ fn unrequested<'a>(case: &'a Case<'_>, pod: &'a Pod, step: &'a MetricStep) -> Ve
 }
 
 fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
-    let template = case
-        .workload()
-        .and_then(|workload| workload.template.as_deref());
+    let template = case.template();
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
     // Their places, by container and origin.

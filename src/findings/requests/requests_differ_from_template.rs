@@ -156,7 +156,7 @@ impl Kind for RequestsDifferFromTemplate {
             evidence.push(format!(
                 "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
                 count(self.updated, "pod"),
-                agree(self.updated, "was", "were")
+                one_or_many(self.updated, "was", "were")
             ));
         }
         evidence.extend(about.result("With the template's requests"));
@@ -211,7 +211,7 @@ fn differing<'p>(
     is_paused: bool,
 ) -> Option<Vec<Differing>> {
     let resource = &*step.name;
-    let template = case.workload()?.template.as_deref()?;
+    let template = case.template()?;
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);

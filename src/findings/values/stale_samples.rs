@@ -35,7 +35,7 @@ impl Kind for StaleSamples {
             .clock_doubt
             .is_some_and(|doubt| doubt.why != Why::Old);
         for step in case.metrics().filter(|step| step.proposal().is_some()) {
-            let spec = &snapshot.hpa.spec.metrics[step.index];
+            let spec = case.spec(step);
             let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
             if let Some((_, facts)) = found.iter_mut().find(|(group, _)| is_same(group)) {
                 facts.metrics.push(step.index);
@@ -75,7 +75,7 @@ impl Kind for StaleSamples {
         let these = if stale == samples {
             format!("all samples of {labels} are")
         } else {
-            let are = agree(*stale, "is", "are");
+            let are = one_or_many(*stale, "is", "are");
             format!("{stale} of {samples} samples of {labels} {are}")
         };
         let (age, side) = self.age(about.now());

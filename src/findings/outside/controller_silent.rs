@@ -8,6 +8,7 @@ use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
+use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::note::Subject;
 use crate::words::value;
 
@@ -243,8 +244,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
 
 /// Looks for usage that each pass since some time would have written.
 fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSilent> {
-    /// The resource metrics API shows a sample at most this long after it was taken.
-    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
     /// Usage of a running process does not stay the same for this long.
     const LONG: SignedDuration = SignedDuration::from_mins(10);
     /// Idle processes may have the same usage for hours, in milli-units of CPU.

@@ -20,8 +20,6 @@ pub struct OldRevisionPods {
     pub replicas: i32,
     /// As many pods of other revisions as there are pods beyond the replicas, by name.
     pub beyond: Vec<Box<str>>,
-    /// Whether a canary keeps all stable pods, because something else shifts the traffic.
-    pub keeps_stable: bool,
 }
 
 impl Kind for OldRevisionPods {
@@ -84,14 +82,10 @@ impl Kind for OldRevisionPods {
             })
             .collect();
         revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
-        let strategy = case.workload().and_then(|target| target.strategy.as_ref());
-        let canary = strategy.and_then(|strategy| strategy.canary.as_ref());
-        let keeps_stable = canary.is_some_and(Canary::keeps_stable_pods);
         let facts = OldRevisionPods {
             revisions,
             replicas: scale.spec_replicas,
             beyond: pod_names(others),
-            keeps_stable,
         };
         let mut finding = case.weigh(facts, without, Severity::Info);
         if !is_long {
@@ -119,7 +113,7 @@ impl Kind for OldRevisionPods {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let each: Vec<String> = self.revisions.iter().map(Revision::share).collect();
         let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
-        if self.keeps_stable {
+        if keeps_stable_pods(about) {
             evidence.push(
                 "While something else shifts the traffic to a canary, Argo Rollouts keeps all stable pods."
                     .to_owned(),
@@ -141,7 +135,7 @@ impl Kind for OldRevisionPods {
                 .after_rollout(&[], "", Some("set a smaller maxSurge"))
                 .with_all(about.rollout_status(&[]));
         }
-        let smaller = if self.keeps_stable {
+        let smaller = if keeps_stable_pods(about) {
             "set dynamicStableScale of the canary"
         } else {
             "keep fewer pods of other revisions"
@@ -173,6 +167,13 @@ impl Revision {
         let current = if self.is_current { " (current)" } else { "" };
         format!("{} of {}{current}", self.pods, self.hash)
     }
+}
+
+/// Whether a canary keeps all stable pods, because something else shifts the traffic.
+fn keeps_stable_pods(about: &About<'_>) -> bool {
+    let strategy = about.workload().and_then(|it| it.strategy.as_ref());
+    let canary = strategy.and_then(|it| it.canary.as_ref());
+    canary.is_some_and(Canary::keeps_stable_pods)
 }
 
 /// Returns the most likely revision of the replicas: it has as many pods, or is the newest, or has the most

@@ -29,8 +29,6 @@ pub struct AtMax {
     pub adjusted: Option<(Vec<(usize, Adjustment)>, i32)>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
-    /// Whether `minReplicas` is the same.
-    pub is_fixed: bool,
 }
 
 impl Kind for AtMax {
@@ -66,7 +64,6 @@ impl Kind for AtMax {
                 .max_by_key(|it| it.1),
             adjusted,
             dropped: dropped(case),
-            is_fixed,
         };
         Some(Finding::explaining(severity, facts).without(without))
     }
@@ -109,7 +106,7 @@ impl Kind for AtMax {
             ));
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
-        if self.is_fixed {
+        if about.hpa().spec.min() >= self.bound.bound {
             let fields = ["minReplicas", "maxReplicas"].map(|it| about.field(it));
             evidence.push(format!(
                 "{} are the same, so nothing scales.",

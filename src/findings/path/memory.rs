@@ -20,8 +20,6 @@ pub struct AlikeMemory {
     pub at: i64,
     /// One pod fewer.
     pub fewer: i32,
-    /// Whether there are other metrics, which propose far fewer.
-    pub has_others: bool,
     /// The change with which fewer pods would be enough.
     pub room: Headroom,
 }
@@ -57,7 +55,6 @@ pub(crate) fn alike_memory<'p>(
         now: now?,
         at: at?,
         fewer,
-        has_others: case.metrics().count() > 1,
         room: room(case, metric, fewer, ProposalOf::Pass),
     })
 }
@@ -81,10 +78,9 @@ impl AlikeMemory {
 
     /// Returns the advice on it.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
-        let instead = if self.has_others {
-            "drop the metric"
-        } else {
-            "scale on load"
+        let instead = match about.hpa().spec.metrics.len() {
+            1 => "scale on load",
+            _ => "drop the metric",
         };
         let why = "Pods seldom free memory: ";
         self.room.advice(about, self.metric, why, instead)

@@ -25,8 +25,6 @@ pub struct MemoryBaseline {
     pub oldest: Timestamp,
     /// The start of the newest pod.
     pub newest: Timestamp,
-    /// The target as a share of the request, if it is one.
-    pub percent: Option<i32>,
     /// The change with which the metric would propose no more replicas than there are, or fewer at the maximum.
     pub room: Headroom,
 }
@@ -103,14 +101,13 @@ impl Kind for MemoryBaseline {
             pods: usages.len(),
             oldest,
             newest,
-            percent: target.utilization(),
             room,
         };
         let decides = case.decides(step);
         Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
-    fn summary(&self, _: &About<'_>) -> String {
+    fn summary(&self, about: &About<'_>) -> String {
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (least, most, target) = (of(self.least), of(self.most), of(self.target));
         let usage = if least == most {
@@ -118,7 +115,7 @@ impl Kind for MemoryBaseline {
         } else {
             format!("{least} to {most}")
         };
-        match self.percent {
+        match about.target_of(self.metric).utilization() {
             Some(percent) => {
                 format!("pods use {usage} each; {percent}% of the request is {target}")
             }

@@ -170,7 +170,8 @@ mod tests {
             let (told, memory) = kept(&items).unwrap();
             let memory = memory.map(|it| {
                 let request = it.room.found.map(|it| it.adjustment.name());
-                (it.at, it.has_others, request)
+                let advice = said(told, &items).advice.text();
+                (it.at, advice.contains("drop the metric"), request)
             });
             let want = want.map(|(one, others, request)| {
                 (one, others, Some(format!("a memory request of {request}")))

@@ -171,7 +171,7 @@ pub(super) fn look_at_negative(about: &About<'_>, metric: usize, value: i64) -> 
 
 impl About<'_> {
     /// Returns a sentence about the bound of the running HPA, if another one is assumed.
-    fn running(&self, side: Direction) -> Option<String> {
+    pub(super) fn running(&self, side: Direction) -> Option<String> {
         let field = side.words().bound;
         let bound = self.pass.input.as_observed().hpa.spec.bound(side);
         self.assumes(field)

@@ -306,8 +306,9 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{
-        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
+        deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
+    use crate::findings::testing::{input, only};
     use crate::memory::Remembered;
 
     use crate::findings::{Code, Facts};
@@ -398,7 +399,7 @@ mod tests {
             let items = [unknown_memory(), hpa.clone(), build::scale(4)]
                 .into_iter()
                 .chain(lease);
-            let got = finding(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
+            let got = only(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
                 assert_eq!((it.severity, it.explains), (Severity::Error, true));
                 match it.facts {
                     Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
@@ -530,7 +531,7 @@ mod tests {
                 None,
             ),
         ] {
-            let got = finding(Code::ControllerSilent, &items).map(|it| {
+            let got = only(Code::ControllerSilent, &items).map(|it| {
                 let (kind, severity) = match it.facts {
                     Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
                         ("replicas", Severity::Error)

@@ -376,8 +376,10 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::path::testing::{annotated_by_keda, at_max, memory, pods, queue_of};
-    use crate::findings::testing::{cpu, found, pass, queue, state, table, with, with_spec};
+    use crate::findings::path::testing::{at_max, memory, pods, queue_of};
+    use crate::findings::testing::{
+        cpu, found, of_keda, pass, queue, state, table, with, with_spec,
+    };
     use crate::findings::{find_except, views};
 
     /// Returns an HPA with a metric of this total and a target for it.
@@ -398,7 +400,8 @@ mod tests {
     /// change.
     #[test]
     fn a_bound_decides_only_because_of_something_else() {
-        let paused = json!({"autoscaling.keda.sh/paused": "true"});
+        let annotations = json!({"autoscaling.keda.sh/paused": "true"});
+        let paused = json!({"metadata": { "annotations": annotations }});
         let busy = most(&pods("90m"), 7);
         let both = state(&[cpu(), queue(&build::average("75"))], &["50m"; 4]);
         let values = [json!({"metricName": "queue", "value": "900"})];
@@ -408,8 +411,8 @@ mod tests {
         let unread = with(&both, "ControllerState", &denied);
         let states = [
             ("of busy pods", busy.clone()),
-            ("of KEDA", annotated_by_keda(&busy, &json!({}))),
-            ("of KEDA that is paused", annotated_by_keda(&busy, &paused)),
+            ("of KEDA", of_keda(&busy, &json!({}))),
+            ("of KEDA that is paused", of_keda(&busy, &paused)),
             // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
             (
                 "of a value that multiplies",

@@ -273,7 +273,6 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::path::testing::annotated_by_keda;
     use crate::findings::testing::{cpu, found, of_keda, said, state};
 
     #[test]
@@ -283,10 +282,12 @@ mod tests {
             let told = |it: &Finding| (it.code(), it.severity);
             found(items).iter().map(told).collect()
         };
-        let paused = |key: &str, value: &str| annotated_by_keda(&none, &json!({key: value}));
+        let paused = |key: &str, value: &str| {
+            of_keda(&none, &json!({"metadata": {"annotations": {key: value}}}))
+        };
         assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
         assert_eq!(
-            told(&annotated_by_keda(&none, &json!({}))),
+            told(&of_keda(&none, &json!({}))),
             [(Code::SwitchedOff, Severity::Info)]
         );
         for pause in [

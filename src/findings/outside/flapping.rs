@@ -3,7 +3,7 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
-use crate::findings::path::{DOWN_WINDOW, WINDOWS, policy, set};
+use crate::findings::path::{DOWN_WINDOW, WINDOWS, by_policies, set};
 use crate::findings::prelude::*;
 use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
@@ -104,13 +104,7 @@ impl Kind for Flapping {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
         let rules = about.hpa().spec.rules(Direction::Down);
-        let stated = rules.and_then(|rules| rules.policies.as_deref());
-        let policies: Vec<String> = stated.unwrap_or_default().iter().map(policy).collect();
-        let by = if policies.is_empty() {
-            String::new()
-        } else {
-            format!(" by {}", policies.join(" or "))
-        };
+        let by = rules.map_or_else(String::new, by_policies);
         let mut evidence = vec![
             format!(
                 "The events of the HPA show it between {} and {}, from {} to {}.",

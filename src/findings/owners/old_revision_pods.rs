@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
+use crate::findings::pods::among;
 use crate::findings::prelude::*;
 use crate::findings::requests::by_revision;
-use crate::snapshot::by_name::Names;
 use crate::snapshot::surroundings::Canary;
 
 /// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
@@ -56,14 +56,13 @@ impl Kind for OldRevisionPods {
             .collect();
         others.sort_by_key(|pod| (pod.created, &pod.name));
         others.truncate(excess);
-        let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
         let without = match averaged {
             Some(_) => case.without(|snapshot| {
                 if let Ok(scale) = &mut snapshot.scale {
                     scale.status_replicas = scale.spec_replicas;
                 }
             }),
-            None => case.without_pods(|pod| names.contains(&pod.name)),
+            None => case.without_pods(among(&others)),
         };
         // The rollout began with the first pod of the second revision.
         let firsts = by_revision

@@ -24,7 +24,7 @@ use crate::words::fills;
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
 /// Returns the condition of being one of these pods, by name.
-fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
+pub(crate) fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
     let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
     move |pod| names.contains(&pod.name)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::decision::Group;
 use crate::findings::pods::among;
 use crate::findings::prelude::*;
-use crate::findings::requests::by_revision;
+use crate::snapshot::pod::by_revision;
 use crate::snapshot::surroundings::Canary;
 
 /// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
@@ -47,7 +47,7 @@ impl Kind for OldRevisionPods {
             .filter(|excess| *excess > 0 && by_revision.len() > 1)?;
         let current = case
             .surroundings()
-            .current_revision(case.target(), &by_revision);
+            .current_revision(case.target(), by_revision.values().flatten().copied());
         let main = current.or_else(|| main_revision(&by_revision, replicas))?;
         let mut others: Vec<&Pod> = by_revision
             .iter()

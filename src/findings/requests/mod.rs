@@ -11,8 +11,6 @@ pub mod resize_in_progress;
 pub(crate) mod testing;
 pub mod unreachable_target;
 
-use std::collections::BTreeMap;
-
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::tool::Tool;
@@ -139,10 +137,10 @@ impl<'p> Revisions<'p> {
             .workload()
             .and_then(|workload| workload.status.as_ref());
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
-        let of = by_revision(own.iter().copied());
+        let pods = own.iter().copied();
         Self {
+            current: case.surroundings().current_revision(case.target(), pods),
             own,
-            current: case.surroundings().current_revision(case.target(), &of),
             is_one,
             updated,
         }
@@ -176,19 +174,6 @@ impl<'p> Revisions<'p> {
         }
         own
     }
-}
-
-/// Returns pods by revision, if they state one.
-pub(crate) fn by_revision<'p>(
-    pods: impl Iterator<Item = &'p Pod>,
-) -> BTreeMap<&'p str, Vec<&'p Pod>> {
-    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for pod in pods {
-        if let Some(hash) = pod.revision() {
-            by_revision.entry(hash).or_default().push(pod);
-        }
-    }
-    by_revision
 }
 
 /// Returns a request of at least an amount, in the steps in which people state requests.

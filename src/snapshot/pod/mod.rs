@@ -5,7 +5,7 @@
 mod wire;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use jiff::Timestamp;
@@ -195,6 +195,19 @@ impl Pod {
     pub fn has_container(&self, name: &str) -> bool {
         self.container(name).is_some()
     }
+}
+
+/// Returns pods by revision, if they state one.
+pub(crate) fn by_revision<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+) -> BTreeMap<&'p str, Vec<&'p Pod>> {
+    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        if let Some(hash) = pod.revision() {
+            by_revision.entry(hash).or_default().push(pod);
+        }
+    }
+    by_revision
 }
 
 /// Changes all containers of pods, including init containers. Pods that share theirs share the changed ones, too, so

@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::metadata::OwnerReference;
-use crate::apiserver::default::AdmissionRules;
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
@@ -465,8 +464,7 @@ impl<'p> Case<'p> {
 
     /// Whether the version and its gates have the field `tolerance`.
     pub(crate) fn has_tolerance_field(&self) -> bool {
-        let controller = &self.snapshot().controller;
-        AdmissionRules::new(&controller.version, controller.gates).tolerance
+        self.snapshot().controller.gates.configurable_tolerance
     }
 
     /// Returns the result of the pass if no recommendation held it.

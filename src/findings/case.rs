@@ -462,11 +462,6 @@ impl<'p> Case<'p> {
             .map(|proposal| proposal.replicas)
     }
 
-    /// Whether the version and its gates have the field `tolerance`.
-    pub(crate) fn has_tolerance_field(&self) -> bool {
-        self.snapshot().controller.gates.configurable_tolerance
-    }
-
     /// Returns the result of the pass if no recommendation held it.
     pub(crate) fn without_history(&self) -> Alternative {
         Alternative::of(self.forgotten())

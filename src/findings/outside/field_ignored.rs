@@ -195,7 +195,7 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
         stated: false,
         ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case)
     };
-    if !facts.settable || case.has_tolerance_field() {
+    if !facts.settable || case.snapshot().controller.gates.configurable_tolerance {
         return None;
     }
     case.other_answer(|snapshot| {

@@ -80,10 +80,7 @@ impl Kind for RateLimited {
             (_, "Min") => "the smallest change of the policies allows",
             _ => "the largest change of the policies allows",
         };
-        let bound = match limit.direction {
-            Direction::Up => "at most",
-            Direction::Down => "no fewer than",
-        };
+        let bound = limit.direction.words().farthest;
         format!("{proposed}, but {which} {bound} {result} now")
     }
 

@@ -133,7 +133,7 @@ impl WithinTolerance {
         } else {
             ""
         };
-        let side = if self.ratio > 1.0 { "above" } else { "below" };
+        let side = side_of(self.ratio).words().beyond;
         format!(
             "{}{assumed} is {} {side} its target of {}, within the tolerance of {}",
             about.label(self.metric),

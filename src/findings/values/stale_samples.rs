@@ -3,6 +3,7 @@
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
+use crate::snapshot::hpa::RESOURCE;
 use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
@@ -109,7 +110,7 @@ impl Kind for StaleSamples {
                 "State the time at which the objects were read: --now {}",
                 self.newest
             )),
-            "metrics.k8s.io" => Remedy::FindSamples
+            RESOURCE => Remedy::FindSamples
                 .says("Find out why metrics-server has no newer samples.")
                 .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
             _ => Remedy::FindSamples

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::MetricStep;
+use crate::engine::decision::{Fill, Filled, MetricStep};
 use crate::numbers::{age, border};
 pub(crate) use crate::numbers::{
     count, duration, first_few, list, long, number, part, percent, quantity,
@@ -28,6 +28,32 @@ pub(crate) fn metric_format(metric: &MetricStep) -> Format {
 /// Returns an amount in thousandths.
 pub(crate) fn amount(milli: i64, format: Format) -> String {
     quantity(&Quantity::from_milli(milli, format))
+}
+
+/// Returns the values that a metric assumes for pods that do not count: for those that lack metrics, as `missing` names
+/// them, and for unready ones.
+pub(crate) fn fills(filled: &Filled, missing: &str, unready: usize) -> Vec<String> {
+    let mut fills = Vec::new();
+    match (filled.missing, filled.missing_percent) {
+        (Fill::None, _) => {}
+        (Fill::Zero, _) => fills.push(format!("{missing} at 0")),
+        (Fill::Target, Some(percent)) => {
+            fills.push(format!("{missing} at {percent}% of the request"));
+        }
+        (Fill::Target, None) => fills.push(format!("{missing} at the target")),
+    }
+    if filled.unready_as_zero {
+        fills.push(format!("{} at 0", count(unready, "unready pod")));
+    }
+    fills
+}
+
+/// Returns a quantity without rounding: for bytes, texts show fewer digits.
+pub(crate) fn exact_quantity(exact: &Quantity) -> String {
+    match exact.format() {
+        Format::BinarySI => exact.to_string(),
+        _ => quantity(exact),
+    }
 }
 
 /// Returns a value of a metric in the unit of its thresholds.

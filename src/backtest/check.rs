@@ -3,11 +3,13 @@
 //! against the record.
 
 use jiff::SignedDuration;
+use serde::Serialize;
 
 use crate::whatif::timeline::{Point, Record, Timeline, Totals};
 
 /// The record compared with the replay.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Check {
     /// The number of passes that were compared.
     pub compared: usize,
@@ -21,6 +23,7 @@ pub struct Check {
     /// recorded, if there were any.
     pub replica_hours: Option<f64>,
     /// The totals of the record.
+    #[serde(skip)]
     pub recorded: RecordTotals,
 }
 

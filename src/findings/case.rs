@@ -8,12 +8,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Alternative, Code, Facts, Finding, Severity};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField, last_writer};
 use crate::apimachinery::metadata::OwnerReference;
-use crate::apiserver::default::AdmissionRules;
 use crate::engine;
 use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
@@ -50,17 +48,6 @@ pub(crate) struct Case<'p> {
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
     direct_owner: Option<&'static str>,
-}
-
-/// The change after a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NextChange {
-    /// The time of the first pass that may change something, unless this one may.
-    pub earliest: Option<Timestamp>,
-    /// The first change of the most likely course.
-    pub likely: Option<Upcoming>,
-    /// The time of the first pass before which something has surely changed.
-    pub latest: Option<Timestamp>,
 }
 
 /// The owner of a pod, with the owners followed to the top.
@@ -194,6 +181,11 @@ impl<'p> Case<'p> {
     /// Returns the ScaledObject that owns the HPA, if it was read.
     pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
         self.pass.input.own_scaled_object()?.object
+    }
+
+    /// Returns the template of the target's pods, if it was read.
+    pub(crate) fn template(&self) -> Option<&'p Pod> {
+        self.workload()?.template.as_deref()
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.
@@ -468,29 +460,6 @@ impl<'p> Case<'p> {
             .metric(metric)?
             .proposal()
             .map(|proposal| proposal.replicas)
-    }
-
-    /// Whether the version and its gates have the field `tolerance`.
-    pub(crate) fn has_tolerance_field(&self) -> bool {
-        let controller = &self.snapshot().controller;
-        AdmissionRules::new(&controller.version, controller.gates).tolerance
-    }
-
-    /// Returns the change after the pass, if the metrics' proposals stay the same.
-    pub(crate) fn next(&self) -> Option<NextChange> {
-        let after = self.decision().replicas_after()?;
-        let upcoming = &self.pass.outlook.upcoming;
-        let stays = |range: Range| [range.min, range.max] == [after; 2];
-        let is_open = !stays(self.pass.outlook.range(self.decision())?);
-        let earliest = upcoming.iter().find(|it| !stays(it.range))?.time;
-        let likely = upcoming.iter().find(|it| it.replicas != after).copied();
-        let is_left = |it: &&Upcoming| !it.range.contains(after);
-        let latest = upcoming.iter().find(is_left).map(|it| it.time);
-        Some(NextChange {
-            earliest: Some(earliest).filter(|_| !is_open),
-            likely,
-            latest,
-        })
     }
 
     /// Returns the result of the pass if no recommendation held it.

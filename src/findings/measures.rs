@@ -9,9 +9,8 @@ use crate::keda;
 
 /// Returns the query of KEDA's trigger for a metric, if the input has it.
 fn query<'t>(case: &Case<'t>, step: &MetricStep) -> Option<&'t str> {
-    let spec = &case.snapshot().hpa.spec.metrics[step.index];
-    case.scaled_object()
-        .and_then(|object| keda::prometheus_query(object, spec))
+    let object = case.scaled_object()?;
+    keda::prometheus_query(object, case.spec(step))
 }
 
 /// Whether the query of KEDA's trigger shows that a metric does not grow with the pods.
@@ -19,12 +18,13 @@ pub(super) fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
     query(case, step).is_some_and(keda::is_per_pod)
 }
 
+/// The words for an average.
+const AVERAGES: [&str; 3] = ["avg", "average", "mean"];
+
 /// Whether a metric is an average or a quantile, judging by a word of its name.
 pub(super) fn is_average(name: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "avg", "average", "mean", "p50", "p90", "p95", "p99", "latency",
-    ];
-    has_word(name, &WORDS)
+    const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "latency"];
+    has_word(name, &AVERAGES) || has_word(name, &QUANTILES)
 }
 
 /// Whether a name contains one of some words, in any case.
@@ -168,7 +168,7 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
         let each = &*pair[1];
         pair[0] == "per" && !is_number(each) && !is_unit_of_time(each) && !FIXED.contains(&each)
     });
-    let is_mean = has_word(name, &["avg", "average", "mean"]) && !has_word(name, &QUEUES);
+    let is_mean = has_word(name, &AVERAGES) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
     let is_time = (is_duration(name) || is_time(&words)) && !is_of_clock(&words);
     !is_sum(&words) && (is_of_each || is_mean || is_wait || is_time || is_share(name))
@@ -220,9 +220,7 @@ fn is_unit_of_time(word: &str) -> bool {
 
 /// Returns the words of a name without the statistics and units that end it, such as `p95`, `max_5m` and `mb`.
 fn without_statistics(words: &[String]) -> Vec<&str> {
-    const WORDS: [&str; 16] = [
-        "average",
-        "avg",
+    const WORDS: [&str; 13] = [
         "gb",
         "gib",
         "kb",
@@ -230,7 +228,6 @@ fn without_statistics(words: &[String]) -> Vec<&str> {
         "last",
         "max",
         "mb",
-        "mean",
         "median",
         "mib",
         "percentile",
@@ -238,7 +235,8 @@ fn without_statistics(words: &[String]) -> Vec<&str> {
         "stddev",
         "tb",
     ];
-    let ends = |word: &String| is_number(word) || is_unit_of_time(word) || WORDS.contains(&&**word);
+    let is_listed = |word: &str| WORDS.contains(&word) || AVERAGES.contains(&word);
+    let ends = |word: &String| is_number(word) || is_unit_of_time(word) || is_listed(word);
     let noun = words.iter().rposition(|word| !ends(word));
     let kept = &words[..noun.map_or(0, |noun| noun + 1)];
     kept.iter().map(String::as_str).collect()

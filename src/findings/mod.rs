@@ -45,7 +45,6 @@ use serde::{Serialize, Serializer};
 pub(crate) use about::About;
 pub(crate) use advice::Advice;
 pub(crate) use case::Case;
-pub use case::NextChange;
 pub(crate) use causes::Others;
 pub(crate) use command::{Command, Edited};
 pub(crate) use kind::Kind;

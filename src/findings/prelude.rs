@@ -4,7 +4,7 @@ pub(crate) use jiff::{SignedDuration, Timestamp};
 pub(crate) use serde_json::json;
 
 pub(crate) use super::scaled_object::OwnScaledObject;
-pub(crate) use super::wording::{agree, first_of, names, names_of, pod_names, them};
+pub(crate) use super::wording::{first_of, names, names_of, pod_names, them};
 pub(crate) use super::{
     About, Advice, Case, Code, Command, Edited, Facts, Finding, Kind, Others, Remedy, Severity,
 };

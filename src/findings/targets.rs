@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::Case;
 use super::about::About;
-use super::command::Command;
+use super::advice::Advice;
+use super::remedy::Remedy;
 use super::wording::exact;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
@@ -15,6 +16,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, change_containers};
+use crate::words::sentence;
 
 impl MetricTarget {
     /// Returns an amount for each replica as a target.
@@ -422,16 +424,16 @@ fn full_usage<'p>(
     (!full.is_empty()).then_some(full)
 }
 
-/// A way to let pods use more before a metric proposes as many of them.
-pub(crate) struct More {
-    /// The action, as an imperative.
-    pub(super) act: String,
-    pub(super) commands: Vec<Command>,
-}
-
 impl Headroom {
-    /// Describes it.
-    pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
+    /// Returns the advice to let pods use more before a metric proposes as many of them, or to do something `instead`; with
+    /// a sentence before it.
+    pub(super) fn advice(
+        &self,
+        about: &About<'_>,
+        metric: usize,
+        before: &str,
+        instead: &str,
+    ) -> Advice {
         let resource = about.spec(metric).name();
         let holder = match about.template_holder().group() {
             "" | "apps" => String::new(),
@@ -455,9 +457,15 @@ impl Headroom {
             (None, true) => format!("raise the {resource} limit and the target"),
             (None, false) => format!("raise the target{hint}"),
         };
-        More {
-            act,
-            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-        }
+        let now = about.pass.decision.replicas_after();
+        let other = self.found.as_ref().map(|it| it.proposal);
+        let both = other.zip(now).filter(|(other, now)| other < now);
+        let fewer = both.map_or("for fewer".to_owned(), |(other, now)| {
+            format!("for {other} instead of {now}")
+        });
+        let text = sentence(&format!("{before}{fewer}, {act}, or {instead}."));
+        Remedy::LeaveRoom
+            .says(text)
+            .with_all(flags.map(|flags| about.predict(&flags)))
     }
 }

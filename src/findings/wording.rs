@@ -1,9 +1,8 @@
 //! Phrases that texts about several findings share.
 
-use crate::apimachinery::quantity::Format;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Pod;
-use crate::words::{first_few, quantity};
+use crate::words::{exact_quantity, first_few, one_or_many};
 
 /// The advice on pods of others that the selector matches.
 pub(crate) const APART: &str =
@@ -19,24 +18,16 @@ pub(crate) fn told(said: [&str; 2]) -> String {
 
 /// Returns a target as it is stated, without rounding.
 pub(crate) fn exact(target: &MetricTarget) -> String {
-    let amount = target.average_value.as_ref().or(target.value.as_ref());
-    match (target.average_utilization, amount) {
+    match (target.average_utilization, target.amount()) {
         (Some(percent), _) => format!("{percent}%"),
-        // For bytes, fewer digits are shown.
-        (None, Some(amount)) if amount.format() == Format::BinarySI => amount.to_string(),
-        (None, Some(amount)) => quantity(amount),
+        (None, Some(amount)) => exact_quantity(amount),
         (None, None) => String::new(),
     }
 }
 
-/// Returns the form that agrees with a number.
-pub(crate) fn agree(n: usize, one: &'static str, many: &'static str) -> &'static str {
-    if n == 1 { one } else { many }
-}
-
 /// `it`, `them`
 pub(crate) fn them(n: usize) -> &'static str {
-    agree(n, "it", "them")
+    one_or_many(n, "it", "them")
 }
 
 /// Returns the first of some names, and the number of the others.

@@ -12,7 +12,7 @@ mod rhythm;
 pub mod sampled;
 mod scale_events;
 pub mod sighting;
-mod spans;
+pub(crate) mod spans;
 pub mod states;
 
 use jiff::Timestamp;

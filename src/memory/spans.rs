@@ -31,7 +31,7 @@ pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
 }
 
 /// Returns the windows in which recommendations hold back scaling up and down.
-pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
+pub(crate) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuration, SignedDuration) {
     let behavior = spec.behavior.as_ref();
     let up = behavior.and_then(|behavior| window(&behavior.scale_up));
     let down = behavior.and_then(|behavior| window(&behavior.scale_down));

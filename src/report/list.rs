@@ -9,7 +9,7 @@ use serde::ser::{SerializeStruct, Serializer};
 
 use super::page::{Words, metrics};
 use super::{Certainty, Explanation};
-use crate::engine::decision::{Because, Block, Direction, MetricStep};
+use crate::engine::decision::{Because, Block, MetricStep};
 use crate::engine::hold::Hold;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
@@ -215,8 +215,8 @@ impl Explanation<'_> {
     /// `tolerance` if the tolerance keeps the replicas.
     fn limit(&self) -> Option<&'static str> {
         let changed = self.pass.decision.holds().filter_map(|hold| match hold {
-            Hold::Corrected(Direction::Up, _) => Some("maxReplicas"),
-            Hold::Corrected(Direction::Down, _) | Hold::Woken(_) => Some("minReplicas"),
+            Hold::Corrected(beyond, _) => Some(beyond.words().bound),
+            Hold::Woken(_) => Some("minReplicas"),
             Hold::Window(stabilized) => Some(stabilized.reason),
             Hold::Limit(limit) => Some(limit.reason),
             _ => None,

@@ -9,12 +9,12 @@ use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
 use super::clock::{TimeDisplay, millis};
-use super::page::verdict::disables;
+use super::page::verdict::{corrected, disables};
 use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::{Direction, Step};
+use crate::engine::decision::Step;
 use crate::engine::hold::Hold;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::memory::Recommendation;
@@ -180,10 +180,8 @@ impl<'a> Played<'a> {
     }
 
     fn limit(step: &Step, change: &PassChange) -> Option<String> {
-        let from = change.from;
         Some(match step.hold()? {
-            Hold::Corrected(Direction::Up, max) => format!("{from} is above maxReplicas ({max})"),
-            Hold::Corrected(Direction::Down, min) => format!("{from} is below minReplicas ({min})"),
+            Hold::Corrected(beyond, bound) => corrected(beyond, bound, change.from),
             Hold::Window(stabilized) => match stabilized.held_by {
                 Some(Recommendation { replicas, time }) => format!(
                     "the recommendation of {replicas} from {} earlier still holds",

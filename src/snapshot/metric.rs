@@ -16,6 +16,9 @@ use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::snapshot::by_name::Cursor;
 
+/// The resource metrics API shows a sample at most this long after it was taken.
+pub(crate) const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+
 /// The usage of one pod's containers: an item of the resource metrics API.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodMetrics {

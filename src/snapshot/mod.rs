@@ -78,8 +78,7 @@ impl Snapshot {
     pub(crate) fn unended_pods(&self) -> impl Iterator<Item = &Shared<Pod>> {
         let selector = self.selector().ok();
         self.pods.iter().filter(move |pod| {
-            !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
-                && selector.is_some_and(|own| own.matches(&pod.labels))
+            !pod.has_ended() && selector.is_some_and(|own| own.matches(&pod.labels))
         })
     }
 

@@ -1,10 +1,23 @@
 //! How a problem affects the answer.
 
+use jiff::Timestamp;
+
 use super::About;
-use crate::findings::{Alternative, Code, NextChange};
+use crate::findings::{Alternative, Code};
+use crate::outlook::{Range, Upcoming};
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
 use crate::words::{count, future};
+
+/// The change after a pass.
+pub(crate) struct NextChange {
+    /// The time of the first pass that may change something, unless this one may.
+    earliest: Option<Timestamp>,
+    /// The first change of the most likely course.
+    pub(crate) likely: Option<Upcoming>,
+    /// The time of the first pass before which something has surely changed.
+    pub(crate) latest: Option<Timestamp>,
+}
 
 impl About<'_> {
     /// Describes how the problem affects the answer, to follow a sentence: `: 4 replicas instead of 1`; empty if
@@ -112,15 +125,31 @@ impl About<'_> {
         is_decided.then(|| format!("{without_it}, the answer is the same: {without}."))
     }
 
-    /// Describes the change after the pass, if it is known and nothing else sets the replicas: `it goes to 6
-    /// replicas at 12:05:00Z (in 5m) if the metrics keep proposing the same`.
-    pub(crate) fn next(&self, next: NextChange) -> Option<String> {
+    /// Returns the change after the pass, if the metrics' proposals stay the same.
+    pub(crate) fn next(&self) -> Option<NextChange> {
+        let decision = &self.pass.decision;
+        let after = decision.replicas_after()?;
+        let upcoming = &self.pass.outlook.upcoming;
+        let stays = |range: Range| [range.min, range.max] == [after; 2];
+        let is_open = !stays(self.pass.outlook.range(decision)?);
+        let earliest = upcoming.iter().find(|it| !stays(it.range))?.time;
+        let is_left = |it: &&Upcoming| !it.range.contains(after);
+        Some(NextChange {
+            earliest: Some(earliest).filter(|_| !is_open),
+            likely: upcoming.iter().find(|it| it.replicas != after).copied(),
+            latest: upcoming.iter().find(is_left).map(|it| it.time),
+        })
+    }
+
+    /// Describes that change, if nothing else sets the replicas: `It goes to 6 replicas at 12:05:00Z (in 5m) if the
+    /// metrics keep proposing the same.`
+    pub(crate) fn next_in_words(&self) -> Option<String> {
         if self.finding.follows == Some(Code::OtherWriter) {
             return None;
         }
         let NextChange {
             earliest, likely, ..
-        } = next;
+        } = self.next()?;
         let at = |time| future(self.now(), time);
         let Some(likely) = likely else {
             return Some(format!(

@@ -158,8 +158,7 @@ impl ContainerMetricsMissing {
             step.proposal().is_none()
         };
         let template = case
-            .workload()
-            .and_then(|workload| workload.template.as_deref())
+            .template()
             .filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign))
             .map(|template| running_containers(template).map(Into::into).collect());
         let facts = Self {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::miss::Miss;
 use super::{api, failed, short};
 use crate::findings::Aspect;
-use crate::findings::pods::{failing, is_alive, may_have_value};
+use crate::findings::pods::{failing, may_have_value};
 use crate::findings::prelude::*;
 use crate::keda;
 use crate::pass::Pass;
@@ -21,10 +21,6 @@ use crate::snapshot::MetricAnswer;
 pub struct MetricEmpty {
     /// Its index in the spec, from 0.
     pub metric: usize,
-    /// The selector of the metric, as it was sent; empty if it has none.
-    pub selector: String,
-    /// The selector of the pods, if the metric is per pod.
-    pub pods: Option<String>,
     /// The message that the API returns instead of an empty list, as adapters do whose query for the metric has
     /// no result.
     pub message: Option<String>,
@@ -96,13 +92,17 @@ impl Kind for MetricEmpty {
         if let Some(message) = &self.message {
             evidence.push(format!("The API says: {}.", short(message)));
         }
-        if !self.selector.is_empty() {
+        let spec = about.spec(self.metric);
+        let selector = spec.selector();
+        if !selector.is_empty() {
             evidence.push(format!(
-                "The selector that is sent for the metric: {}.",
-                self.selector
+                "The selector that is sent for the metric: {selector}."
             ));
         }
-        if let Some(pods) = &self.pods {
+        if let Ok(scale) = &about.snapshot().scale
+            && !spec.is_total()
+        {
+            let pods = scale.selector.as_str();
             evidence.push(format!("The selector that is sent for the pods: {pods}."));
         }
         let is_of_candidate = about.of_candidate(self.metric).is_some();
@@ -137,7 +137,7 @@ impl Kind for MetricEmpty {
         if let Some(state) = about.of_candidate(self.metric) {
             // KEDA does not yet serve the metrics of a ScaledObject that is still a manifest, and no API knows a new
             // container.
-            let is_served = !self.selector.contains(keda::OWNER) && !spec.is_resource();
+            let is_served = !spec.selector().contains(keda::OWNER) && !spec.is_resource();
             return Remedy::StateInput
                 .says(format!("{}.", sentence(&state)))
                 .with_all(is_served.then_some(ask));
@@ -177,7 +177,7 @@ impl Kind for MetricEmpty {
 fn living(pass: &Pass, finding: &Finding) -> usize {
     let names = finding.pods();
     let pods = pass.input.snapshot.pods.iter();
-    pods.filter(|pod| is_alive(pod) && names.contains(&*pod.name))
+    pods.filter(|pod| pod.is_active() && names.contains(&*pod.name))
         .count()
 }
 
@@ -187,7 +187,7 @@ const MEASURED: SignedDuration = SignedDuration::from_mins(1);
 /// Returns the age of the oldest pod that runs or, if none does, of all that are alive, if even that may not have been
 /// measured. If none runs and one fails, they are not just young.
 fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
-    let mut living: Vec<&Pod> = case.pods().filter(|pod| is_alive(pod)).collect();
+    let mut living: Vec<&Pod> = case.pods().filter(|pod| pod.is_active()).collect();
     if living.iter().any(|pod| may_have_value(pod)) {
         living.retain(|pod| may_have_value(pod));
     } else if living.iter().any(|pod| failing(pod).is_some()) {
@@ -245,13 +245,10 @@ impl MetricEmpty {
 
     fn of(case: &Case<'_>, step: &MetricStep, text: Option<&str>) -> Self {
         let spec = case.spec(step);
-        let scale = case.scale().filter(|_| !spec.is_total());
         let pods = case.pods().filter(|_| spec.is_resource());
         let nodes: BTreeSet<_> = pods.filter_map(|pod| pod.node.clone()).collect();
         Self {
             metric: step.index,
-            selector: spec.selector(),
-            pods: scale.map(|scale| scale.selector.as_str().to_owned()),
             message: text.map(str::to_owned),
             nodes: nodes.into_iter().collect(),
             others: others(case, step),

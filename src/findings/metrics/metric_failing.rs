@@ -1,10 +1,10 @@
 //! The finding `metric-failing`.
 
 use super::miss::{Miss, RefusedRight};
-use super::{EXTERNAL, ServedBy, api, end, failed, not_of_keda, point_at_keda, points_at, short};
+use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec};
 
 /// A metrics API knows a metric and reports an error for it.
 ///
@@ -17,8 +17,6 @@ pub struct MetricFailing {
     pub message: String,
     /// The reason.
     pub cause: FailureCause,
-    /// The server of the API, if KEDA should serve it and something else does.
-    pub served_by: Option<ServedBy>,
 }
 
 /// The reason why a metric fails.
@@ -53,7 +51,7 @@ impl Kind for MetricFailing {
         let label = about.label(self.metric);
         let group = about.spec(self.metric).api_group();
         let (named, effect) = (about.effect(&label), about.effect("it"));
-        match (&self.cause, &self.served_by) {
+        match (&self.cause, about.not_of_keda(group)) {
             (FailureCause::Fallback(replicas), _) => format!(
                 "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
                 count(*replicas, "replica")
@@ -88,13 +86,14 @@ impl Kind for MetricFailing {
             )];
         }
         let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
-        evidence.extend(self.served_by.as_ref().map(points_at));
+        let group = about.spec(self.metric).api_group();
+        evidence.extend(about.not_of_keda(group).as_ref().map(points_at));
         evidence
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let is_external = about.spec(self.metric).api_group() == EXTERNAL;
-        match (&self.cause, &self.served_by, about.owner()) {
+        let group = about.spec(self.metric).api_group();
+        match (&self.cause, about.not_of_keda(group), about.owner()) {
             (FailureCause::Fallback(_), _, Some(owner)) => Remedy::LookAtScaledObject
                 .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
@@ -107,8 +106,8 @@ impl Kind for MetricFailing {
                     .with(format!("{ask} --as={}", shell_word(user)))
             }
             (FailureCause::Unmapped(unmapped), ..) => unmapped.advice(about, self.metric),
-            (_, Some(served_by), _) => point_at_keda(served_by),
-            (_, None, Some(owner)) if is_external => Remedy::LookAtScaledObject
+            (_, Some(served_by), _) => point_at_keda(&served_by),
+            (_, None, Some(owner)) if group == EXTERNAL => Remedy::LookAtScaledObject
                 .says(format!(
                     "Look at its trigger in {owner}{}.",
                     about.or_fallback(owner, &[self.metric], "spec.fallback there")
@@ -135,7 +134,6 @@ impl MetricFailing {
             metric: step.index,
             message: text.to_owned(),
             cause: refused.or_else(unmapped).unwrap_or(FailureCause::Backend),
-            served_by: not_of_keda(case, spec.api_group()),
         }
     }
 
@@ -255,7 +253,6 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         metric: step.index,
         message: String::new(),
         cause: FailureCause::Fallback(asked.find(asks_for)?),
-        served_by: None,
     };
     let decides = case.decides(step) && case.decision().block().is_none();
     Some(Finding::new(Severity::Warning, decides, facts))

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::miss::Miss;
-use super::{ServedBy, answered, api, failed, not_of_keda, point_at_keda, points_at, short};
+use super::{answered, api, failed, point_at_keda, points_at, short};
 use crate::apimachinery::names::plural;
 use crate::apimachinery::similar::same_metric;
 use crate::findings::prelude::*;
@@ -24,8 +24,6 @@ pub struct MetricNotFound {
     pub near: Option<String>,
     /// The other kinds of objects for which the same API serves the name, as resources.
     pub elsewhere: Vec<String>,
-    /// The server of the API, if KEDA should serve it and something else does.
-    pub served_by: Option<ServedBy>,
 }
 
 impl Kind for MetricNotFound {
@@ -67,15 +65,16 @@ impl Kind for MetricNotFound {
             });
         }
         evidence.extend(about.looked_up(self.metric).filter(|_| !is_elsewhere));
-        evidence.extend(self.served_by.as_ref().map(points_at));
+        let group = about.spec(self.metric).api_group();
+        evidence.extend(about.not_of_keda(group).as_ref().map(points_at));
         evidence
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let spec = about.spec(self.metric);
+        let group = about.spec(self.metric).api_group();
         // KEDA names the metrics that it serves itself.
-        let advice = if let Some(served_by) = &self.served_by {
-            point_at_keda(served_by)
+        let advice = if let Some(served_by) = about.not_of_keda(group) {
+            point_at_keda(&served_by)
         } else if let Some(owner) = about.owner() {
             let advice = Remedy::LookAtScaledObject
                 .says(format!("Find out why KEDA does not serve it for {owner}."));
@@ -97,7 +96,7 @@ impl Kind for MetricNotFound {
                 None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
             })
         };
-        let path = about.path_of(spec.api_group());
+        let path = about.path_of(group);
         advice.with(format!("kubectl get --raw {path}"))
     }
 }
@@ -138,7 +137,6 @@ impl MetricNotFound {
             message: text.to_owned(),
             near,
             elsewhere: elsewhere.into_iter().collect(),
-            served_by: not_of_keda(case, group),
         }
     }
 }

@@ -1,15 +1,13 @@
 //! The finding `metrics-api-unavailable`.
 
 use super::miss::{Miss, Unavailable};
-use super::{
-    CUSTOM, EXTERNAL, RESOURCE, ServedBy, api, failed, not_of_keda, point_at_keda, points_at,
-    service, short, unavailable,
-};
+use super::{ServedBy, api, failed, point_at_keda, points_at, short, unavailable};
 use crate::apimachinery::metadata::Condition;
-use crate::findings::pods::{failing, is_alive, is_ready};
+use crate::findings::pods::{failing, is_ready};
 use crate::findings::prelude::*;
 use crate::findings::wording::told;
-use crate::snapshot::surroundings::ServiceReference;
+use crate::snapshot::hpa::{CUSTOM, EXTERNAL, RESOURCE};
+use crate::snapshot::surroundings::{ApiService, ServiceReference};
 
 /// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or
 /// requests fail with a server error.
@@ -25,14 +23,6 @@ pub struct MetricsApiUnavailable {
     pub why: Unavailable,
     /// Its message about the first of the metrics; empty if the input has no answer.
     pub message: String,
-    /// Its APIService, if that is known to be unavailable.
-    pub service: Option<UnavailableService>,
-    /// The server of the API, if KEDA should serve it and something else does.
-    pub served_by: Option<ServedBy>,
-    /// An adapter that serves another metrics API, if nothing serves this one.
-    pub adapter: Option<ServedBy>,
-    /// A pod that should serve it and does not run.
-    pub server: Option<Server>,
 }
 
 impl Kind for MetricsApiUnavailable {
@@ -45,7 +35,12 @@ impl Kind for MetricsApiUnavailable {
             let group = case.spec(step).api_group();
             match apis.iter_mut().find(|api| api.group == group) {
                 Some(api) => api.metrics.push(step.index),
-                None => apis.push(Self::of(case, step, why, text)),
+                None => apis.push(Self {
+                    group,
+                    metrics: vec![step.index],
+                    why,
+                    message: text.to_owned(),
+                }),
             }
         }
         let found = apis.into_iter().map(|facts| {
@@ -73,9 +68,9 @@ impl Kind for MetricsApiUnavailable {
             Unavailable::Stale => "has only stale versions",
             Unavailable::Failing => "does not answer",
         };
-        let reason = match &self.service {
-            Some(service) if !service.available.reason.is_empty() => {
-                format!(" ({})", service.available.reason)
+        let reason = match self.service(about) {
+            Some((_, available)) if !available.reason.is_empty() => {
+                format!(" ({})", available.reason)
             }
             _ => String::new(),
         };
@@ -91,11 +86,21 @@ impl Kind for MetricsApiUnavailable {
         if !self.message.is_empty() {
             evidence.push(format!("The controller gets: {}.", short(&self.message)));
         }
-        let service = self.service.as_ref();
-        evidence.extend(service.map(|service| service.sentence(about)));
-        evidence.extend(self.served_by.iter().chain(&self.adapter).map(points_at));
-        evidence.extend(self.server.as_ref().map(Server::state));
-        let behind = service.and_then(|it| it.behind.as_ref());
+        let service = self.service(about);
+        evidence.extend(service.map(|(service, available)| {
+            let since = about.since(available);
+            let said = told([&available.reason, &short(&available.message)]);
+            let name = &service.metadata.name;
+            format!("The APIService {name} is not available{since}{said}.")
+        }));
+        let served_by = about.not_of_keda(self.group).into_iter();
+        evidence.extend(
+            served_by
+                .chain(self.adapter(about))
+                .map(|it| points_at(&it)),
+        );
+        evidence.extend(self.server(about).map(state));
+        let behind = service.and_then(|(service, _)| service.spec.service.as_ref());
         evidence.extend(behind.map(|ServiceReference { namespace, name }| {
             format!("It points at the Service {namespace}/{name}, whose pods log why.")
         }));
@@ -103,14 +108,14 @@ impl Kind for MetricsApiUnavailable {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        if let Some(served_by) = &self.served_by {
-            return point_at_keda(served_by);
+        if let Some(served_by) = about.not_of_keda(self.group) {
+            return point_at_keda(&served_by);
         }
         let is_of_keda = self.is_of_keda(about);
-        match (self.why, &self.server) {
-            (Unavailable::Stale | Unavailable::Failing, Some(server)) => server.advice(),
+        match (self.why, self.server(about)) {
+            (Unavailable::Stale | Unavailable::Failing, Some(server)) => look_at(server),
             (Unavailable::NotFound, _) if !is_of_keda => Remedy::InstallApi
-                .says(match &self.adapter {
+                .says(match self.adapter(about) {
                     Some(ServedBy { service, .. }) => {
                         format!("Register it for {service} with a rule, or use type Pods.")
                     }
@@ -118,7 +123,7 @@ impl Kind for MetricsApiUnavailable {
                 })
                 .with(format!("kubectl get --raw {}", about.path_of(self.group))),
             (Unavailable::Unserved, _) if !is_of_keda => Remedy::InstallApi
-                .says(match &self.adapter {
+                .says(match self.adapter(about) {
                     Some(ServedBy { service, .. }) => format!(
                         "Give the installed adapter, {service}, an APIService of this group and a \
                          rule for {}.",
@@ -131,7 +136,7 @@ impl Kind for MetricsApiUnavailable {
                 })
                 .with("kubectl get apiservices"),
             _ => {
-                let show = match self.name() {
+                let show = match self.name(about) {
                     Some(name) => format!("kubectl describe apiservice {}", shell_word(&name)),
                     None => "kubectl get apiservices".to_owned(),
                 };
@@ -145,8 +150,10 @@ impl Kind for MetricsApiUnavailable {
         }
     }
 
-    fn objects(&self, _: &About<'_>) -> Vec<String> {
-        let name = self.name().filter(|_| self.why != Unavailable::Unserved);
+    fn objects(&self, about: &About<'_>) -> Vec<String> {
+        let name = self
+            .name(about)
+            .filter(|_| self.why != Unavailable::Unserved);
         Vec::from_iter(name.map(|name| format!("apiservice/{name}")))
     }
 }
@@ -158,10 +165,16 @@ impl MetricsApiUnavailable {
         !steps.any(|step| step.is_failed() && self.metrics.contains(&step.index))
     }
 
+    /// Returns its APIService with the condition `Available`, if that is known not to be true.
+    fn service<'a>(&self, about: &About<'a>) -> Option<(&'a ApiService, &'a Condition)> {
+        let service = about.pass.input.surroundings.api_service(self.group)?;
+        Some((service, unavailable(service)?))
+    }
+
     /// Returns the name of its APIService, if that is known or the usual one.
-    fn name(&self) -> Option<String> {
-        match &self.service {
-            Some(service) => Some(service.name.clone()),
+    fn name(&self, about: &About<'_>) -> Option<String> {
+        match self.service(about) {
+            Some((service, _)) => Some(service.metadata.name.clone()),
             None if self.group == CUSTOM => None,
             None => Some(format!("v1beta1.{}", self.group)),
         }
@@ -183,144 +196,79 @@ impl MetricsApiUnavailable {
     }
 }
 
-/// A pod that should serve a metrics API and does not run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
-    /// Its namespace.
-    pub namespace: Box<str>,
-    /// Its name.
-    pub name: Box<str>,
-    /// The reason, if the pod states it: a container, and what that waits for.
-    pub why: Option<(Box<str>, Box<str>)>,
-    /// Whether the scheduler has found no node for it.
-    pub has_no_node: bool,
-}
-
-/// An unavailable APIService.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnavailableService {
-    /// Its name.
-    pub name: String,
-    /// Its condition `Available`.
-    pub available: Condition,
-    /// The Service that it points at.
-    pub behind: Option<ServiceReference>,
-}
-
-impl UnavailableService {
-    /// Says that it is not available.
-    fn sentence(&self, about: &About<'_>) -> String {
-        let Self {
-            name, available, ..
-        } = self;
-        let since = about.since(available);
-        let said = told([&available.reason, &short(&available.message)]);
-        format!("The APIService {name} is not available{since}{said}.")
-    }
-}
-
-/// Returns an adapter that serves a metrics API other than `group`, if `group` is one of custom or external
-/// metrics, as neither metrics-server nor KEDA could serve this one.
-fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
-    if group == RESOURCE {
-        return None;
-    }
-    [RESOURCE, CUSTOM, EXTERNAL]
-        .into_iter()
-        .filter(|other| *other != group)
-        .filter_map(|other| ServedBy::of(service(case, other)?))
-        .find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
-}
-
-/// Returns a pod that should serve a metrics API and does not run, if the input has it.
-fn server(case: &Case<'_>, group: &str) -> Option<Server> {
-    let stated = service(case, group).and_then(|it| it.spec.service.as_ref());
-    let behind = stated.map(|it| (&*it.namespace, &*it.name));
-    let usual = ("kube-system", "metrics-server");
-    let (namespace, name) = behind.or((group == RESOURCE).then_some(usual))?;
-    let servers = case.surroundings().servers.iter().filter(|pod| {
-        pod.namespace.as_deref() == Some(namespace) && pod.is_named_after(name) && is_alive(pod)
-    });
-    // One running pod is enough; of several that do not, one that states why is named.
-    if servers.clone().any(|pod| is_ready(pod)) {
-        return None;
-    }
-    let pod = servers.min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))?;
-    let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
-    Some(Server {
-        namespace: namespace.into(),
-        name: pod.name.clone(),
-        why,
-        has_no_node: pod.unschedulable.is_some(),
-    })
-}
-
-impl Server {
-    /// Says that it does not run.
-    fn state(&self) -> String {
-        let Self {
-            namespace,
-            name,
-            why,
-            has_no_node,
-        } = self;
-        match why {
-            Some((container, reason)) => {
-                format!("{container} of pod {namespace}/{name} waits: {reason}.")
-            }
-            None if *has_no_node => {
-                format!("The scheduler finds no node for pod {namespace}/{name}.")
-            }
-            None => format!("Pod {namespace}/{name} is not ready."),
-        }
-    }
-
-    /// Returns the advice on it.
-    fn advice(&self) -> Advice {
-        let Self {
-            namespace,
-            name,
-            why,
-            has_no_node,
-        } = self;
-        let state = match why {
-            Some((_, reason)) => format!("does not run: {reason}"),
-            None if *has_no_node => "does not run".to_owned(),
-            None => "is not ready".to_owned(),
-        };
-        let advice = Remedy::LookAtApi.says(format!("Find out why {name} {state}."));
-        let (name, namespace) = (shell_word(name), shell_word(namespace));
-        advice.with(format!("kubectl describe pod {name} -n {namespace}"))
-    }
-}
-
 impl MetricsApiUnavailable {
-    fn of(case: &Case<'_>, step: &MetricStep, why: Unavailable, text: &str) -> Self {
-        let group = case.spec(step).api_group();
-        let service = service(case, group).and_then(|service| {
-            Some(UnavailableService {
-                name: service.metadata.name.clone(),
-                available: unavailable(service)?.clone(),
-                behind: service.spec.service.clone(),
-            })
-        });
+    /// Returns an adapter that serves another metrics API, if nothing serves this one of custom or external metrics, which
+    /// neither metrics-server nor KEDA could serve.
+    fn adapter<'a>(&self, about: &About<'a>) -> Option<ServedBy<'a>> {
         // An API with an APIService may only lack the name.
-        let is_absent = match why {
+        let is_absent = match self.why {
             Unavailable::Unserved => true,
-            Unavailable::NotFound => service.is_none(),
+            Unavailable::NotFound => self.service(about).is_none(),
             Unavailable::Stale | Unavailable::Failing => false,
         };
-        Self {
-            group,
-            metrics: vec![step.index],
-            why,
-            message: text.to_owned(),
-            service,
-            served_by: not_of_keda(case, group),
-            adapter: adapter(case, group).filter(|_| is_absent),
-            server: server(case, group),
+        if !is_absent || self.group == RESOURCE {
+            return None;
         }
+        let surroundings = &about.pass.input.surroundings;
+        [RESOURCE, CUSTOM, EXTERNAL]
+            .into_iter()
+            .filter(|other| *other != self.group)
+            .filter_map(|other| ServedBy::of(surroundings.api_service(other)?))
+            .find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
     }
+
+    /// Returns a pod that should serve it and does not run, if the input has it.
+    fn server<'a>(&self, about: &About<'a>) -> Option<&'a Pod> {
+        let surroundings = &about.pass.input.surroundings;
+        let service = surroundings.api_service(self.group);
+        let stated = service.and_then(|it| it.spec.service.as_ref());
+        let behind = stated.map(|it| (&*it.namespace, &*it.name));
+        let usual = ("kube-system", "metrics-server");
+        let (namespace, name) = behind.or((self.group == RESOURCE).then_some(usual))?;
+        let servers = surroundings.servers.iter().map(|pod| &**pod).filter(|pod| {
+            pod.namespace.as_deref() == Some(namespace)
+                && pod.is_named_after(name)
+                && pod.is_active()
+        });
+        // One running pod is enough; of several that do not, one that states why is named.
+        if servers.clone().any(is_ready) {
+            return None;
+        }
+        servers.min_by_key(|pod| (failing(pod).is_none(), pod.unschedulable.is_none()))
+    }
+}
+
+/// Says that a server does not run.
+fn state(server: &Pod) -> String {
+    let (namespace, name) = (
+        server.namespace.as_deref().unwrap_or_default(),
+        &server.name,
+    );
+    match failing(server) {
+        Some((container, reason)) => {
+            format!("{container} of pod {namespace}/{name} waits: {reason}.")
+        }
+        None if server.unschedulable.is_some() => {
+            format!("The scheduler finds no node for pod {namespace}/{name}.")
+        }
+        None => format!("Pod {namespace}/{name} is not ready."),
+    }
+}
+
+/// Returns the advice on a server that does not run.
+fn look_at(server: &Pod) -> Advice {
+    let (namespace, name) = (
+        server.namespace.as_deref().unwrap_or_default(),
+        &server.name,
+    );
+    let state = match failing(server) {
+        Some((_, reason)) => format!("does not run: {reason}"),
+        None if server.unschedulable.is_some() => "does not run".to_owned(),
+        None => "is not ready".to_owned(),
+    };
+    let advice = Remedy::LookAtApi.says(format!("Find out why {name} {state}."));
+    let (name, namespace) = (shell_word(name), shell_word(namespace));
+    advice.with(format!("kubectl describe pod {name} -n {namespace}"))
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl<'t> Miss<'t> {
     /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
     /// the cause. The reason for which the input lacks a metric is known only if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
-        let spec = &case.snapshot().hpa.spec.metrics[step.index];
+        let spec = case.spec(step);
         let unavailable = || {
             is_unavailable(case, spec.api_group())
                 .then_some(Self::Unavailable(Unavailable::Failing, ""))

@@ -16,25 +16,25 @@ use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
-use crate::snapshot::surroundings::{ApiService, ServiceReference};
+use crate::snapshot::hpa::{EXTERNAL, MetricSource, MetricSpec};
+use crate::snapshot::surroundings::{ApiService, ServiceReference, Surroundings};
 
 /// The server of an API.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedBy {
+struct ServedBy<'a> {
     /// The name of the APIService.
-    pub api: String,
+    api: &'a str,
     /// The Service, with its namespace.
-    pub service: String,
+    service: String,
 }
 
-/// Returns the APIService of a group, if it was read.
-fn service<'p>(case: &Case<'p>, group: &str) -> Option<&'p ApiService> {
-    let is_of = |it: &&ApiService| {
-        let name = it.metadata.name.split_once('.');
-        name.is_some_and(|(_, of)| of == group)
-    };
-    case.surroundings().api_services.iter().find(is_of)
+impl Surroundings {
+    /// Returns the APIService of a group, if it was read.
+    fn api_service(&self, group: &str) -> Option<&ApiService> {
+        self.api_services.iter().find(|it| {
+            let name = it.metadata.name.split_once('.');
+            name.is_some_and(|(_, of)| of == group)
+        })
+    }
 }
 
 /// Returns the condition `Available` of an APIService, if that is stated.
@@ -50,12 +50,14 @@ fn unavailable(service: &ApiService) -> Option<&Condition> {
 
 /// Whether the APIService of a group was read and is not available.
 fn is_unavailable(case: &Case<'_>, group: &str) -> bool {
-    service(case, group).is_some_and(|it| unavailable(it).is_some())
+    let service = case.surroundings().api_service(group);
+    service.and_then(unavailable).is_some()
 }
 
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
-    let available = service(case, group).and_then(available);
+    let service = case.surroundings().api_service(group);
+    let available = service.and_then(available);
     available.is_some_and(|it| it.status == "True")
         || case.surroundings().serves(group)
         || answered(case, group).next().is_some()
@@ -76,14 +78,13 @@ fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p Met
         .map(|(spec, _)| spec)
 }
 
-impl ServedBy {
+impl<'a> ServedBy<'a> {
     /// Reads an APIService; `None` if it points at no Service.
-    fn of(api: &ApiService) -> Option<Self> {
+    fn of(api: &'a ApiService) -> Option<Self> {
         let ServiceReference { namespace, name } = api.spec.service.as_ref()?;
-        let service = format!("{namespace}/{name}");
         Some(Self {
-            api: api.metadata.name.clone(),
-            service,
+            api: &api.metadata.name,
+            service: format!("{namespace}/{name}"),
         })
     }
 
@@ -91,18 +92,6 @@ impl ServedBy {
     fn is_keda(&self) -> bool {
         self.service.contains("keda")
     }
-}
-
-/// The groups of the metrics APIs.
-const RESOURCE: &str = "metrics.k8s.io";
-const CUSTOM: &str = "custom.metrics.k8s.io";
-const EXTERNAL: &str = "external.metrics.k8s.io";
-
-/// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.
-fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
-    case.snapshot().hpa.scaled_object()?;
-    let api = service(case, group).filter(|_| group == EXTERNAL)?;
-    ServedBy::of(api).filter(|it| !it.is_keda())
 }
 
 /// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
@@ -115,8 +104,7 @@ pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {
 
 /// Returns the containers of a pod that can have metrics: those that keep running.
 fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
-    let sidecars = pod.init_containers.iter().filter(|it| it.restart_always);
-    pod.containers.iter().chain(sidecars).map(|it| &*it.name)
+    pod.running(false).map(|it| &*it.name)
 }
 
 /// `the external metrics API`
@@ -175,14 +163,14 @@ pub(crate) fn end(text: &str) -> String {
 }
 
 /// Describes the server of an API.
-fn points_at(ServedBy { api, service }: &ServedBy) -> String {
+fn points_at(ServedBy { api, service }: &ServedBy<'_>) -> String {
     format!(
         "The APIService {api} points at the Service {service}; only one server can serve an API."
     )
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows the present server.
-fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
+fn point_at_keda(ServedBy { api, service }: &ServedBy<'_>) -> Advice {
     let advice = Remedy::PointApiService.says(format!(
         "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
          metrics in an HPA of their own."
@@ -193,7 +181,14 @@ fn point_at_keda(ServedBy { api, service }: &ServedBy) -> Advice {
     ))
 }
 
-impl About<'_> {
+impl<'a> About<'a> {
+    /// Returns the server of the external metrics, if the HPA is KEDA's and the server is not.
+    fn not_of_keda(&self, group: &str) -> Option<ServedBy<'a>> {
+        self.hpa().scaled_object().filter(|_| group == EXTERNAL)?;
+        let api = self.pass.input.surroundings.api_service(group)?;
+        ServedBy::of(api).filter(|it| !it.is_keda())
+    }
+
     /// Describes the effect of a failing metric on the pass.
     pub(crate) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();

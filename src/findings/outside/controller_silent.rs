@@ -8,6 +8,7 @@ use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
+use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::note::Subject;
 use crate::words::value;
 
@@ -243,8 +244,6 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
 
 /// Looks for usage that each pass since some time would have written.
 fn unwritten_usage(case: &Case<'_>, written: Timestamp) -> Option<ControllerSilent> {
-    /// The resource metrics API shows a sample at most this long after it was taken.
-    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
     /// Usage of a running process does not stay the same for this long.
     const LONG: SignedDuration = SignedDuration::from_mins(10);
     /// Idle processes may have the same usage for hours, in milli-units of CPU.
@@ -307,8 +306,9 @@ mod tests {
     use crate::build;
 
     use crate::findings::outside::testing::{
-        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
+        deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
+    use crate::findings::testing::{input, only};
     use crate::memory::Remembered;
 
     use crate::findings::{Code, Facts};
@@ -399,7 +399,7 @@ mod tests {
             let items = [unknown_memory(), hpa.clone(), build::scale(4)]
                 .into_iter()
                 .chain(lease);
-            let got = finding(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
+            let got = only(Code::ControllerSilent, &with_pods(items, 4, "50m")).map(|it| {
                 assert_eq!((it.severity, it.explains), (Severity::Error, true));
                 match it.facts {
                     Facts::ControllerSilent(ControllerSilent::Lapsed { .. }) => "lapsed",
@@ -531,7 +531,7 @@ mod tests {
                 None,
             ),
         ] {
-            let got = finding(Code::ControllerSilent, &items).map(|it| {
+            let got = only(Code::ControllerSilent, &items).map(|it| {
                 let (kind, severity) = match it.facts {
                     Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
                         ("replicas", Severity::Error)

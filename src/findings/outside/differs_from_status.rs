@@ -240,7 +240,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::outside::testing::{finding, settled, with_pods};
+    use crate::findings::outside::testing::{settled, with_pods};
+    use crate::findings::testing::only;
 
     use crate::findings::{Code, Facts};
 
@@ -286,7 +287,7 @@ mod tests {
         pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
             "lastTransitionTime": "2026-11-21T05:51:00Z"}]);
         let Some(Facts::DiffersFromStatus(facts)) =
-            finding(Code::DiffersFromStatus, &items).map(|it| it.facts)
+            only(Code::DiffersFromStatus, &items).map(|it| it.facts)
         else {
             panic!("{items:?}")
         };
@@ -305,7 +306,7 @@ mod tests {
         let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
         pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
         pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T05:56:00Z");
-        assert_eq!(finding(Code::DiffersFromStatus, &items), None);
+        assert_eq!(only(Code::DiffersFromStatus, &items), None);
         // At 42 % of 50 %, four pods stay four, and three are enough for three. The fourth counts unless it was
         // deleted, or created without having started, and both may have happened since the controller's pass.
         let behavior =
@@ -329,7 +330,7 @@ mod tests {
             let name = pod["metadata"]["name"].clone();
             items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
             assert_eq!(
-                finding(Code::DiffersFromStatus, &items).is_some(),
+                only(Code::DiffersFromStatus, &items).is_some(),
                 want,
                 "{patch}"
             );
@@ -357,7 +358,7 @@ mod tests {
         ] {
             let state = build::state(&json!({"recommendations": [], "flags": flags}));
             let items = with_pods([state, hpa.clone(), build::scale(4)], 4, cpu);
-            let got = finding(Code::DiffersFromStatus, &items).map(|it| {
+            let got = only(Code::DiffersFromStatus, &items).map(|it| {
                 assert_eq!((it.severity, it.explains), (Severity::Warning, false));
                 let Facts::DiffersFromStatus(facts) = it.facts else {
                     panic!("{it:?}")

@@ -195,7 +195,7 @@ fn unused_tolerance(case: &Case<'_>) -> Option<Finding> {
         stated: false,
         ..FieldIgnored::of(tolerance_of(side), TOLERANCE_GATE, true, case)
     };
-    if !facts.settable || case.has_tolerance_field() {
+    if !facts.settable || case.snapshot().controller.gates.configurable_tolerance {
         return None;
     }
     case.other_answer(|snapshot| {
@@ -222,7 +222,8 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::outside::testing::{finding, settled, with_pods};
+    use crate::findings::outside::testing::{settled, with_pods};
+    use crate::findings::testing::only;
 
     use crate::findings::{Code, Facts};
 
@@ -249,7 +250,7 @@ mod tests {
             {
                 pod["spec"]["nodeName"] = json!(node);
             }
-            let found = finding(Code::FieldIgnored, &items).expect("the tolerance");
+            let found = only(Code::FieldIgnored, &items).expect("the tolerance");
             let Facts::FieldIgnored(facts) = &found.facts else {
                 panic!("{found:?}")
             };
@@ -315,7 +316,7 @@ mod tests {
                 "memory": "unknown", "kubernetesVersion": version, "featureGates": gates,
             }));
             let items = with_pods([state, hpa, build::scale(4)], 4, "54m");
-            let got = finding(Code::FieldIgnored, &items).map(|it| {
+            let got = only(Code::FieldIgnored, &items).map(|it| {
                 let Facts::FieldIgnored(facts) = &it.facts else {
                     panic!("{it:?}")
                 };
@@ -345,7 +346,7 @@ mod tests {
             let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
             let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
             assert_eq!(
-                finding(Code::FieldIgnored, &items).is_some(),
+                only(Code::FieldIgnored, &items).is_some(),
                 want,
                 "{count} {cpu}"
             );

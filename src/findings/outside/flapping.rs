@@ -3,8 +3,9 @@
 use crate::apimachinery::quantity::Quantity;
 use crate::calendar::Calendar;
 use crate::findings::last_pass::ReportedRescale;
-use crate::findings::path::{DOWN_WINDOW, WINDOWS, policy, set};
+use crate::findings::path::{DOWN_WINDOW, WINDOWS, by_policies, set};
 use crate::findings::prelude::*;
+use crate::memory::spans::windows;
 use crate::numbers::resource_amount;
 use crate::snapshot::evidence::Event;
 
@@ -55,11 +56,7 @@ impl Kind for Flapping {
             return None;
         }
         let interval = last.duration_since(first) / cycles;
-        let rules = hpa.spec.rules(Direction::Down);
-        let window = match rules.and_then(|rules| rules.stabilization_window_seconds) {
-            Some(seconds) => SignedDuration::from_secs(seconds.into()),
-            None => case.snapshot().controller.downscale_stabilization,
-        };
+        let (_, window) = windows(&hpa.spec, &case.snapshot().controller);
         // A recommendation must last from the passes before scaling down to the next rise. Occurrences that repeated
         // events hide are assumed to be as far apart as the others are on average.
         let needed = match case.pass.input.rescales() {
@@ -104,13 +101,7 @@ impl Kind for Flapping {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
         let rules = about.hpa().spec.rules(Direction::Down);
-        let stated = rules.and_then(|rules| rules.policies.as_deref());
-        let policies: Vec<String> = stated.unwrap_or_default().iter().map(policy).collect();
-        let by = if policies.is_empty() {
-            String::new()
-        } else {
-            format!(" by {}", policies.join(" or "))
-        };
+        let by = rules.map_or_else(String::new, by_policies);
         let mut evidence = vec![
             format!(
                 "The events of the HPA show it between {} and {}, from {} to {}.",

@@ -547,11 +547,10 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::outside::testing::{
-        deployment, finding, input, rescale, settled, unknown_memory, with_pods, writes,
+        deployment, rescale, settled, unknown_memory, with_pods, writes,
     };
-    use crate::findings::testing::{of_keda, owned_by_keda, said, set_by, with};
+    use crate::findings::testing::{found, of_keda, only, owned_by_keda, said, set_by, with};
     use crate::findings::{Code, Facts};
-    use crate::pass::Pass;
 
     #[test]
     fn replicas_that_somebody_else_set() {
@@ -638,7 +637,7 @@ mod tests {
         ] {
             let target = deployment(now, managed, annotations);
             let items = with_pods([unknown_memory(), settled(left), target], 5, "50m");
-            let got = finding(Code::OtherWriter, &items).map(|it| {
+            let got = only(Code::OtherWriter, &items).map(|it| {
                 assert_eq!((it.severity, it.explains), (Severity::Warning, true));
                 let Facts::OtherWriter(facts) = it.facts else {
                     panic!("{it:?}")
@@ -657,7 +656,7 @@ mod tests {
         );
         let target = deployment(8, &writes("k3s", "scale"), &none);
         let items = with_pods([unknown_memory(), hpa, target], 5, "50m");
-        assert_eq!(finding(Code::OtherWriter, &items), None);
+        assert_eq!(only(Code::OtherWriter, &items), None);
         // An event of the controller about the same count, after the status.
         let later = build::with(
             rescale(8, 1),
@@ -669,14 +668,14 @@ mod tests {
             5,
             "50m",
         );
-        assert_eq!(finding(Code::OtherWriter, &items), None);
+        assert_eq!(only(Code::OtherWriter, &items), None);
         // A single correction by a pass is explained by the finding about the correction.
         // If a program writes, it will write again, and so comes first.
         let code = |now: i32, writer: &Value| {
             let hpa = build::with(settled(3), &json!({"spec": {"maxReplicas": 4}}));
             let items = [unknown_memory(), hpa, deployment(now, writer, &none)];
             let items = with_pods(items, usize::try_from(now).expect("a count"), "50m");
-            crate::findings::find(&Pass::run(input(&items).expect("an input")))[0].code()
+            found(&items)[0].code()
         };
         for (writer, comes_first) in [
             (&by_hand, false),
@@ -710,9 +709,7 @@ mod tests {
             let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
             let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
             let items = [unknown_memory(), build::with(settled(4), &spec), target];
-            let all = crate::findings::find(&Pass::run(
-                input(&with_pods(items, 5, "50m")).expect("an input"),
-            ));
+            let all = found(&with_pods(items, 5, "50m"));
             let Facts::OtherWriter(facts) = &all.first()?.facts else {
                 return None;
             };
@@ -753,7 +750,7 @@ mod tests {
             let items = [unknown_memory(), settled(4), target.clone()]
                 .into_iter()
                 .chain(events.clone());
-            let got = finding(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
+            let got = only(Code::OtherWriter, &with_pods(items, 4, "50m")).map(|it| {
                 let Facts::OtherWriter(facts) = it.facts else {
                     panic!("{it:?}")
                 };
@@ -779,7 +776,7 @@ mod tests {
             ("kubectl", "scale", false),
         ] {
             let items = of_keda(&written_by(&writes(writer, subresource)), &json!({}));
-            let got = finding(Code::OtherWriter, &items);
+            let got = only(Code::OtherWriter, &items);
             assert_eq!(got.is_some(), want, "{writer}");
         }
         let followed = |message: &str| {
@@ -833,7 +830,7 @@ mod tests {
                 events.push(rescale(2, 1));
             }
             let items = of_keda(&[&items[..], &events].concat(), &object);
-            let got = finding(Code::OtherWriter, &items);
+            let got = only(Code::OtherWriter, &items);
             assert_eq!(got.is_some(), want, "{messages:?} {own} {object}");
         }
         for (object, want) in [
@@ -845,13 +842,13 @@ mod tests {
             ),
             (json!({"spec": {"minReplicaCount": 2}}), true),
         ] {
-            let got = finding(Code::OtherWriter, &of_keda(&items, &object));
+            let got = only(Code::OtherWriter, &of_keda(&items, &object));
             assert_eq!(got.is_some(), want, "{object}");
         }
         // Of a ScaledObject that was not read, nothing is known.
         let unread = owned_by_keda(&[&items[..], &[followed(down)]].concat());
-        assert_eq!(finding(Code::OtherWriter, &unread), None);
-        assert_eq!(finding(Code::OtherWriter, &owned_by_keda(&items)), None);
+        assert_eq!(only(Code::OtherWriter, &unread), None);
+        assert_eq!(only(Code::OtherWriter, &owned_by_keda(&items)), None);
     }
 
     /// A tool that applies a manifest on the server will apply it again; one that edits the object will not.

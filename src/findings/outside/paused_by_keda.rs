@@ -95,7 +95,7 @@ impl Kind for PausedByKeda {
             .map(|direction| format!("spec.behavior.{}.selectPolicy", direction.words().rules))
             .collect();
         if !fields.is_empty() {
-            let verb = agree(fields.len(), "is", "are");
+            let verb = one_or_many(fields.len(), "is", "are");
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
         if self.annotations.is_empty() {
@@ -201,9 +201,9 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::outside::testing::{finding, input, unknown_memory, with_pods};
+    use crate::findings::outside::testing::{unknown_memory, with_pods};
 
-    use crate::findings::testing::said;
+    use crate::findings::testing::{input, only, said};
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
             let items = [unknown_memory(), hpa, build::scale(4)]
                 .into_iter()
                 .chain(objects);
-            let found = finding(Code::PausedByKeda, &with_pods(items, 4, cpu));
+            let found = only(Code::PausedByKeda, &with_pods(items, 4, cpu));
             let got = found.map(|it| {
                 let Facts::PausedByKeda(facts) = &it.facts else {
                     panic!("{it:?}")
@@ -342,7 +342,7 @@ mod tests {
                 "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
             });
             let items = [unknown_memory(), hpa, build::scale(3), object];
-            let found = finding(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
+            let found = only(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
             let Facts::PausedByKeda(facts) = found.facts else {
                 panic!("{found:?}")
             };

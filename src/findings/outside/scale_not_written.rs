@@ -317,9 +317,9 @@ mod tests {
     use super::*;
     use crate::build;
 
-    use crate::findings::outside::testing::{finding, rescale, settled, unknown_memory, with_pods};
+    use crate::findings::outside::testing::{rescale, settled, unknown_memory, with_pods};
 
-    use crate::findings::testing::{pass, table, with};
+    use crate::findings::testing::{only, pass, table, with};
     use crate::findings::{Code, Facts, find};
     use crate::pass::Pass;
     use crate::snapshot::input::Input;
@@ -335,6 +335,22 @@ mod tests {
             _ => None,
         });
         own.collect()
+    }
+
+    /// Returns the severity, the time of the last failure and the number of failures in the finding about these objects,
+    /// whose error is one of some.
+    fn failed_writes(
+        items: &[Value],
+        errors: &[&str],
+    ) -> Option<(Severity, Option<Timestamp>, Option<i32>)> {
+        let finding = only(Code::ScaleNotWritten, items)?;
+        let Facts::ScaleNotWritten(facts) = finding.facts else {
+            panic!("{finding:?}")
+        };
+        assert!(errors.contains(&&*facts.error), "{facts:?}");
+        assert_eq!((facts.to, finding.explains), (8, true));
+        let times = facts.failures.map(|it| it.times);
+        Some((finding.severity, facts.failed, times))
     }
 
     /// What refuses it is in the error.
@@ -575,274 +591,129 @@ mod tests {
         let two = json!({"firstTimestamp": "2026-11-21T05:50:00Z", "count": 2});
         let without_first = json!({ "firstTimestamp": null });
         let until_0530 = json!({"lastTimestamp": "2026-11-21T05:30:05Z"});
-        for (items, cpu, want) in [
-            (
-                vec![unknown_memory(), last.clone()],
-                "90m",
-                Some((Severity::Warning, since, None)),
-            ),
-            (
-                vec![unknown_memory(), last.clone(), failing(denied)],
-                "90m",
-                Some((Severity::Warning, since, Some(80))),
-            ),
-            (
-                vec![unknown_memory(), last.clone(), failing(conflict)],
-                "90m",
-                Some((Severity::Warning, since, None)),
-            ),
+        let five_hours = |error: &str, count: i32| {
+            let began = json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": count});
+            build::with(failing(error), &began)
+        };
+        let (is_slow, is_unserved, conflicts) = (
+            failed("FailedUpdateScale", slow),
+            failed("FailedUpdateScale", unserved),
+            failed("FailedUpdateScale", conflict),
+        );
+        let changed = |event: Value, patch: &Value| build::with(event, patch);
+        let twice = changed(failing(slow), &two);
+        let few = |host_errors: i32, more: Vec<Value>| [unrouted(host_errors), more].concat();
+        let warned = |times: Option<i32>| Some((Severity::Warning, since, times));
+        for (hpa, events, want) in [
+            (last.clone(), vec![], warned(None)),
+            (last.clone(), vec![failing(denied)], warned(Some(80))),
+            (last.clone(), vec![failing(conflict)], warned(None)),
             // What passes by itself is no trouble before it happens often.
+            (is_slow.clone(), vec![], None),
             (
-                vec![unknown_memory(), failed("FailedUpdateScale", slow)],
-                "90m",
+                failed("FailedUpdateScale", "etcdserver: leader changed"),
+                vec![],
                 None,
             ),
-            (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", "etcdserver: leader changed"),
-                ],
-                "90m",
-                None,
-            ),
-            (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", slow),
-                    failing(slow),
-                ],
-                "90m",
-                Some((Severity::Warning, since, Some(80))),
-            ),
+            (is_slow.clone(), vec![failing(slow)], warned(Some(80))),
             // Three times in five hours is not often.
-            (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", slow),
-                    build::with(
-                        failing(slow),
-                        &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 3}),
-                    ),
-                ],
-                "90m",
-                None,
-            ),
+            (is_slow.clone(), vec![five_hours(slow, 3)], None),
             // But the last one is not known to pass.
             (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", unserved),
-                    build::with(
-                        failing(unserved),
-                        &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 3}),
-                    ),
-                ],
-                "90m",
-                Some((Severity::Warning, since, Some(3))),
+                is_unserved.clone(),
+                vec![five_hours(unserved, 3)],
+                warned(Some(3)),
             ),
             // The address in the text is another one each time.
-            (
-                [
-                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
-                    unrouted(3),
-                ]
-                .concat(),
-                "90m",
-                Some((Severity::Warning, since, Some(3))),
-            ),
-            (
-                [
-                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
-                    unrouted(2),
-                ]
-                .concat(),
-                "90m",
-                None,
-            ),
+            (is_slow.clone(), unrouted(3), warned(Some(3))),
+            (is_slow.clone(), unrouted(2), None),
             // Few have the last address, whether or not such an error is known to pass.
             (
-                [
-                    vec![unknown_memory(), failed("FailedUpdateScale", unserved)],
-                    unrouted(3),
-                    vec![build::with(failing(unserved), &once)],
-                ]
-                .concat(),
-                "90m",
-                Some((Severity::Warning, since, Some(4))),
+                is_unserved.clone(),
+                few(3, vec![changed(failing(unserved), &once)]),
+                warned(Some(4)),
             ),
             (
-                [
-                    vec![unknown_memory(), failed("FailedUpdateScale", slow)],
-                    unrouted(3),
-                    vec![build::with(failing(slow), &once)],
-                ]
-                .concat(),
-                "90m",
-                Some((Severity::Warning, since, Some(4))),
+                is_slow.clone(),
+                few(3, vec![changed(failing(slow), &once)]),
+                warned(Some(4)),
             ),
             // The same error, seldom and for long, does not hide that others go on.
             (
-                [
-                    vec![
-                        unknown_memory(),
-                        failed("FailedUpdateScale", slow),
-                        build::with(
-                            failing(slow),
-                            &json!({"firstTimestamp": "2026-11-21T01:00:00Z", "count": 4}),
-                        ),
-                    ],
-                    unrouted(3),
-                ]
-                .concat(),
-                "90m",
-                Some((Severity::Warning, since, Some(3))),
+                is_slow.clone(),
+                few(3, vec![five_hours(slow, 4)]),
+                warned(Some(3)),
             ),
             (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", slow),
-                    build::with(failing(conflict), &json!({ "message": combined })),
-                ],
-                "90m",
-                Some((Severity::Warning, since, Some(80))),
+                is_slow.clone(),
+                vec![changed(failing(conflict), &json!({ "message": combined }))],
+                warned(Some(80)),
             ),
             // Not known to pass, whatever failed long ago.
             (
-                vec![
-                    unknown_memory(),
-                    failed("FailedUpdateScale", unserved),
-                    build::with(failing(conflict), &long_ago),
-                ],
-                "90m",
-                Some((Severity::Warning, since, None)),
+                is_unserved.clone(),
+                vec![changed(failing(conflict), &long_ago)],
+                warned(None),
             ),
-            // Not known to pass.
-            (
-                vec![unknown_memory(), failed("FailedUpdateScale", unserved)],
-                "90m",
-                Some((Severity::Warning, since, None)),
-            ),
+            (is_unserved.clone(), vec![], warned(None)),
             // Nor if it has often failed, with a success in between.
             (
-                vec![
-                    unknown_memory(),
-                    scaled(unserved, "05:59:20"),
-                    failing(unserved),
-                ],
-                "90m",
-                Some((Severity::Warning, since, Some(80))),
+                scaled(unserved, "05:59:20"),
+                vec![failing(unserved)],
+                warned(Some(80)),
             ),
             // There are no more failures in a row than passes since the success until the last failure, and of each event
             // that began before the success, one less.
+            (scaled(slow, "05:59:20"), vec![failing(slow)], None),
             (
-                vec![unknown_memory(), scaled(slow, "05:59:20"), failing(slow)],
-                "90m",
+                scaled(slow, "05:59:20"),
+                vec![changed(failing(slow), &without_first)],
                 None,
             ),
             (
-                vec![
-                    unknown_memory(),
-                    scaled(slow, "05:59:20"),
-                    build::with(failing(slow), &without_first),
-                ],
-                "90m",
+                scaled(slow, "05:30:00"),
+                vec![changed(failing(slow), &until_0530)],
                 None,
             ),
+            (scaled(slow, "05:55:00"), vec![twice.clone(); 2], None),
             (
-                vec![
-                    unknown_memory(),
-                    scaled(slow, "05:30:00"),
-                    build::with(failing(slow), &until_0530),
-                ],
-                "90m",
-                None,
-            ),
-            (
-                vec![
-                    unknown_memory(),
-                    scaled(slow, "05:55:00"),
-                    build::with(failing(slow), &two),
-                    build::with(failing(slow), &two),
-                ],
-                "90m",
-                None,
-            ),
-            (
-                vec![
-                    unknown_memory(),
-                    scaled(slow, "05:55:00"),
-                    build::with(failing(slow), &two),
-                    build::with(failing(slow), &two),
-                    build::with(failing(slow), &two),
-                ],
-                "90m",
-                Some((Severity::Warning, since, Some(6))),
+                scaled(slow, "05:55:00"),
+                vec![twice.clone(); 3],
+                warned(Some(6)),
             ),
             // Three passes fit between a success and the last failure, or only two.
             (
-                vec![unknown_memory(), scaled(slow, "05:59:06"), failing(slow)],
-                "90m",
-                Some((Severity::Warning, since, Some(80))),
+                scaled(slow, "05:59:06"),
+                vec![failing(slow)],
+                warned(Some(80)),
             ),
+            (scaled(slow, "05:59:12"), vec![failing(slow)], None),
+            // It was written in the meantime, or failed once because of another writer.
             (
-                vec![unknown_memory(), scaled(slow, "05:59:12"), failing(slow)],
-                "90m",
+                last.clone(),
+                vec![event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z")],
                 None,
             ),
             (
-                vec![stated, settled(4)],
-                "90m",
-                Some((Severity::Error, None, None)),
-            ),
-            // It is not to be written, was written in the meantime, or failed once because of another writer.
-            (vec![unknown_memory(), last.clone()], "50m", None),
-            (
-                vec![
-                    unknown_memory(),
-                    last.clone(),
-                    event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z"),
-                ],
-                "90m",
+                build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
+                vec![],
                 None,
             ),
-            (
-                vec![
-                    unknown_memory(),
-                    build::with(last.clone(), &json!({"status": {"currentReplicas": 3}})),
-                ],
-                "90m",
-                None,
-            ),
-            (
-                vec![unknown_memory(), failed("FailedUpdateScale", conflict)],
-                "90m",
-                None,
-            ),
-            (
-                vec![unknown_memory(), failed("FailedGetScale", denied)],
-                "90m",
-                None,
-            ),
-            (
-                vec![unknown_memory(), settled(4), failing(denied)],
-                "90m",
-                None,
-            ),
+            (conflicts, vec![], None),
+            (failed("FailedGetScale", denied), vec![], None),
+            (settled(4), vec![failing(denied)], None),
         ] {
-            let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
-            let got = finding(Code::ScaleNotWritten, &items).map(|it| {
-                let Facts::ScaleNotWritten(facts) = it.facts else {
-                    panic!("{it:?}")
-                };
-                assert!(
-                    [denied, slow, unserved].contains(&&*facts.error),
-                    "{facts:?}"
-                );
-                assert_eq!((facts.to, it.explains), (8, true));
-                (it.severity, facts.failed, facts.failures.map(|it| it.times))
-            });
+            let items = [unknown_memory(), hpa, build::scale(4)];
+            let items = with_pods(items.into_iter().chain(events), 4, "90m");
+            let got = failed_writes(&items, &[denied, slow, unserved]);
             assert_eq!(got, want, "{items:?}");
         }
+        let items = with_pods([stated, settled(4), build::scale(4)], 4, "90m");
+        let got = failed_writes(&items, &[denied]);
+        assert_eq!(got, Some((Severity::Error, None, None)));
+        // It is not to be written.
+        let items = with_pods([unknown_memory(), last, build::scale(4)], 4, "50m");
+        assert_eq!(failed_writes(&items, &[]), None);
         // It fails only since it was last scaled, and only failures that go on have a beginning.
         let said = |scaled: &str, error: &str, first: &str| {
             let status = json!({"status": {"lastScaleTime": scaled}});

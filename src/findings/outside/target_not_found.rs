@@ -224,8 +224,8 @@ mod tests {
     use super::*;
     use crate::build;
 
-    use crate::findings::outside::testing::{deployment, finding, unknown_memory};
-    use crate::findings::testing::{cpu, said, state, table, with};
+    use crate::findings::outside::testing::{deployment, unknown_memory};
+    use crate::findings::testing::{cpu, only, said, state, table, with};
     use crate::findings::{Code, Facts};
 
     #[test]
@@ -284,7 +284,7 @@ mod tests {
                 .into_iter()
                 .chain(objects)
                 .collect();
-            let found = finding(Code::TargetNotFound, &items);
+            let found = only(Code::TargetNotFound, &items);
             let got = found.as_ref().map(|it| {
                 assert_eq!((it.severity, it.explains), (Severity::Error, true));
                 let Facts::TargetNotFound(facts) = &it.facts else {
@@ -304,7 +304,7 @@ mod tests {
         let message = "deployments.apps \"web\" not found";
         let state_of =
             |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
-        let said = finding(
+        let said = only(
             Code::TargetNotFound,
             &[state_of(message), build::hpa(&json!({}))],
         );
@@ -320,16 +320,13 @@ mod tests {
         let custom = build::hpa(
             &json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}),
         );
-        let said = finding(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
+        let said = only(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
         let Some(Facts::TargetNotFound(facts)) = said else {
             panic!("{said:?}")
         };
         assert_eq!(facts.missing, Missing::ObjectOrScale);
         // An input that lacks the target says nothing about the cluster.
-        assert_eq!(
-            finding(Code::TargetNotFound, &[build::hpa(&json!({}))]),
-            None
-        );
+        assert_eq!(only(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
     }
 
     #[test]

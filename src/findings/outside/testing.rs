@@ -3,32 +3,6 @@
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::error::Error;
-use crate::findings::{Code, Finding};
-use crate::pass::Pass;
-use crate::saved::assemble::assemble;
-use crate::saved::file;
-use crate::saved::objects::Objects;
-use crate::snapshot::input::{Input, Options};
-
-/// Returns the input from these objects.
-pub(crate) fn input(items: &[Value]) -> Result<Input, Error> {
-    let mut objects = Objects::default();
-    file::read_text(&build::list(items.iter().cloned()), "test", &mut objects)?;
-    let options = Options {
-        name: "web".to_owned(),
-        ..Options::default()
-    };
-    assemble(objects, &options, build::NOW.parse().expect("a time"))
-}
-
-/// Returns the finding of a code about these objects, if there is one.
-pub(crate) fn finding(code: Code, items: &[Value]) -> Option<Finding> {
-    let input = input(items).expect("an input");
-    crate::findings::find(&Pass::run(input))
-        .into_iter()
-        .find(|it| it.code() == code)
-}
 
 pub(crate) fn unknown_memory() -> Value {
     build::state(&json!({"memory": "unknown"}))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::engine::decision::Group;
 use crate::findings::case::Top;
 use crate::findings::path::{rollout, scales_down};
-use crate::findings::pods::{delete_finished, is_alive, is_finished, owner_of_finished};
+use crate::findings::pods::{delete_finished, owner_of_finished};
 use crate::findings::prelude::*;
 use crate::findings::wording::{APART, few};
 use crate::snapshot::by_name::Names;
@@ -56,7 +56,7 @@ impl Kind for ForeignPods {
         let referred = Referred::of(case).filter(is_referred);
         let is_over = |owner: &Owner| *owner == Owner::NoOne && owner_of_finished(case).is_none();
         let mut theirs = pods.iter().filter(|(pod, _)| names.contains(&pod.name));
-        let are_finished = owned.keys().all(is_over) && theirs.all(|(pod, _)| is_finished(pod));
+        let are_finished = owned.keys().all(is_over) && theirs.all(|(pod, _)| pod.has_ended());
         let facts = ForeignPods {
             are_finished,
             of: owned.into_iter().collect(),
@@ -81,7 +81,7 @@ impl Kind for ForeignPods {
             "{} {} {} counted for {}{}",
             count(pods, "pod"),
             list(&owners),
-            agree(pods, "is", "are"),
+            one_or_many(pods, "is", "are"),
             about.reference(),
             about.cost()
         )
@@ -218,7 +218,7 @@ impl MetricShare {
         let format = metric_format(about.step(self.metric)?);
         Some(format!(
             "{} {} of the {} that {} counts ({}).",
-            agree(pods, "It uses", "They use"),
+            one_or_many(pods, "It uses", "They use"),
             amount(self.theirs, format),
             amount(self.all, format),
             about.label(self.metric),
@@ -234,7 +234,7 @@ fn not_counted_by_target(case: &Case<'_>, pods: &[(&Pod, Top<'_>)]) -> Option<By
     let mut uncounted = ByOwner::new();
     let period = case.snapshot().controller.cpu_initialization_period;
     for (pod, _) in pods {
-        let is_settled = is_alive(pod) && case.age(pod)? > period;
+        let is_settled = pod.is_active() && case.age(pod)? > period;
         let owner = pod.owner.as_deref().filter(|_| is_settled)?;
         let owner = Owner::NotCounted(format!("{}/{}", owner.kind, owner.name));
         uncounted.entry(owner).or_default().push(pod.name.clone());

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::engine::decision::Group;
-use crate::findings::pods::is_alive;
+use crate::findings::pods::among;
 use crate::findings::prelude::*;
-use crate::findings::requests::by_revision;
-use crate::snapshot::by_name::Names;
+use crate::snapshot::pod::by_revision;
 use crate::snapshot::surroundings::Canary;
 
 /// Pods of several revisions are counted, as in a rollout or with a canary, and together they are more than
@@ -21,8 +20,6 @@ pub struct OldRevisionPods {
     pub replicas: i32,
     /// As many pods of other revisions as there are pods beyond the replicas, by name.
     pub beyond: Vec<Box<str>>,
-    /// Whether a canary keeps all stable pods, because something else shifts the traffic.
-    pub keeps_stable: bool,
 }
 
 impl Kind for OldRevisionPods {
@@ -42,7 +39,7 @@ impl Kind for OldRevisionPods {
         };
         let own = counted
             .into_iter()
-            .filter(|pod| !case.is_foreign(pod) && is_alive(pod));
+            .filter(|pod| !case.is_foreign(pod) && pod.is_active());
         let by_revision = by_revision(own);
         let all: usize = by_revision.values().map(Vec::len).sum();
         let excess = all
@@ -50,7 +47,7 @@ impl Kind for OldRevisionPods {
             .filter(|excess| *excess > 0 && by_revision.len() > 1)?;
         let current = case
             .surroundings()
-            .current_revision(case.target(), &by_revision);
+            .current_revision(case.target(), by_revision.values().flatten().copied());
         let main = current.or_else(|| main_revision(&by_revision, replicas))?;
         let mut others: Vec<&Pod> = by_revision
             .iter()
@@ -59,14 +56,13 @@ impl Kind for OldRevisionPods {
             .collect();
         others.sort_by_key(|pod| (pod.created, &pod.name));
         others.truncate(excess);
-        let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
         let without = match averaged {
             Some(_) => case.without(|snapshot| {
                 if let Ok(scale) = &mut snapshot.scale {
                     scale.status_replicas = scale.spec_replicas;
                 }
             }),
-            None => case.without_pods(|pod| names.contains(&pod.name)),
+            None => case.without_pods(among(&others)),
         };
         // The rollout began with the first pod of the second revision.
         let firsts = by_revision
@@ -85,14 +81,10 @@ impl Kind for OldRevisionPods {
             })
             .collect();
         revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
-        let strategy = case.workload().and_then(|target| target.strategy.as_ref());
-        let canary = strategy.and_then(|strategy| strategy.canary.as_ref());
-        let keeps_stable = canary.is_some_and(Canary::keeps_stable_pods);
         let facts = OldRevisionPods {
             revisions,
             replicas: scale.spec_replicas,
             beyond: pod_names(others),
-            keeps_stable,
         };
         let mut finding = case.weigh(facts, without, Severity::Info);
         if !is_long {
@@ -120,7 +112,7 @@ impl Kind for OldRevisionPods {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let each: Vec<String> = self.revisions.iter().map(Revision::share).collect();
         let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
-        if self.keeps_stable {
+        if keeps_stable_pods(about) {
             evidence.push(
                 "While something else shifts the traffic to a canary, Argo Rollouts keeps all stable pods."
                     .to_owned(),
@@ -142,7 +134,7 @@ impl Kind for OldRevisionPods {
                 .after_rollout(&[], "", Some("set a smaller maxSurge"))
                 .with_all(about.rollout_status(&[]));
         }
-        let smaller = if self.keeps_stable {
+        let smaller = if keeps_stable_pods(about) {
             "set dynamicStableScale of the canary"
         } else {
             "keep fewer pods of other revisions"
@@ -174,6 +166,13 @@ impl Revision {
         let current = if self.is_current { " (current)" } else { "" };
         format!("{} of {}{current}", self.pods, self.hash)
     }
+}
+
+/// Whether a canary keeps all stable pods, because something else shifts the traffic.
+fn keeps_stable_pods(about: &About<'_>) -> bool {
+    let strategy = about.workload().and_then(|it| it.strategy.as_ref());
+    let canary = strategy.and_then(|it| it.canary.as_ref());
+    canary.is_some_and(Canary::keeps_stable_pods)
 }
 
 /// Returns the most likely revision of the replicas: it has as many pods, or is the newest, or has the most

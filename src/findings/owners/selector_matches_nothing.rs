@@ -4,7 +4,6 @@ use super::selector_advice;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::MetricResult;
 use crate::findings::case::Top;
-use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 
 /// The target has replicas, and its selector matches no pod, or none that the target owns.
@@ -42,7 +41,7 @@ impl Kind for SelectorMatchesNothing {
             return None;
         }
         let mut own: Vec<&Pod> = case.snapshot().pods.iter().map(|pod| &**pod).collect();
-        own.retain(|pod| case.top_owner(pod) == Top::Target && is_alive(pod));
+        own.retain(|pod| case.top_owner(pod) == Top::Target && pod.is_active());
         let others = pod_names(case.pods());
         if !others.is_empty() && own.is_empty() {
             return None;

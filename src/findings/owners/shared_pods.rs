@@ -67,8 +67,8 @@ impl Kind for SharedPods {
         format!(
             "{} {} to this HPA and to {} {}{effect}",
             count(self.pods.len(), "pod"),
-            agree(self.pods.len(), "belongs", "belong"),
-            agree(self.others.len(), "HPA", "HPAs"),
+            one_or_many(self.pods.len(), "belongs", "belong"),
+            one_or_many(self.others.len(), "HPA", "HPAs"),
             names(&self.names_of_others())
         )
     }
@@ -80,7 +80,7 @@ impl Kind for SharedPods {
             evidence.push(format!("{}: {selector}.", about.reference()));
         }
         evidence.extend(self.others.iter().map(|other| selection(other)));
-        let all = agree(self.others.len(), "Both", "All of them");
+        let all = one_or_many(self.others.len(), "Both", "All of them");
         evidence.push(format!("{all} match {}.", names(&self.pods)));
         if self.is_refused {
             evidence.push(

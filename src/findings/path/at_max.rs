@@ -29,8 +29,6 @@ pub struct AtMax {
     pub adjusted: Option<(Vec<(usize, Adjustment)>, i32)>,
     /// The last time that most replicas were removed at once, if the load has returned since.
     pub dropped: Option<Dropped>,
-    /// Whether `minReplicas` is the same.
-    pub is_fixed: bool,
 }
 
 impl Kind for AtMax {
@@ -66,7 +64,6 @@ impl Kind for AtMax {
                 .max_by_key(|it| it.1),
             adjusted,
             dropped: dropped(case),
-            is_fixed,
         };
         Some(Finding::explaining(severity, facts).without(without))
     }
@@ -109,7 +106,7 @@ impl Kind for AtMax {
             ));
         }
         evidence.extend(bounded(about, &self.bound, Direction::Up));
-        if self.is_fixed {
+        if about.hpa().spec.min() >= self.bound.bound {
             let fields = ["minReplicas", "maxReplicas"].map(|it| about.field(it));
             evidence.push(format!(
                 "{} are the same, so nothing scales.",
@@ -380,8 +377,10 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::path::testing::{annotated_by_keda, at_max, memory, pods, queue_of};
-    use crate::findings::testing::{cpu, found, pass, queue, state, table, with, with_spec};
+    use crate::findings::path::testing::{at_max, memory, pods, queue_of};
+    use crate::findings::testing::{
+        cpu, found, of_keda, pass, queue, state, table, with, with_spec,
+    };
     use crate::findings::{find_except, views};
 
     /// Returns an HPA with a metric of this total and a target for it.
@@ -402,7 +401,8 @@ mod tests {
     /// change.
     #[test]
     fn a_bound_decides_only_because_of_something_else() {
-        let paused = json!({"autoscaling.keda.sh/paused": "true"});
+        let annotations = json!({"autoscaling.keda.sh/paused": "true"});
+        let paused = json!({"metadata": { "annotations": annotations }});
         let busy = most(&pods("90m"), 7);
         let both = state(&[cpu(), queue(&build::average("75"))], &["50m"; 4]);
         let values = [json!({"metricName": "queue", "value": "900"})];
@@ -412,8 +412,8 @@ mod tests {
         let unread = with(&both, "ControllerState", &denied);
         let states = [
             ("of busy pods", busy.clone()),
-            ("of KEDA", annotated_by_keda(&busy, &json!({}))),
-            ("of KEDA that is paused", annotated_by_keda(&busy, &paused)),
+            ("of KEDA", of_keda(&busy, &json!({}))),
+            ("of KEDA that is paused", of_keda(&busy, &paused)),
             // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
             (
                 "of a value that multiplies",

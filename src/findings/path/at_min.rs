@@ -109,15 +109,15 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::Facts;
-    use crate::findings::path::testing::{annotated_by_keda, at_once, pods, queue_of};
-    use crate::findings::testing::{cpu, found, said, state, with, with_spec};
+    use crate::findings::path::testing::{at_once, pods, queue_of};
+    use crate::findings::testing::{cpu, found, of_keda, said, state, with, with_spec};
 
     #[test]
     fn a_minimum_that_cannot_be_lower() {
         let idle = |keda: bool, gate: bool| {
             let items = queue_of(&build::average("10"), "0", 1);
             let items = if keda {
-                annotated_by_keda(&items, &json!({}))
+                of_keda(&items, &json!({}))
             } else {
                 items
             };

@@ -129,11 +129,7 @@ pub(crate) fn bounded(about: &About<'_>, bound: &Bound, side: Direction) -> Vec<
     evidence.extend(about.running(side));
     let owner = about.owner().filter(|_| side == Direction::Down);
     evidence.extend(owner.and_then(|owner| about.activity(owner)));
-    evidence.extend(
-        about
-            .without()
-            .map(|without| format!("Without {}: {without}.", side.words().bound)),
-    );
+    evidence.extend(about.result(&format!("Without {}", side.words().bound)));
     evidence
 }
 
@@ -175,7 +171,7 @@ pub(super) fn look_at_negative(about: &About<'_>, metric: usize, value: i64) -> 
 
 impl About<'_> {
     /// Returns a sentence about the bound of the running HPA, if another one is assumed.
-    fn running(&self, side: Direction) -> Option<String> {
+    pub(super) fn running(&self, side: Direction) -> Option<String> {
         let field = side.words().bound;
         let bound = self.pass.input.as_observed().hpa.spec.bound(side);
         self.assumes(field)

@@ -76,10 +76,10 @@ pub struct Corrected {
 /// The reason why replicas are beyond a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BeyondBoundCause {
-    /// The bound is assumed; the HPA has this one, which allows the replicas.
-    Assumed(i32),
-    /// The replicas are assumed; the target has this many.
-    AssumedReplicas(i32),
+    /// The bound is assumed, and that of the HPA allows the replicas.
+    Assumed,
+    /// The replicas are assumed.
+    AssumedReplicas,
     /// The HPA is new: it has no status yet.
     NewHpa,
     /// The controller itself left these replicas, so the bound was changed after that.
@@ -95,8 +95,10 @@ pub enum BeyondBoundCause {
 impl BeyondBoundCause {
     /// Whether no one has set the replicas: the bound is new, or they are assumed.
     fn is_expected(self) -> bool {
-        let is_assumed = matches!(self, Self::Assumed(_) | Self::AssumedReplicas(_));
-        is_assumed || matches!(self, Self::NewHpa | Self::Changed)
+        matches!(
+            self,
+            Self::Assumed | Self::AssumedReplicas | Self::NewHpa | Self::Changed
+        )
     }
 }
 
@@ -249,11 +251,11 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
             Direction::Down => current >= bound,
         };
         if allows {
-            return BeyondBoundCause::Assumed(bound);
+            return BeyondBoundCause::Assumed;
         }
     }
-    if let Some(replicas) = case.pass.input.observed_replicas() {
-        return BeyondBoundCause::AssumedReplicas(replicas);
+    if case.pass.input.observed_replicas().is_some() {
+        return BeyondBoundCause::AssumedReplicas;
     }
     let other = case.shown().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
@@ -365,9 +367,8 @@ impl CorrectedBefore {
             }
         };
         evidence.extend(reason.map(str::to_owned));
-        if let (Some(earlier), Some(without)) = (self.earlier(), about.without()) {
-            evidence.push(format!("With {} {earlier}: {without}.", words.bound));
-        }
+        let with = |earlier| about.result(&format!("With {} {earlier}", words.bound));
+        evidence.extend(self.earlier().and_then(with));
         evidence
     }
 
@@ -420,14 +421,13 @@ impl Corrected {
         let (current, field) = (self.current, words.bound);
         let mut evidence = Vec::new();
         match self.cause {
-            BeyondBoundCause::Assumed(own) => {
-                evidence.push(format!("The HPA itself has {field} {own}."));
+            BeyondBoundCause::Assumed => evidence.extend(about.running(self.side)),
+            BeyondBoundCause::AssumedReplicas => {
+                let own = about.pass.input.observed_replicas();
+                let of_target =
+                    |own| format!("{} has {}.", about.reference(), count(own, "replica"));
+                evidence.extend(own.map(of_target));
             }
-            BeyondBoundCause::AssumedReplicas(own) => evidence.push(format!(
-                "{} has {}.",
-                about.reference(),
-                count(own, "replica")
-            )),
             BeyondBoundCause::NewHpa => evidence.push("The HPA has no status yet.".to_owned()),
             BeyondBoundCause::Changed => {
                 evidence.push(format!(
@@ -438,8 +438,7 @@ impl Corrected {
             }
             BeyondBoundCause::Person | BeyondBoundCause::Program | BeyondBoundCause::Unknown => {}
         }
-        let without = about.without();
-        evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
+        evidence.extend(about.result(&format!("With {field} {current}")));
         evidence
     }
 
@@ -450,7 +449,7 @@ impl Corrected {
             bound: field, flag, ..
         } = words;
         let advice = match self.cause {
-            BeyondBoundCause::AssumedReplicas(_) => {
+            BeyondBoundCause::AssumedReplicas => {
                 let flags = format!("--replicas {current} {flag} {current}");
                 let advice = Remedy::AssumeBound.says(format!(
                     "Add {flag} {current} to see what the metrics propose."
@@ -458,7 +457,7 @@ impl Corrected {
                 return advice.with(about.predict(&flags));
             }
             // The HPA itself allows the replicas.
-            BeyondBoundCause::Assumed(_) => {
+            BeyondBoundCause::Assumed => {
                 Remedy::AssumeBound.says(format!("Use another {field} if {current} is right."))
             }
             BeyondBoundCause::Unknown => Remedy::ChangeBound.says(format!(

@@ -61,13 +61,11 @@ impl Kind for DirectionDisabled {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
-        let mut evidence = Vec::new();
-        if let Some(without) = about.without() {
-            let bound = self.bound.map_or_else(String::new, |bound| {
-                format!(", and {} {bound}", self.direction.words().bound)
-            });
-            evidence.push(format!("With the default, Max{bound}: {without}."));
-        }
+        let bound = self.bound.map_or_else(String::new, |bound| {
+            format!(", and {} {bound}", self.direction.words().bound)
+        });
+        let default = format!("With the default, Max{bound}");
+        let mut evidence = Vec::from_iter(about.result(&default));
         if self.direction == Direction::Down {
             // No longer window is valid.
             let window = "A stabilizationWindowSeconds of up to 3600 also keeps replicas, for that time only.";

@@ -3,7 +3,6 @@
 use super::{DOWN_WINDOW, held, limit, policy, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
-use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::memory::ground::{Ground, Running};
 use crate::pass::RecommendationOrigin;
@@ -35,8 +34,6 @@ pub struct HeldByWindow {
     pub busy: bool,
     /// The time since which the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
-    /// The next change, if the metrics' proposals stay the same.
-    pub next: Option<NextChange>,
     /// Whether the earlier recommendation adds replicas, instead of only keeping them.
     pub adds: bool,
     /// The limits of the passes after the window, if it takes several to reach the metrics' proposal.
@@ -68,7 +65,6 @@ impl Kind for HeldByWindow {
             shorter: shorter(case, against, window),
             busy: against == Direction::Down && has_own_work(case),
             leads_since: leads_since(case, window),
-            next: case.next(),
             adds: against == Direction::Down
                 && case.decision().replicas_after() > case.decision().replicas_before(),
             then: then(case, step.desired, against, window),
@@ -127,7 +123,7 @@ impl Kind for HeldByWindow {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let now = about.now();
         let mut evidence = self.about_origin(now);
-        evidence.extend(self.next.and_then(|next| about.next(next)));
+        evidence.extend(about.next_in_words());
         evidence.push(format!(
             "The controller uses the {} recommendation of the window; this is not a pause after \
              scaling.",
@@ -136,8 +132,7 @@ impl Kind for HeldByWindow {
                 Direction::Up => "lowest",
             }
         ));
-        let without = about.without();
-        evidence.extend(without.map(|without| format!("Without it: {without}.")));
+        evidence.extend(about.result("Without it"));
         if self.adds {
             evidence.push(
                 "Without behavior, an earlier recommendation adds replicas; with it, it only keeps them."
@@ -159,8 +154,8 @@ impl Kind for HeldByWindow {
         if self.adds {
             return self.add_behavior(about);
         }
-        let end = self
-            .next
+        let end = about
+            .next()
             .and_then(|it| it.likely.map(|it| it.time).or(it.latest));
         let until = match end {
             Some(end) => format!("until {}", time(about.now(), end)),

@@ -3,7 +3,7 @@
 use super::value;
 use crate::findings::prelude::*;
 use crate::findings::requests::is_alike;
-use crate::findings::targets::{Headroom, More, ProposalOf, room};
+use crate::findings::targets::{Headroom, ProposalOf, room};
 use crate::whatif::thresholds::{Borders, UnitScale};
 
 /// Memory below its target where all pods use about the same amount, so it probably does not come from the
@@ -20,8 +20,6 @@ pub struct AlikeMemory {
     pub at: i64,
     /// One pod fewer.
     pub fewer: i32,
-    /// Whether there are other metrics, which propose far fewer.
-    pub has_others: bool,
     /// The change with which fewer pods would be enough.
     pub room: Headroom,
 }
@@ -57,7 +55,6 @@ pub(crate) fn alike_memory<'p>(
         now: now?,
         at: at?,
         fewer,
-        has_others: case.metrics().count() > 1,
         room: room(case, metric, fewer, ProposalOf::Pass),
     })
 }
@@ -81,18 +78,12 @@ impl AlikeMemory {
 
     /// Returns the advice on it.
     pub(super) fn advice(&self, about: &About<'_>) -> Advice {
-        let More { act, commands, .. } = self.room.more(about, self.metric);
-        let instead = if self.has_others {
-            "drop the metric"
-        } else {
-            "scale on load"
+        let instead = match about.hpa().spec.metrics.len() {
+            1 => "scale on load",
+            _ => "drop the metric",
         };
-        Remedy::LeaveRoom
-            .says(format!(
-                "Pods seldom free memory: {}, {act}, or {instead}.",
-                about.for_fewer(&self.room)
-            ))
-            .with_all(commands)
+        let why = "Pods seldom free memory: ";
+        self.room.advice(about, self.metric, why, instead)
     }
 }
 
@@ -179,7 +170,8 @@ mod tests {
             let (told, memory) = kept(&items).unwrap();
             let memory = memory.map(|it| {
                 let request = it.room.found.map(|it| it.adjustment.name());
-                (it.at, it.has_others, request)
+                let advice = said(told, &items).advice.text();
+                (it.at, advice.contains("drop the metric"), request)
             });
             let want = want.map(|(one, others, request)| {
                 (one, others, Some(format!("a memory request of {request}")))

@@ -24,9 +24,10 @@ use self::bound::least;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Because, Decision, LimitStep, Proposal, StabilizeStep};
 use crate::findings::prelude::*;
-use crate::findings::targets::Headroom;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, MetricTarget, ScalingPolicy, ScalingRules,
+};
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::whatif::thresholds::{MetricUnit, UnitScale};
 use crate::words::in_unit;
@@ -199,7 +200,7 @@ pub(crate) const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
 pub(crate) const NOTHING_TO_DO: &str = "Nothing to do.";
 
 /// Describes a policy: `2 pods per 60s`, `1 pod per 20m`.
-pub(crate) fn policy(policy: &ScalingPolicy) -> String {
+fn policy(policy: &ScalingPolicy) -> String {
     let value = match &*policy.type_ {
         "Percent" => format!("{}%", policy.value),
         _ => count(policy.value, "pod"),
@@ -209,6 +210,16 @@ pub(crate) fn policy(policy: &ScalingPolicy) -> String {
         seconds => duration(SignedDuration::from_secs(seconds.into())),
     };
     format!("{value} per {period}")
+}
+
+/// Describes the policies of rules, to follow `It scales up`: ` by 100% per 15s or 4 pods per 15s`; empty without any.
+pub(crate) fn by_policies(rules: &ScalingRules) -> String {
+    let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
+    if all.is_empty() {
+        String::new()
+    } else {
+        format!(" by {}", all.join(" or "))
+    }
 }
 
 /// Describes the number to which a limit is applied: the highest proposal, or the result of stabilization.
@@ -250,26 +261,11 @@ pub(crate) fn scales_down(
 }
 
 impl About<'_> {
-    /// Describes the effect of more room for pods: `for 5 instead of 6`.
-    pub(crate) fn for_fewer(&self, room: &Headroom) -> String {
-        let now = self.pass.decision.replicas_after();
-        let other = room.found.as_ref().map(|it| it.proposal);
-        let both = other.zip(now).filter(|(other, now)| other < now);
-        both.map_or("for fewer".to_owned(), |(other, now)| {
-            format!("for {other} instead of {now}")
-        })
-    }
-
     /// Returns how the HPA scales up as a sentence, if `behavior` states it: `It scales up by 100% per 15s, with
     /// a window of 0s.`
     pub(crate) fn scales_up(&self) -> Option<String> {
         let rules = self.hpa().spec.rules(Direction::Up)?;
-        let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
-        let by = if all.is_empty() {
-            String::new()
-        } else {
-            format!(" by {}", all.join(" or "))
-        };
+        let by = by_policies(rules);
         let window = rules.stabilization_window_seconds.unwrap_or_default();
         Some(format!("It scales up{by}, with a window of {window}s."))
     }

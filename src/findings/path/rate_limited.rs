@@ -3,7 +3,6 @@
 use super::bound::{look_at_negative, taken_as_largest};
 use super::{is_limited, limit, policy, proposed, winner};
 use crate::engine::decision::{PolicyLimit, RateLimit};
-use crate::findings::NextChange;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::ScalingPolicy;
 
@@ -20,8 +19,6 @@ pub struct RateLimited {
     pub current: i32,
     /// The limit.
     pub limit: RateLimit,
-    /// The next change, if the metrics' proposals stay the same.
-    pub next: Option<NextChange>,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
     /// The value below 0, in milli-units, for which the controller takes that metric's sum as the largest number.
@@ -37,7 +34,6 @@ impl Kind for RateLimited {
             result: limited.result,
             current: case.decision().replicas_before()?,
             limit: limited.rate?,
-            next: case.next(),
             metric: winner.map(|(metric, _)| metric.index),
             negative: winner.and_then(|(metric, _)| taken_as_largest(case, metric)),
         };
@@ -84,10 +80,7 @@ impl Kind for RateLimited {
             (_, "Min") => "the smallest change of the policies allows",
             _ => "the largest change of the policies allows",
         };
-        let bound = match limit.direction {
-            Direction::Up => "at most",
-            Direction::Down => "no fewer than",
-        };
+        let bound = limit.direction.words().farthest;
         format!("{proposed}, but {which} {bound} {result} now")
     }
 
@@ -109,7 +102,7 @@ impl Kind for RateLimited {
             ));
         }
         evidence.extend(self.metric.and_then(|metric| about.of_requests(metric)));
-        evidence.extend(self.next.and_then(|next| about.next(next)));
+        evidence.extend(about.next_in_words());
         evidence
     }
 

@@ -16,14 +16,16 @@ pub(crate) struct SideWords {
     pub(super) reason: &'static str,
     /// The field of `behavior` with the rules.
     pub(crate) rules: &'static str,
-    /// The place of replicas that the bound does not allow.
-    pub(super) beyond: &'static str,
+    /// The place of replicas that the bound does not allow, and of a metric whose proposal goes there.
+    pub(crate) beyond: &'static str,
     /// Such replicas, compared with the bound.
     pub(super) other: &'static str,
     /// To allow them.
     pub(super) change: &'static str,
     /// A bound that allows them.
     pub(super) further: &'static str,
+    /// To qualify the farthest count that is allowed.
+    pub(crate) farthest: &'static str,
 }
 
 static UP: SideWords = SideWords {
@@ -36,6 +38,7 @@ static UP: SideWords = SideWords {
     other: "more",
     change: "raise",
     further: "higher",
+    farthest: "at most",
 };
 
 static DOWN: SideWords = SideWords {
@@ -48,6 +51,7 @@ static DOWN: SideWords = SideWords {
     other: "fewer",
     change: "lower",
     further: "lower",
+    farthest: "no fewer than",
 };
 
 impl Direction {

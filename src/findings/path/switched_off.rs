@@ -13,14 +13,10 @@ use crate::snapshot::surroundings::ScaleDown;
 /// Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
-    /// The replicas of the target, if having none is assumed.
-    pub observed: Option<i32>,
     /// The last writer of the target's replicas, and the time.
     pub writer: Option<(String, Timestamp)>,
     /// The reason why that keeps it at 0, if it is known to.
     pub keeper: Option<Keeper>,
-    /// Whether the HPA allows zero replicas.
-    pub may_be_zero: bool,
 }
 
 impl Kind for SwitchedOff {
@@ -47,10 +43,8 @@ impl Kind for SwitchedOff {
             _ => Severity::Info,
         };
         let facts = SwitchedOff {
-            observed,
             writer: writer.and_then(|it| Some((it.manager.clone(), it.time?))),
             keeper,
-            may_be_zero: hpa.spec.min_replicas == Some(0),
         };
         Some(Finding::explaining(severity, facts))
     }
@@ -72,7 +66,7 @@ impl Kind for SwitchedOff {
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let target = about.reference();
-        let mut evidence = vec![match self.observed {
+        let mut evidence = vec![match about.pass.input.observed_replicas() {
             Some(observed) => format!(
                 "{target} has {}; with 0, the controller does nothing (ScalingDisabled).",
                 count(observed, "replica")
@@ -86,7 +80,7 @@ impl Kind for SwitchedOff {
             let ago = distance(*at, about.now());
             evidence.push(format!("{manager} set the replicas last, {ago} ago."));
         }
-        if self.may_be_zero {
+        if about.hpa().spec.min_replicas == Some(0) {
             evidence.push(
                 "minReplicas is 0, but the controller wakes the target only if it has scaled it to \
                  zero itself."
@@ -107,7 +101,7 @@ impl Kind for SwitchedOff {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        if self.observed.is_some() {
+        if about.pass.input.observed_replicas().is_some() {
             return Advice::default();
         }
         match self.scaled_object(about) {
@@ -123,7 +117,7 @@ impl SwitchedOff {
         let owner = about.owner()?;
         match self.keeper {
             Some(Keeper::Rollout { .. } | Keeper::Rollouts | Keeper::Flagger) => None,
-            _ => Some(owner).filter(|_| self.observed.is_none()),
+            _ => Some(owner).filter(|_| about.pass.input.observed_replicas().is_none()),
         }
     }
 }
@@ -279,7 +273,6 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::path::testing::annotated_by_keda;
     use crate::findings::testing::{cpu, found, of_keda, said, state};
 
     #[test]
@@ -289,10 +282,12 @@ mod tests {
             let told = |it: &Finding| (it.code(), it.severity);
             found(items).iter().map(told).collect()
         };
-        let paused = |key: &str, value: &str| annotated_by_keda(&none, &json!({key: value}));
+        let paused = |key: &str, value: &str| {
+            of_keda(&none, &json!({"metadata": {"annotations": {key: value}}}))
+        };
         assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
         assert_eq!(
-            told(&annotated_by_keda(&none, &json!({}))),
+            told(&of_keda(&none, &json!({}))),
             [(Code::SwitchedOff, Severity::Info)]
         );
         for pause in [

@@ -31,19 +31,6 @@ pub(crate) fn at_once(rules: &Value) -> Value {
     json!({ "behavior": build::with(behavior, rules) })
 }
 
-/// Returns the same HPA, owned by a ScaledObject of KEDA with these annotations.
-pub(crate) fn annotated_by_keda(items: &[Value], annotations: &Value) -> Vec<Value> {
-    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
-        "uid": "1", "controller": true}]);
-    let owned = json!({"metadata": {"ownerReferences": owner}});
-    let mut items = with(items, "HorizontalPodAutoscaler", &owned);
-    items.push(json!({
-        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
-        "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
-    }));
-    items
-}
-
 /// Returns an HPA with a queue of this length and a target.
 pub(crate) fn queue_of(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
     let items = state(&[build::external("queue", target)], &vec!["50m"; replicas]);

@@ -6,6 +6,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricResult;
 use crate::findings::prelude::*;
 use crate::findings::targets::{PlayedAdjustment, ProposalOf, other_target};
+use crate::snapshot::Snapshot;
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target, but within the tolerance, so the replicas stay.
@@ -22,10 +23,6 @@ pub struct WithinTolerance {
     pub tolerance: f64,
     /// The values at which it would propose other replicas, if known.
     pub borders: Option<Borders>,
-    /// Whether values are assumed for pods that do not count.
-    pub is_filled: bool,
-    /// Whether the version has the field `tolerance`.
-    pub has_field: bool,
     /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
     pub narrower: Option<u8>,
     /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and
@@ -38,7 +35,7 @@ pub struct WithinTolerance {
 impl Kind for WithinTolerance {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (winner, ratio) = within(case)?;
-        let has_field = case.has_tolerance_field();
+        let has_field = has_field(case.snapshot());
         let side = side_of(ratio);
         let spec = &case.snapshot().hpa.spec;
         let current = case.decision().replicas_before();
@@ -58,8 +55,6 @@ impl Kind for WithinTolerance {
                 winner.tolerance.down
             },
             borders,
-            is_filled: is_filled(winner),
-            has_field,
             narrower: more
                 .filter(|_| has_field)
                 .and_then(|_| narrower(case, winner.index, ratio)),
@@ -87,7 +82,7 @@ impl Kind for WithinTolerance {
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
         let rule = || sentence(&format!("{}.", self.rule(about)));
         let mut evidence = Vec::from_iter(self.memory.is_some().then(rule));
-        if !self.has_field {
+        if !has_field(about.snapshot()) {
             evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
         }
         let borders = self.borders.as_ref();
@@ -133,12 +128,12 @@ impl Kind for WithinTolerance {
 impl WithinTolerance {
     /// Describes the rule that keeps the replicas.
     fn rule(&self, about: &About<'_>) -> String {
-        let assumed = if self.is_filled {
+        let assumed = if about.step(self.metric).is_some_and(is_filled) {
             ", with values assumed for pods that do not count,"
         } else {
             ""
         };
-        let side = if self.ratio > 1.0 { "above" } else { "below" };
+        let side = side_of(self.ratio).words().beyond;
         format!(
             "{}{assumed} is {} {side} its target of {}, within the tolerance of {}",
             about.label(self.metric),
@@ -173,6 +168,11 @@ impl WithinTolerance {
         let label = about.label(self.metric);
         (!parts.is_empty()).then(|| format!("{label} proposes {}{current}.", list(&parts)))
     }
+}
+
+/// Whether the version and its gates have the field `tolerance`.
+fn has_field(snapshot: &Snapshot) -> bool {
+    snapshot.controller.gates.configurable_tolerance
 }
 
 /// Whether the ratio that decides includes values assumed for pods that do not count.

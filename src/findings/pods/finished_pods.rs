@@ -1,6 +1,6 @@
 //! The finding `finished-pods`.
 
-use super::{delete_finished, filled, is_finished, owner_of_finished, pod_names};
+use super::{delete_finished, filled, owner_of_finished, pod_names};
 use crate::engine::decision::Group;
 use crate::findings::prelude::*;
 use crate::snapshot::pod::Phase;
@@ -31,13 +31,13 @@ impl Kind for FinishedPods {
         if !looks_at_metrics || (succeeded.is_empty() && failed.is_empty()) {
             return None;
         }
-        let without = case.without_pods(is_finished);
+        let without = case.without_pods(Pod::has_ended);
         let missing_in = case
             .metrics()
             .filter(|step| !step.is_failed())
             .filter(|step| {
                 let mut rows = step.pods.iter();
-                rows.any(|row| row.group == Group::Missing && is_finished(case.pod_of(row)))
+                rows.any(|row| row.group == Group::Missing && case.pod_of(row).has_ended())
             })
             .map(|step| step.index)
             .collect();

@@ -11,25 +11,22 @@ pub mod uncounted_pods;
 pub mod unschedulable_pods;
 
 use crate::calendar::Calendar;
-use crate::engine::decision::{Block, Fill, Proposal};
+use crate::engine::decision::{Block, Proposal};
 use crate::findings::Alternative;
 use crate::findings::prelude::*;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::{ConditionStatus, Container, ContainerStatus, Phase};
+use crate::words::fills;
 
 /// The longest time that a pod may take to start if it has neither restarted nor is waiting for anything
 /// unusual.
 const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 
 /// Returns the condition of being one of these pods, by name.
-fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
+pub(crate) fn among<'p>(pods: &[&'p Pod]) -> impl Fn(&Pod) -> bool + use<'p> {
     let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
     move |pod| names.contains(&pod.name)
-}
-
-pub(crate) fn is_finished(pod: &Pod) -> bool {
-    matches!(pod.phase, Phase::Succeeded | Phase::Failed)
 }
 
 /// Returns the owner of a finished pod, as `Kind/name`, if it may still need one: it is no controller of replicas.
@@ -41,7 +38,7 @@ pub(crate) fn owner_of_finished(case: &Case<'_>) -> Option<String> {
         "ReplicationController",
         "DaemonSet",
     ];
-    let finished = case.pods().filter(|pod| is_finished(pod));
+    let finished = case.pods().filter(|pod| pod.has_ended());
     let mut owners = finished.filter_map(|pod| pod.owner.as_deref());
     let other = owners.find(|owner| !OF_REPLICAS.contains(&&*owner.kind))?;
     Some(format!("{}/{}", other.kind, other.name))
@@ -56,11 +53,6 @@ pub(crate) fn delete_finished(about: &About<'_>, pods: &[&str]) -> Advice {
         one_or_many(pods.len(), "it does", "they do")
     ));
     advice.with(about.delete_pods(pods))
-}
-
-/// Whether a pod is neither finished nor terminating.
-pub(crate) fn is_alive(pod: &Pod) -> bool {
-    !is_finished(pod) && pod.deletion_timestamp.is_none()
 }
 
 pub(crate) fn is_ready(pod: &Pod) -> bool {
@@ -104,14 +96,14 @@ fn failure(status: &ContainerStatus) -> Option<&str> {
 
 /// Returns a container of a pod that waits in an error, with the reason, unless the pod is terminating.
 pub(crate) fn failing(pod: &Pod) -> Option<(&str, &str)> {
-    let mut all = pod.statuses.iter().filter(|_| is_alive(pod));
+    let mut all = pod.statuses.iter().filter(|_| pod.is_active());
     all.find_map(|status| Some((&*status.name, failure(status)?)))
 }
 
 /// Whether a pod was never ready and is too old for that: older than the period in which samples may be
 /// skipped, if it visibly fails, or else much older.
 fn is_stuck<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
-    if !is_alive(pod) || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
+    if !pod.is_active() || pod.unschedulable.is_some() || !was_never_ready(case, pod) {
         return false;
     }
     let controller = &case.snapshot().controller;
@@ -136,7 +128,7 @@ fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
 
 /// Whether a pod has started, was never ready, and may still become ready.
 fn is_starting<'p>(case: &Case<'p>, pod: &'p Pod) -> bool {
-    is_alive(pod)
+    pod.is_active()
         && pod.phase == Phase::Running
         && was_never_ready(case, pod)
         && !is_stuck(case, pod)
@@ -148,7 +140,7 @@ pub(crate) fn may_have_value(pod: &Pod) -> bool {
         let mut statuses = pod.statuses.iter();
         !statuses.any(|status| status.name == own.name && failure(status).is_some())
     };
-    is_alive(pod) && pod.phase != Phase::Pending && pod.running(false).any(runs)
+    pod.is_active() && pod.phase != Phase::Pending && pod.running(false).any(runs)
 }
 
 /// Whether a metric has no value because of its pods.
@@ -242,21 +234,8 @@ fn filled(about: &About<'_>, metric: usize) -> Option<String> {
             )
         });
     };
-    let mut assumed = Vec::new();
-    let missing = count(counted.missing, "pod");
-    match (filled.missing, filled.missing_percent) {
-        (Fill::Zero, _) => assumed.push(format!("{missing} without metrics at 0")),
-        (Fill::Target, Some(percent)) => {
-            assumed.push(format!(
-                "{missing} without metrics at {percent}% of the request"
-            ));
-        }
-        (Fill::Target, None) => assumed.push(format!("{missing} without metrics at the target")),
-        (Fill::None, _) => {}
-    }
-    if filled.unready_as_zero {
-        assumed.push(format!("{} at 0", count(counted.unready, "unready pod")));
-    }
+    let missing = format!("{} without metrics", count(counted.missing, "pod"));
+    let assumed = fills(filled, &missing, counted.unready);
     let with = list(&assumed);
     let (before, after) = (number(*ratio), number(filled.ratio));
     (!assumed.is_empty())
@@ -276,7 +255,7 @@ impl<'a> About<'a> {
                 .as_ref()
                 .is_ok_and(|it| it.selector.matches(&pod.labels))
         };
-        let finished = pods.iter().filter(|pod| is_finished(pod) && is_own(pod));
+        let finished = pods.iter().filter(|pod| pod.has_ended() && is_own(pod));
         let are_all = finished.count() == names.len();
         if let Some(selector) = self.selector().filter(|_| are_all && names.len() > NAMED) {
             let flags = format!(

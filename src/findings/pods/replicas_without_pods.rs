@@ -1,6 +1,6 @@
 //! The finding `replicas-without-pods`.
 
-use super::{is_alive, is_ready};
+use super::is_ready;
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
@@ -43,7 +43,7 @@ impl Kind for ReplicasWithoutPods {
         let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
         // Some kinds report only ready pods.
         let there =
-            i32::try_from(case.pods().filter(|pod| is_alive(pod)).count()).unwrap_or(i32::MAX);
+            i32::try_from(case.pods().filter(|pod| pod.is_active()).count()).unwrap_or(i32::MAX);
         if pods.max(there) >= replicas {
             return None;
         }
@@ -226,7 +226,7 @@ fn waits_for(case: &Case<'_>) -> Option<Box<str>> {
         return None;
     }
     case.pods()
-        .filter(|pod| is_alive(pod) && !case.observed_pod(pod).is_some_and(is_ready))
+        .filter(|pod| pod.is_active() && !case.observed_pod(pod).is_some_and(is_ready))
         // A pod without a node has no condition Ready.
         .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
         .map(|pod| pod.name.clone())

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::{
-    add_nodes, among, failing, filled, is_alive, is_finished, is_ready, is_starting, is_stuck,
-    is_young, leave_no_value, shows_no_readiness, waiting, weigh,
+    add_nodes, among, failing, filled, is_ready, is_starting, is_stuck, is_young, leave_no_value,
+    shows_no_readiness, waiting, weigh,
 };
 use crate::engine::decision::{Clause, Group, PodRow};
 use crate::findings::prelude::*;
@@ -165,7 +165,7 @@ impl UncountedPod {
 
 impl UncountedPods {
     fn of(case: &Case<'_>, pods: Vec<UncountedPod>) -> Self {
-        let alive = case.pods().filter(|pod| is_alive(pod)).count();
+        let alive = case.pods().filter(|pod| pod.is_active()).count();
         let (nodes, unscraped) = nodes_of(case, &pods);
         let mut own = pods.iter().map(|it| case.pod_of(&it.row));
         Self {
@@ -349,7 +349,7 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let all = pods.iter().map(|it| case.pod_of(&it.row));
-    let is_left_out = among(&Vec::from_iter(all.filter(|pod| is_alive(pod))));
+    let is_left_out = among(&Vec::from_iter(all.filter(|pod| pod.is_active())));
     let counted = case.if_ready(&is_left_out);
     let mut open = case.metrics().filter(is_open);
     let keeps_from_answer = open.any(|step| keeps_from_answer(case, step));
@@ -390,7 +390,7 @@ fn rows<'p>(case: &Case<'_>, step: &'p MetricStep) -> Cow<'p, [PodRow]> {
         return Cow::Borrowed(&step.pods);
     }
     let pods = (0..).zip(&case.snapshot().pods);
-    let alive = case.pods().filter(|pod| is_alive(pod));
+    let alive = case.pods().filter(|pod| pod.is_active());
     let is_own = among(&Vec::from_iter(alive));
     pods.filter(|(_, pod)| is_own(pod))
         .map(|(index, pod)| match pod.phase {
@@ -408,7 +408,7 @@ fn keeps_from_answer(case: &Case<'_>, step: &MetricStep) -> bool {
 /// Whether a metric leaves out a pod that might count.
 fn leaves_out(case: &Case<'_>, step: &MetricStep, row: &PodRow) -> bool {
     match row.group {
-        Group::Unready | Group::Missing => !is_finished(case.pod_of(row)),
+        Group::Unready | Group::Missing => !case.pod_of(row).has_ended(),
         Group::Ignored => keeps_from_answer(case, step),
         Group::Ready => false,
     }

@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, among, bounds_to_lower, is_alive, pod_names, weigh};
+use super::{add_nodes, among, bounds_to_lower, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -26,7 +26,7 @@ impl Kind for UnschedulablePods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (pods, placed): (Vec<&Pod>, Vec<&Pod>) = case
             .pods()
-            .filter(|pod| is_alive(pod))
+            .filter(|pod| pod.is_active())
             .partition(|pod| pod.unschedulable.is_some());
         let message = pods.first()?.unschedulable.clone()?;
         let since = pods.iter().filter_map(|pod| pod.created).min();

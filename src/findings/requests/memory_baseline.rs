@@ -3,7 +3,7 @@
 use super::are_alike;
 use crate::apimachinery::quantity::Format;
 use crate::findings::prelude::*;
-use crate::findings::targets::{Headroom, More, ProposalOf, room};
+use crate::findings::targets::{Headroom, ProposalOf, room};
 
 /// Each pod uses more memory than the target and about as much as the others, although pods were added or the replicas
 /// have been at `maxReplicas` for long.
@@ -25,8 +25,6 @@ pub struct MemoryBaseline {
     pub oldest: Timestamp,
     /// The start of the newest pod.
     pub newest: Timestamp,
-    /// The target as a share of the request, if it is one.
-    pub percent: Option<i32>,
     /// The change with which the metric would propose no more replicas than there are, or fewer at the maximum.
     pub room: Headroom,
 }
@@ -103,14 +101,13 @@ impl Kind for MemoryBaseline {
             pods: usages.len(),
             oldest,
             newest,
-            percent: target.utilization(),
             room,
         };
         let decides = case.decides(step);
         Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
-    fn summary(&self, _: &About<'_>) -> String {
+    fn summary(&self, about: &About<'_>) -> String {
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (least, most, target) = (of(self.least), of(self.most), of(self.target));
         let usage = if least == most {
@@ -118,7 +115,7 @@ impl Kind for MemoryBaseline {
         } else {
             format!("{least} to {most}")
         };
-        match self.percent {
+        match about.target_of(self.metric).utilization() {
             Some(percent) => {
                 format!("pods use {usage} each; {percent}% of the request is {target}")
             }
@@ -156,15 +153,11 @@ impl Kind for MemoryBaseline {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let More { act, commands, .. } = self.room.more(about, self.metric);
         let instead = match about.hpa().spec.metrics.len() {
             1 => "scale on load",
             _ => "drop the memory metric",
         };
-        let fewer = sentence(&about.for_fewer(&self.room));
-        Remedy::LeaveRoom
-            .says(format!("{fewer}, {act}, or {instead}."))
-            .with_all(commands)
+        self.room.advice(about, self.metric, "", instead)
     }
 }
 

@@ -50,12 +50,12 @@ impl Kind for MissingRequest {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let (containers, pods) = (self.names(), self.pods());
+        let (containers, pods) = (self.names(|_| true), self.pods());
         let these = match &containers[..] {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),
         };
-        let verb = agree(containers.len(), "has", "have");
+        let verb = one_or_many(containers.len(), "has", "have");
         format!(
             "the target of {} is a percentage of the request, and {these} in {} {verb} {}, {}",
             about.label(self.metric),
@@ -189,17 +189,6 @@ pub enum ContainerOrigin {
     Unknown,
 }
 
-/// Returns the names of containers, each once: one may be of several origins.
-fn different_names<'u>(containers: impl Iterator<Item = &'u Unrequested>) -> Vec<&'u str> {
-    let mut names = Vec::new();
-    for container in containers {
-        if !names.contains(&&*container.container) {
-            names.push(&*container.container);
-        }
-    }
-    names
-}
-
 /// The controller's messages if a request is missing, and if all requests are 0.
 const MISSING: [&str; 3] = [
     "missing request for ",
@@ -223,9 +212,7 @@ fn unrequested<'a>(case: &'a Case<'_>, pod: &'a Pod, step: &'a MetricStep) -> Ve
 }
 
 fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
-    let template = case
-        .workload()
-        .and_then(|workload| workload.template.as_deref());
+    let template = case.template();
     let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
     // Their places, by container and origin.
@@ -334,19 +321,25 @@ impl Unrequested {
 }
 
 impl MissingRequest {
-    /// Returns the names of the containers, each once.
-    fn names(&self) -> Vec<&str> {
-        different_names(self.containers.iter())
+    /// Returns the names of some of the containers, each once: one may be of several origins.
+    fn names(&self, is_meant: impl Fn(&Unrequested) -> bool) -> Vec<&str> {
+        let mut names = Vec::new();
+        for container in self.containers.iter().filter(|it| is_meant(it)) {
+            if !names.contains(&&*container.container) {
+                names.push(&*container.container);
+            }
+        }
+        names
     }
 
     /// Returns the names of the containers of one origin, which are changed in one place.
     fn names_from(&self, source: &ContainerOrigin) -> Vec<&str> {
-        different_names(self.containers.iter().filter(|it| it.source == *source))
+        self.names(|it| it.source == *source)
     }
 
     /// Describes what the containers have instead. A request of 0 counts as none.
     fn present(&self, about: &About<'_>) -> &'static str {
-        let names = self.names();
+        let names = self.names(|_| true);
         let pods: Names<&str> = self.pods().into_iter().collect();
         let all = about.snapshot().pods.iter();
         let are_stated: Vec<bool> = all
@@ -475,11 +468,7 @@ impl MissingRequest {
 
     /// Returns the containers of some origins whose limit of 0 allows no request.
     fn closed(&self, about: &About<'_>, sources: &[&ContainerOrigin]) -> Vec<&str> {
-        let own = self
-            .containers
-            .iter()
-            .filter(|it| sources.contains(&&it.source));
-        different_names(own.filter(|it| self.limit(about, it) == Some(0)))
+        self.names(|it| sources.contains(&&it.source) && self.limit(about, it) == Some(0))
     }
 
     /// Returns the annotations that give the injected containers requests, unless one of them has none, or a limit of 0

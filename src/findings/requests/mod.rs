@@ -11,14 +11,11 @@ pub mod resize_in_progress;
 pub(crate) mod testing;
 pub mod unreachable_target;
 
-use std::collections::BTreeMap;
-
 use crate::apimachinery::managed_fields::{SpecField, last_writer};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::tool::Tool;
 use crate::findings::Alternative;
 use crate::findings::case::Top;
-use crate::findings::pods::is_alive;
 use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
@@ -135,15 +132,15 @@ impl<'p> Revisions<'p> {
         let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();
         let is_one = hashes.all(|hash| Some(hash) == first);
-        own.retain(|pod| is_alive(pod));
+        own.retain(|pod| pod.is_active());
         let status = case
             .workload()
             .and_then(|workload| workload.status.as_ref());
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
-        let of = by_revision(own.iter().copied());
+        let pods = own.iter().copied();
         Self {
+            current: case.surroundings().current_revision(case.target(), pods),
             own,
-            current: case.surroundings().current_revision(case.target(), &of),
             is_one,
             updated,
         }
@@ -177,19 +174,6 @@ impl<'p> Revisions<'p> {
         }
         own
     }
-}
-
-/// Returns pods by revision, if they state one.
-pub(crate) fn by_revision<'p>(
-    pods: impl Iterator<Item = &'p Pod>,
-) -> BTreeMap<&'p str, Vec<&'p Pod>> {
-    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for pod in pods {
-        if let Some(hash) = pod.revision() {
-            by_revision.entry(hash).or_default().push(pod);
-        }
-    }
-    by_revision
 }
 
 /// Returns a request of at least an amount, in the steps in which people state requests.

@@ -3,10 +3,10 @@
 use super::{Revisions, compared, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
+use crate::findings::pods::among;
 use crate::findings::prelude::*;
 use crate::findings::targets::set_request;
 use crate::numbers::resource_amount;
-use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
@@ -74,13 +74,9 @@ impl Kind for RequestsDifferFromTemplate {
         let average = request
             .and_then(|it| Some(it.checked_mul(percent.into())? / 100 / unit * unit))
             .filter(|it| *it > 0);
-        let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
+        let is_own = among(&own);
         let without = case.without(|snapshot| {
-            for pod in snapshot
-                .pods
-                .iter_mut()
-                .filter(|pod| names.contains(&pod.name))
-            {
+            for pod in snapshot.pods.iter_mut().filter(|pod| is_own(pod)) {
                 for container in pod.containers_mut() {
                     let wanted = request_in(template, &container.name, &step.name);
                     if let Some(wanted) = wanted.flatten() {
@@ -156,7 +152,7 @@ impl Kind for RequestsDifferFromTemplate {
             evidence.push(format!(
                 "{} {} changed by a VerticalPodAutoscaler, says the annotation vpaUpdates.",
                 count(self.updated, "pod"),
-                agree(self.updated, "was", "were")
+                one_or_many(self.updated, "was", "were")
             ));
         }
         evidence.extend(about.result("With the template's requests"));
@@ -211,7 +207,7 @@ fn differing<'p>(
     is_paused: bool,
 ) -> Option<Vec<Differing>> {
     let resource = &*step.name;
-    let template = case.workload()?.template.as_deref()?;
+    let template = case.template()?;
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);

@@ -59,7 +59,7 @@ impl Kind for UnreachableTarget {
                 mean,
                 ..
             } => {
-                let is = agree(busy.len(), "is at its", "are at their");
+                let is = one_or_many(busy.len(), "is at its", "are at their");
                 let others = match others {
                     1 => "the other pod".to_owned(),
                     others => format!("the other {others} pods"),

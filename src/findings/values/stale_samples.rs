@@ -3,6 +3,7 @@
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
+use crate::snapshot::hpa::RESOURCE;
 use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
@@ -35,7 +36,7 @@ impl Kind for StaleSamples {
             .clock_doubt
             .is_some_and(|doubt| doubt.why != Why::Old);
         for step in case.metrics().filter(|step| step.proposal().is_some()) {
-            let spec = &snapshot.hpa.spec.metrics[step.index];
+            let spec = case.spec(step);
             let is_same = |group: &str| spec.is_resource() && group == spec.api_group();
             if let Some((_, facts)) = found.iter_mut().find(|(group, _)| is_same(group)) {
                 facts.metrics.push(step.index);
@@ -75,7 +76,7 @@ impl Kind for StaleSamples {
         let these = if stale == samples {
             format!("all samples of {labels} are")
         } else {
-            let are = agree(*stale, "is", "are");
+            let are = one_or_many(*stale, "is", "are");
             format!("{stale} of {samples} samples of {labels} {are}")
         };
         let (age, side) = self.age(about.now());
@@ -109,7 +110,7 @@ impl Kind for StaleSamples {
                 "State the time at which the objects were read: --now {}",
                 self.newest
             )),
-            "metrics.k8s.io" => Remedy::FindSamples
+            RESOURCE => Remedy::FindSamples
                 .says("Find out why metrics-server has no newer samples.")
                 .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
             _ => Remedy::FindSamples

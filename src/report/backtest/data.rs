@@ -67,13 +67,9 @@ impl Serialize for Compared<'_> {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct CheckView<'a> {
-    compared: usize,
-    equal: usize,
-    within_one: usize,
-    left_out: usize,
-    replica_hours: Option<f64>,
+    #[serde(flatten)]
+    check: &'a Check,
     recorded: Option<ReplicasView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replicas: Option<&'a [Option<i32>]>,
@@ -81,20 +77,9 @@ struct CheckView<'a> {
 
 impl<'a> CheckView<'a> {
     fn new(check: &'a Check, has_passes: bool) -> Self {
-        let Check {
-            compared,
-            equal,
-            within_one,
-            left_out,
-            replica_hours,
-            recorded,
-        } = check;
+        let recorded = &check.recorded;
         Self {
-            compared: *compared,
-            equal: *equal,
-            within_one: *within_one,
-            left_out: *left_out,
-            replica_hours: *replica_hours,
+            check,
             recorded: (recorded.totals.passes > 0).then(|| (&recorded.totals).into()),
             replicas: has_passes.then_some(&recorded.replicas),
         }

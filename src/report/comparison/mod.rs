@@ -173,22 +173,14 @@ impl fmt::Display for DifferenceCode {
 impl<'a> Comparison<'a> {
     /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
-        let Pass {
-            input,
-            remembered,
-            decision,
-            outlook,
-            ..
-        } = pass;
-        let Snapshot { hpa, now, .. } = &input.snapshot;
+        let Snapshot { hpa, now, .. } = &pass.input.snapshot;
         let never = hpa.status == HpaStatus::default();
         if never && hpa.uid.is_none() {
             return None;
         }
-        let status = decision.outcome.status.as_ref()?;
+        let status = pass.decision.outcome.status.as_ref()?;
         let mut rows = rows(pass, status, never);
-        let finder = ReasonFinder::new(input, decision, status, &rows);
-        let reasons = finder.explained(never, remembered, outlook);
+        let reasons = ReasonFinder::new(pass, status, &rows).explained(never);
         for row in rows.iter_mut().filter(|row| row.differs) {
             let bearing = reasons
                 .iter()

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{
     ComparisonRow, DifferenceCode, DifferenceReason, Moment, SampleTimes, StatusItem, list_of,
@@ -11,13 +11,14 @@ use super::{
 
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
-use crate::engine::decision::{Decision, MetricStep, StabilizeStep, Step};
+use crate::engine::decision::{MetricStep, StabilizeStep, Step};
 use crate::findings::last_pass::LastPass;
-use crate::memory::Remembered;
-use crate::outlook::{AtBound, Outlook, Range};
+use crate::outlook::{AtBound, Range};
+use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus};
 use crate::snapshot::input::Input;
+use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::pod::Pod;
 use crate::words::{count, distance, list};
 
@@ -51,13 +52,10 @@ impl BearsOn {
 /// The conditions of stabilization and rate limits.
 const LIMITS: [&str; 2] = ["AbleToScale", "ScalingLimited"];
 
-/// The resource metrics API shows a sample at most this long after it was taken.
-const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
-
 /// The facts about two statuses that differ.
 pub(super) struct ReasonFinder<'a> {
+    pass: &'a Pass,
     input: &'a Input,
-    decision: &'a Decision,
     then: &'a HpaStatus,
     now: &'a HpaStatus,
     rows: &'a [ComparisonRow<'a>],
@@ -78,17 +76,12 @@ enum Since {
 }
 
 impl<'a> ReasonFinder<'a> {
-    pub(super) fn new(
-        input: &'a Input,
-        decision: &'a Decision,
-        now: &'a HpaStatus,
-        rows: &'a [ComparisonRow<'a>],
-    ) -> Self {
-        let then = &input.snapshot.hpa.status;
+    pub(super) fn new(pass: &'a Pass, now: &'a HpaStatus, rows: &'a [ComparisonRow<'a>]) -> Self {
+        let input = &pass.input;
         Self {
+            pass,
             input,
-            decision,
-            then,
+            then: &input.snapshot.hpa.status,
             now,
             rows,
             reasons: Vec::new(),
@@ -97,12 +90,7 @@ impl<'a> ReasonFinder<'a> {
     }
 
     /// Returns all reasons. `never`: the controller has not written anything.
-    pub(super) fn explained(
-        mut self,
-        never: bool,
-        remembered: &Remembered,
-        outlook: &Outlook,
-    ) -> Vec<DifferenceReason> {
+    pub(super) fn explained(mut self, never: bool) -> Vec<DifferenceReason> {
         self.lease();
         if never {
             self.no_status_yet();
@@ -118,9 +106,9 @@ impl<'a> ReasonFinder<'a> {
             self.failures();
             self.metrics();
             self.pods();
-            self.memory(remembered, outlook);
+            self.memory();
             self.same_average();
-            self.other_memory(remembered, outlook);
+            self.other_memory();
             self.stale();
             self.unexplained();
         }
@@ -360,7 +348,7 @@ impl<'a> ReasonFinder<'a> {
     /// differently because their initialization period has passed.
     fn pods(&mut self) {
         let (mut indexes, mut most, mut latest) = (Vec::new(), 0, None);
-        for metric in self.decision.metrics() {
+        for metric in self.pass.decision.metrics() {
             let pods = metric
                 .pods
                 .iter()
@@ -393,8 +381,14 @@ impl<'a> ReasonFinder<'a> {
     }
 
     /// Checks whether the controller's history counts now but did not then, or the other way round.
-    fn memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
-        let range = outlook.range(self.decision);
+    fn memory(&mut self) {
+        let Pass {
+            decision,
+            outlook,
+            remembered,
+            ..
+        } = self.pass;
+        let range = outlook.range(decision);
         let then = |type_| {
             self.then
                 .condition(type_)
@@ -409,7 +403,7 @@ impl<'a> ReasonFinder<'a> {
         let limited = then("ScalingLimited");
         let rate = matches!(limited, "ScaleUpLimit" | "ScaleDownLimit")
             && self.input.snapshot.hpa.spec.behavior.is_some();
-        let held_now = self.decision.stabilization().map(StabilizeStep::holds);
+        let held_now = decision.stabilization().map(StabilizeStep::holds);
         let mut rows = self.rows.iter().filter(|row| row.differs);
         let other_desired = rows.any(|row| row.item == StatusItem::DesiredReplicas);
         let message = match (held_then, held_now, range) {
@@ -463,7 +457,7 @@ impl<'a> ReasonFinder<'a> {
     /// Returns when a hold shown in the status ends at the latest, by the assumed window; `None` if that is
     /// unknown.
     fn hold_ends(&self, reason: &str) -> Option<Timestamp> {
-        let stabilized = self.decision.stabilization()?;
+        let stabilized = self.pass.decision.stabilization()?;
         let window = if reason == "ScaleUpStabilized" {
             stabilized.up_window?
         } else {
@@ -508,14 +502,15 @@ impl<'a> ReasonFinder<'a> {
     }
 
     /// A different history may lead to the same replicas in a different way, which the conditions show.
-    fn other_memory(&mut self, remembered: &Remembered, outlook: &Outlook) {
+    fn other_memory(&mut self) {
+        let extremes = &self.pass.outlook.extremes;
         let open: Vec<&str> = LIMITS
             .into_iter()
             .zip([able, limited])
-            .filter(|(_, reason)| is_open(&outlook.extremes, *reason))
+            .filter(|(_, reason)| is_open(extremes, *reason))
             .map(|(type_, _)| type_)
             .collect();
-        if remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
+        if self.pass.remembered.is_open() && self.open().any(|row| open.contains(&&*row.name)) {
             let message = "the controller's history is uncertain; depending on it, the pass ends \
                            at these replicas for another reason";
             self.push(DifferenceCode::Memory, BearsOn::Conditions(open), message);

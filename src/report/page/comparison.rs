@@ -3,7 +3,6 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use crate::apimachinery::quantity::Format;
 use crate::numbers;
 use crate::report::comparison::{
     Comparison, ComparisonRow, DifferenceCode, Moment, SampleTimes, StatusValue,
@@ -120,9 +119,5 @@ fn text(value: Option<&StatusValue<'_>>, metric: impl Fn(&MetricValueStatus) -> 
 /// Without rounding.
 fn exact(value: &MetricValueStatus) -> String {
     let quantity = value.average_value.as_ref().or(value.value.as_ref());
-    match quantity {
-        None => words::value(None, value),
-        Some(bytes) if bytes.format() == Format::BinarySI => bytes.to_string(),
-        Some(quantity) => words::quantity(quantity),
-    }
+    quantity.map_or_else(|| words::value(None, value), words::exact_quantity)
 }

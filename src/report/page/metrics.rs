@@ -3,14 +3,14 @@
 use super::Words;
 use super::findings::shown;
 use crate::engine::decision::{
-    Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal,
+    Because, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal,
 };
 use crate::findings::Severity;
 use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::snapshot::UnreadCause;
 use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
-use crate::words::{amount_of, count, list, number, quantity, value};
+use crate::words::{amount_of, count, fills, list, number, quantity, value};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
@@ -239,19 +239,8 @@ impl Words<'_> {
 
     fn filled(&self, filled: &Filled, counts: Option<&PodCounts>) -> String {
         let counted = counts.copied().unwrap_or_default();
-        let mut parts = Vec::new();
         let missing = count(counted.missing, "missing pod");
-        match (filled.missing, filled.missing_percent) {
-            (Fill::None, _) => {}
-            (Fill::Zero, _) => parts.push(format!("{missing} at 0")),
-            (Fill::Target, Some(percent)) => {
-                parts.push(format!("{missing} at {percent}% of the request"));
-            }
-            (Fill::Target, None) => parts.push(format!("{missing} at the target")),
-        }
-        if filled.unready_as_zero {
-            parts.push(format!("{} at 0", count(counted.unready, "unready pod")));
-        }
+        let parts = fills(filled, &missing, counted.unready);
         if parts.is_empty() {
             return "as it is,".to_owned();
         }

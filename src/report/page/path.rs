@@ -138,8 +138,7 @@ impl Words<'_> {
     }
 
     fn rate(&self, rate: &RateLimit) -> String {
-        let up = rate.direction == Direction::Up;
-        let bound = if up { "at most" } else { "no fewer than" };
+        let bound = rate.direction.words().farthest;
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
             let times = self.symbols.times;

@@ -347,13 +347,9 @@ impl Words<'_> {
                         .to_owned();
                 }
                 Hold::Corrected(beyond, bound) => {
-                    let is = match beyond {
-                        Direction::Up => "above maxReplicas",
-                        Direction::Down => "below minReplicas",
-                    };
                     return format!(
-                        "{current} is {is} ({bound}); the controller corrects this without \
-                         considering metrics, stabilization or rate limits."
+                        "{}; the controller corrects this without considering metrics, stabilization or rate limits.",
+                        corrected(beyond, bound, current)
                     );
                 }
                 Hold::Selector {
@@ -556,6 +552,12 @@ fn undecided(combined: &CombineStep, current: i32) -> String {
         "{invalid} of {total} failed, and {rest} {highest}: while a metric fails, the \
          controller does not scale below the current {current}."
     )
+}
+
+/// Says that replicas are beyond a bound.
+pub(in crate::report) fn corrected(beyond: Direction, bound: i32, replicas: i32) -> String {
+    let words = beyond.words();
+    format!("{replicas} is {} {} ({bound})", words.beyond, words.bound)
 }
 
 /// Says which direction is disabled, if one is.

@@ -5,7 +5,7 @@
 mod wire;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 
 use jiff::Timestamp;
@@ -145,9 +145,14 @@ impl Pod {
         start.filter(|since| *since != Timestamp::UNIX_EPOCH)
     }
 
+    /// Whether it has succeeded or failed.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Failed | Phase::Succeeded)
+    }
+
     /// Whether it counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
-        self.deletion_timestamp.is_none() && !matches!(self.phase, Phase::Failed | Phase::Succeeded)
+        self.deletion_timestamp.is_none() && !self.has_ended()
     }
 
     /// Whether another pod requests the same, container by container.
@@ -190,6 +195,19 @@ impl Pod {
     pub fn has_container(&self, name: &str) -> bool {
         self.container(name).is_some()
     }
+}
+
+/// Returns pods by revision, if they state one.
+pub(crate) fn by_revision<'p>(
+    pods: impl Iterator<Item = &'p Pod>,
+) -> BTreeMap<&'p str, Vec<&'p Pod>> {
+    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        if let Some(hash) = pod.revision() {
+            by_revision.entry(hash).or_default().push(pod);
+        }
+    }
+    by_revision
 }
 
 /// Changes all containers of pods, including init containers. Pods that share theirs share the changed ones, too, so

@@ -22,17 +22,15 @@ pub use workload::{
 };
 
 use super::evidence::Counted;
+pub(crate) use super::hpa::CUSTOM;
 use super::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
-use super::pod::{Pod, Requests};
+use super::pod::{Pod, Requests, by_revision};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::similar;
-
-/// The group of the custom metrics API.
-pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
 
 /// The objects around the target of an HPA.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -230,12 +228,11 @@ impl Surroundings {
     }
 
     /// Returns the revision of a target's new pods: the one in its status, the one of its newest ReplicaSet, or
-    /// the only one that has as many pods as the status counts of the current template. `of` has the pods by
-    /// revision.
+    /// the only one that has as many of the target's pods as the status counts of the current template.
     pub(crate) fn current_revision<'p>(
         &'p self,
         target: &CrossVersionObjectReference,
-        of: &BTreeMap<&'p str, Vec<&'p Pod>>,
+        pods: impl Iterator<Item = &'p Pod>,
     ) -> Option<&'p str> {
         let workload = self.workload(target)?;
         let status = workload.status.as_ref();
@@ -256,7 +253,8 @@ impl Surroundings {
             return Some(hash);
         }
         let updated = usize::try_from(status?.updated_replicas?).ok()?;
-        let mut of_that_many = of.iter().filter(|(_, pods)| pods.len() == updated);
+        let by_revision = by_revision(pods);
+        let mut of_that_many = by_revision.iter().filter(|(_, pods)| pods.len() == updated);
         let (hash, _) = of_that_many.next()?;
         of_that_many.next().is_none().then_some(*hash)
     }

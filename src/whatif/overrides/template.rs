@@ -402,14 +402,8 @@ fn by_template<'p>(
         surroundings,
         ..
     } = input;
-    let mut by_revision: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for pod in pods {
-        if let Some(revision) = pod.revision() {
-            by_revision.entry(revision).or_default().push(pod);
-        }
-    }
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let current = surroundings.current_revision(target, &by_revision);
+    let current = surroundings.current_revision(target, pods.iter().copied());
     let is_current =
         |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
     let mut made = vec![(running, Vec::new())];

@@ -347,18 +347,22 @@ pub(super) fn lowest_limit<'c>(
     limits.map(Amount::milli_value).min()
 }
 
+/// Whether a container uses nearly all of a resource that its limit allows: the limit holds it back.
+pub(super) fn is_held_back(container: &Container, resource: &str, usage: i64) -> bool {
+    /// Measured usage stays a little below a limit.
+    const NEAR: f64 = 0.9;
+    let limit = container.limits.get(resource).map(Amount::milli_value);
+    limit.is_some_and(|limit| limit > 0 && usage as f64 >= limit as f64 * NEAR)
+}
+
 /// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
 fn is_tight(case: &Case<'_>, metric: &MetricStep) -> bool {
-    /// A pod that uses this share of a limit is near it.
-    const NEAR: f64 = 0.9;
     case.counted(metric).any(|(_, pod)| {
         let usage = case.metrics_of(pod);
         pod.statuses.iter().any(|status| status.restart_count > 0)
             || pod.all_containers().any(|container| {
                 let used = usage.and_then(|it| it.usage(&metric.name, Some(&container.name)));
-                let limit = container.limits.get(&metric.name).map(Amount::milli_value);
-                used.zip(limit)
-                    .is_some_and(|(used, limit)| used as f64 >= limit as f64 * NEAR)
+                used.is_some_and(|used| is_held_back(container, &metric.name, used))
             })
     })
 }
@@ -400,9 +404,10 @@ fn limits_keep_below(case: &Case<'_>, step: &MetricStep, adjustment: &Adjustment
     Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
 }
 
-/// Returns the usage of the counted pods if each container uses this share of its limit, by pod; `None` if a
-/// container whose usage counts has no limit.
-fn full_usage<'p>(
+/// Returns the usage of the counted pods if each uses this share of its limits, by pod. Beside a container that its limit
+/// holds back, the others keep their usage: they would only have more to do if it could do more. `None` if a container
+/// whose usage counts has no limit, of its own or of its pod.
+pub(super) fn full_usage<'p>(
     case: &Case<'p>,
     step: &MetricStep,
     share: f64,
@@ -410,14 +415,31 @@ fn full_usage<'p>(
     let mut full = HashMap::new();
     for (_, pod) in case.counted(step) {
         let mut containers = case.metrics_of(pod)?.containers.clone();
-        for used in &mut containers {
-            if step.includes(&used.name) {
-                let container = pod.container(&used.name)?;
-                let limit = container.limits.get(&step.name)?.milli_value();
-                let mut usages = used.usage.iter_mut();
-                let (_, usage) = usages.find(|(resource, _)| *resource == step.name)?;
-                *usage = (limit as f64 * share) as i64;
+        let of_pod = pod.limits.get(&step.name).map(Amount::milli_value);
+        let is_full = |used: &ContainerUsage| {
+            let own = pod.container(&used.name).zip(used.get(&step.name));
+            own.is_some_and(|(container, usage)| is_held_back(container, &step.name, usage))
+        };
+        let counted = || containers.iter().filter(|it| step.includes(&it.name));
+        let one_is_full = counted().any(is_full);
+        let allowed = counted().map(|used| {
+            let container = pod.container(&used.name)?;
+            let limit = container.limits.get(&step.name).map(Amount::milli_value);
+            if one_is_full && !is_full(used) {
+                used.get(&step.name)
+            } else {
+                Some((limit.or(of_pod)? as f64 * share) as i64)
             }
+        });
+        let allowed: Vec<i64> = allowed.collect::<Option<_>>()?;
+        // Together they use no more than the pod may.
+        let sum = allowed.iter().sum::<i64>() as f64;
+        let part = of_pod.map_or(1.0, |limit| (limit as f64 * share / sum).min(1.0));
+        let included = containers.iter_mut().filter(|it| step.includes(&it.name));
+        for (used, allowed) in included.zip(allowed) {
+            let mut usages = used.usage.iter_mut();
+            let (_, usage) = usages.find(|(resource, _)| *resource == step.name)?;
+            *usage = (allowed as f64 * part) as i64;
         }
         full.insert(&*pod.name, containers);
     }

@@ -1,15 +1,15 @@
 //! The finding `unreachable-target`.
 
 use super::{milli, total};
-use crate::apimachinery::quantity::Amount;
 use crate::findings::path;
 use crate::findings::prelude::*;
-use crate::findings::targets::{at_limits, retarget};
+use crate::findings::targets::{at_limits, full_usage, is_held_back, retarget};
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::pod::Container;
 use crate::words::value;
 
 /// Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more replicas.
+/// Beside a container at its limit, the others of the pod are counted with what they use.
 /// Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half of the
 /// target: the controller looks at the average only.
 ///
@@ -249,14 +249,12 @@ fn full_container<'a>(
     step: &'a MetricStep,
     pod: &'a Pod,
 ) -> Option<(&'a Container, i64, i64)> {
-    /// A container that uses this share of its limit is held back by it.
-    const FULL: f64 = 0.9;
     let metrics = case.metrics_of(pod)?;
     let mut all = case.counted_containers(pod, step);
     all.find_map(|container| {
         let usage = metrics.usage("cpu", Some(&container.name))?;
         let limit = container.limits.get("cpu")?.milli_value();
-        (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
+        is_held_back(container, "cpu", usage).then_some((container, usage, limit))
     })
 }
 
@@ -325,13 +323,11 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
 /// all pods together; `None` if a container whose usage counts has no limit.
 fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
+    let full = full_usage(case, step, 1.0)?;
     for (row, pod) in case.counted(step) {
-        let used = case.metrics_of(pod)?.containers.iter();
-        let limits = used.filter(|it| step.includes(&it.name)).map(|it| {
-            let limits = &pod.container(&it.name)?.limits;
-            limits.get(&step.name).map(Amount::milli_value)
-        });
-        let limit = total(limits)?;
+        let containers = full.get(&*pod.name)?.iter();
+        let counted = containers.filter(|it| step.includes(&it.name));
+        let limit = total(counted.map(|it| it.get(&step.name)))?;
         let (value, target) = match (&step.target.average_value, row.request) {
             (Some(average), _) => (limit as f64, average.milli_value() as f64),
             (None, Some(request)) => {
@@ -367,6 +363,23 @@ mod tests {
             let items = state(&[cpu_of(percent)], &[usage, usage]);
             with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
         };
+        // At its limit, the container uses 100m, and the proxy 5m of the 120m that both request.
+        let proxied = |usage: &str| {
+            let mut containers = [("app", "100m"), ("proxy", "20m")]
+                .map(|(name, request)| build::requesting(name, request));
+            containers[0]["resources"]["limits"] = json!({"cpu": "100m"});
+            containers[1]["resources"]["limits"] = json!({"cpu": "2"});
+            let usages = json!([{"name": "app", "usage": {"cpu": usage}},
+                {"name": "proxy", "usage": {"cpu": "5m"}}]);
+            let items = state(&[cpu_of(95)], &[usage, usage]);
+            let items = with(&items, "PodMetrics", &json!({ "containers": usages }));
+            with(
+                &items,
+                "Pod",
+                &json!({ "spec": { "containers": containers } }),
+            )
+        };
+        let of_pods = json!({"spec": {"resources": {"limits": {"cpu": "100m"}}}});
         let states = [
             // 99% is 11% above 89%, and 10% above 90%.
             ("above the limits", limited(120, Some("100m"), "99m")),
@@ -382,6 +395,12 @@ mod tests {
                     "HorizontalPodAutoscaler",
                     &json!({"spec": {"behavior": {"scaleUp": {"tolerance": "1E"}}}}),
                 ),
+            ),
+            ("beside a proxy that may use more", proxied("99m")),
+            ("beside a proxy, below the limit", proxied("50m")),
+            (
+                "with a limit of the pod",
+                with(&limited(95, None, "99m"), "Pod", &of_pods),
             ),
         ];
         insta::assert_snapshot!(table(Code::UnreachableTarget, states), @r"
@@ -399,6 +418,9 @@ mod tests {
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none
+        beside a proxy that may use more: warning, explains
+        beside a proxy, below the limit: none
+        with a limit of the pod: warning, explains
         ");
     }
 

@@ -578,7 +578,7 @@ impl LimitView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::decision::{LimitStep, RateLimit};
+    use crate::engine::decision::{Direction, LimitStep, RateLimit};
 
     #[test]
     fn a_trace_ends_with_values_or_without() {

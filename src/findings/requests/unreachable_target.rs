@@ -418,9 +418,19 @@ mod tests {
         with higher limits: none
         without limits: none
         with a tolerance that no value exceeds: none
-        beside a proxy that may use more: warning, explains
+        beside a proxy that may use more: warning, explains, without it 3 -> 3
+            the limits let cpu reach 87% (105m), but replicas are added only above 104%
+            - The tolerance above the target of 95% is 10%.
+            - With a target of 78%: 3 replicas.
+            > Lower the target to 78% or less (predict --target), or raise the limits.
+            $ kubectl hpa predict web -n default --target cpu=78%
         beside a proxy, below the limit: none
-        with a limit of the pod: warning, explains
+        with a limit of the pod: warning, explains, without it 3 -> 3
+            the limits let cpu reach 100% (100m), but replicas are added only above 104%
+            - The tolerance above the target of 95% is 10%.
+            - With a target of 89%: 3 replicas.
+            > Lower the target to 89% or less (predict --target), or raise the limits.
+            $ kubectl hpa predict web -n default --target cpu=89%
         ");
     }
 

@@ -34,7 +34,7 @@ pub struct HeldByWindow {
     pub busy: bool,
     /// The time since which the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
-    /// Whether the earlier recommendation adds replicas, instead of only keeping them.
+    /// Whether the earlier recommendation adds replicas that the metrics do not propose, instead of only keeping them.
     pub adds: bool,
     /// The limits of the passes after the window, if it takes several to reach the metrics' proposal.
     pub then: Option<Then>,
@@ -55,6 +55,7 @@ impl Kind for HeldByWindow {
         if !changes_replicas && limit(case).is_some_and(is_held_anyway) {
             return None;
         }
+        let before = case.decision().replicas_before();
         let facts = HeldByWindow {
             against,
             desired: step.desired,
@@ -66,7 +67,8 @@ impl Kind for HeldByWindow {
             busy: against == Direction::Down && has_own_work(case),
             leads_since: leads_since(case, window),
             adds: against == Direction::Down
-                && case.decision().replicas_after() > case.decision().replicas_before(),
+                && before.is_some_and(|before| step.desired <= before)
+                && case.decision().replicas_after() > before,
             then: then(case, step.desired, against, window),
         };
         // If a limit would hold them as well, the end of the window changes nothing.
@@ -336,15 +338,16 @@ mod tests {
     /// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
     #[test]
     fn a_recommendation_from_before_reaches_no_limit() {
-        let before = |spec: Value, replicas: i32| {
+        let remembers = |usage: &str, spec: Value, replicas: i32| {
             let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
-            let items = with_spec(&pods("10m"), &spec);
+            let items = with_spec(&pods(usage), &spec);
             with(
                 &items,
                 "ControllerState",
                 &json!({ "recommendations": recommendations }),
             )
         };
+        let before = |spec: Value, replicas: i32| remembers("10m", spec, replicas);
         let slowly = json!({"behavior": {"scaleUp": {"policies": [
             {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
         let told = |items: &[Value]| -> Vec<_> {
@@ -366,6 +369,8 @@ mod tests {
             (before(json!({}), 6), held(true)),
             (before(json!({}), 20), held(true)),
             (before(json!({"maxReplicas": 5}), 6), held(true)),
+            // The metrics add some themselves.
+            (remembers("70m", json!({}), 8), held(false)),
             // With any behavior, it adds none.
             (before(slowly, 6), held(false)),
         ] {

@@ -308,7 +308,8 @@ fn request(
     whose: ProposalOf,
 ) -> Option<PlayedAdjustment> {
     let resource = &*metric.name;
-    if case.pods().any(|pod| case.counts_as_whole(pod, metric)) {
+    let is_whole = || case.pods().any(|pod| case.counts_as_whole(pod, metric));
+    if case.surroundings().invents_request(resource) || is_whole() {
         return None;
     }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();

@@ -1236,6 +1236,30 @@ fn assumed_pods_are_no_evidence() {
     }
 }
 
+/// Without a template, a share of the request is no amount, so nothing is said in amounts or decided by them.
+#[test]
+fn a_request_that_nothing_states_is_no_amount() {
+    let [(share, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let flags = words(&["--cpu=90%", "--replicas=3", "--max=3"]);
+    let expected = Expression::parse("metric.cpu.averageValue < 2").expect("an expression");
+    let field = &expected.fields[0].1;
+    for (documents, is_stated) in [
+        (vec![hpa(share)], false),
+        (vec![hpa(share), deployment(3)], true),
+    ] {
+        let pass = predict(&documents, &flags).expect("an answer");
+        let findings = published(&pass)["findings"].to_string();
+        assert!(findings.contains("at-max"), "{findings}");
+        let said = ["per pod", "--request"].map(|words| findings.contains(words));
+        assert_eq!(said, [is_stated; 2], "{findings}");
+        let fact = PassFacts::of(&pass).get(field);
+        let unknown = Fact::Unknown("nothing states the cpu request".into());
+        assert_eq!(fact == unknown, !is_stated, "{fact:?}");
+    }
+}
+
 /// A metric of the pods and one of their only container are based on one usage: each value is enough for both.
 #[test]
 fn one_value_serves_all_metrics_of_a_usage() {

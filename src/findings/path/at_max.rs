@@ -57,7 +57,10 @@ impl Kind for AtMax {
             .find_map(|most| adjustments(case, &above, most));
         let facts = AtMax {
             bound,
-            counted: above.iter().filter_map(|step| counted_by(step)).collect(),
+            counted: above
+                .iter()
+                .filter_map(|step| counted_by(case, step))
+                .collect(),
             beside: others
                 .into_iter()
                 .map(|(step, it)| (step.index, it))
@@ -172,8 +175,8 @@ pub struct Dropped {
     pub at: Timestamp,
 }
 
-/// Returns the amounts of a metric, if they can be divided by its target.
-fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
+/// Returns the amounts of a metric, if they are known and can be divided by its target.
+fn counted_by(case: &Case<'_>, step: &MetricStep) -> Option<CountedMetric> {
     let target = &step.target;
     let average = target.average_value.as_ref().map(Quantity::milli_value);
     if let (Some(total), Some(per_pod)) = (&step.proposal()?.total, average) {
@@ -191,6 +194,7 @@ fn counted_by(step: &MetricStep) -> Option<CountedMetric> {
     }
     let (per_pod, request) = match average {
         Some(average) => (average, None),
+        None if case.surroundings().invents_request(&step.name) => return None,
         None => {
             let requested = total(step.ready_rows().map(|row| row.request))?;
             let mean = requested / i64::try_from(pods).ok()?;

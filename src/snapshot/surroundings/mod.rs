@@ -213,6 +213,11 @@ pub enum SupposedTemplate {
 }
 
 impl SupposedTemplate {
+    /// Whether nothing states the request of a resource, so that a percentage of it is no known amount.
+    fn invents_request(&self, resource: &str) -> bool {
+        matches!(self, Self::Unknown { requests, .. } if requests.get(resource).is_some())
+    }
+
     /// Whether nothing names a container, so that the only one has an invented name.
     pub(crate) fn names_no_container(&self) -> bool {
         matches!(self, Self::Unknown { containers, .. } if containers.is_empty())
@@ -220,6 +225,12 @@ impl SupposedTemplate {
 }
 
 impl Surroundings {
+    /// Whether pods are assumed with some request of a resource, because nothing states it.
+    pub(crate) fn invents_request(&self, resource: &str) -> bool {
+        let supposed = self.supposed.as_ref();
+        supposed.is_some_and(|supposed| supposed.template.invents_request(resource))
+    }
+
     /// Returns the workload that a reference names.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
         self.workloads

@@ -17,6 +17,7 @@ use crate::numbers::duration;
 use crate::outlook::{self, Outlook, Range, lacking};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::MetricSource;
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::timeline::{Extremum, Stretch, Tally, Totals};
 use jiff::{SignedDuration, Timestamp};
@@ -99,6 +100,7 @@ pub struct RunFacts<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct PassFacts<'a> {
     snapshot: &'a Snapshot,
+    surroundings: &'a Surroundings,
     remembered: &'a Remembered,
     decision: &'a Decision,
     outlook: &'a Outlook,
@@ -215,6 +217,7 @@ impl<'a> PassFacts<'a> {
         } = pass;
         Self {
             snapshot: &input.snapshot,
+            surroundings: &input.surroundings,
             remembered,
             decision,
             outlook,
@@ -401,6 +404,12 @@ impl<'a> PassFacts<'a> {
             MetricField::Utilization => current.average_utilization.map(Fact::count),
             MetricField::AverageValue if of_nothing => {
                 return Fact::unknown("it is an average over no replicas");
+            }
+            MetricField::AverageValue
+                if metric.target.average_value.is_none()
+                    && self.surroundings.invents_request(&metric.name) =>
+            {
+                return Fact::unknown(format!("nothing states the {} request", metric.name));
             }
             MetricField::AverageValue => current.average_value.clone().map(Fact::Amount),
             MetricField::Value => current.value.clone().map(Fact::Amount),

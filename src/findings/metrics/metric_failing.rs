@@ -1,10 +1,10 @@
 //! The finding `metric-failing`.
 
 use super::miss::{Miss, RefusedRight};
-use super::{ServedBy, api, end, failed, point_at_keda, points_at, short};
+use super::{EXTERNAL, ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
-use crate::snapshot::hpa::{CrossVersionObjectReference, EXTERNAL, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 
 /// A metrics API knows a metric and reports an error for it.
 ///

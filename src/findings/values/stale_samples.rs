@@ -3,7 +3,6 @@
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
-use crate::snapshot::hpa::RESOURCE;
 use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
@@ -110,7 +109,7 @@ impl Kind for StaleSamples {
                 "State the time at which the objects were read: --now {}",
                 self.newest
             )),
-            RESOURCE => Remedy::FindSamples
+            "metrics.k8s.io" => Remedy::FindSamples
                 .says("Find out why metrics-server has no newer samples.")
                 .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
             _ => Remedy::FindSamples

@@ -8,13 +8,6 @@ use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::LabelSelector;
 
-/// The group of the resource metrics API.
-pub(crate) const RESOURCE: &str = "metrics.k8s.io";
-/// The group of the custom metrics API.
-pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
-/// The group of the external metrics API.
-pub(crate) const EXTERNAL: &str = "external.metrics.k8s.io";
-
 /// `HorizontalPodAutoscalerSpec`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -236,9 +229,9 @@ impl MetricSpec {
     /// Returns the group of the metrics API that serves the metric; empty if the source of the type is missing.
     pub fn api_group(&self) -> &'static str {
         match self.source() {
-            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => RESOURCE,
-            MetricSource::Pods(_) | MetricSource::Object(_) => CUSTOM,
-            MetricSource::External(_) => EXTERNAL,
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => "metrics.k8s.io",
+            MetricSource::Pods(_) | MetricSource::Object(_) => "custom.metrics.k8s.io",
+            MetricSource::External(_) => "external.metrics.k8s.io",
             MetricSource::Unknown => "",
         }
     }

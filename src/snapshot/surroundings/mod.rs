@@ -22,7 +22,6 @@ pub use workload::{
 };
 
 use super::evidence::Counted;
-pub(crate) use super::hpa::CUSTOM;
 use super::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use super::pod::{Pod, Requests, by_revision};
 use super::shared::Shared;
@@ -31,6 +30,9 @@ use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::similar;
+
+/// The group of the custom metrics API.
+pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
 
 /// The objects around the target of an HPA.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,6 @@
 //! Gives a metric another value than the observed one. The requests of each pod come from the engine's own
 //! trace, so that shares are taken of the requests that the engine finds.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
@@ -19,8 +18,8 @@ use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// Sets a metric to another value than the observed one. `index` is its place in the spec, and `decision` is
-/// the decision for the unchanged snapshot.
+/// Sets a metric to another value than the observed one, or only the usage of a container in the pods. `index` is its
+/// place in the spec.
 ///
 /// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
 /// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
@@ -32,10 +31,10 @@ use crate::whatif::value::{AssumedValue, Ratio};
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
+    container: Option<&str>,
     value: &AssumedValue,
-    decision: &Decision,
 ) -> Result<(), Error> {
-    Metric::of(snapshot, index)?.set(snapshot, value, decision)
+    Metric::of(snapshot, index, container)?.set(snapshot, value)
 }
 
 /// Sets a metric to a value of a trace.
@@ -46,15 +45,16 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
+    container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let mut metric = Metric::of(snapshot, index)?;
+    let mut metric = Metric::of(snapshot, index, container)?;
     let scale = snapshot.scale.as_ref();
     if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
         metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
                                such as --replicas 3";
     }
-    metric.set(snapshot, value, &super::look(snapshot))
+    metric.set(snapshot, value)
 }
 
 /// Sets a metric that has one value for all pods to another value.
@@ -67,23 +67,23 @@ pub(in crate::whatif) fn set_total(
     index: usize,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    Metric::of(snapshot, index)?.set_total(snapshot, value)
+    Metric::of(snapshot, index, None)?.set_total(snapshot, value)
 }
 
-/// Sets a metric of one pod to another value; the pod need not have had one. A factor applies to `base`.
+/// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
+/// factor applies to `base`.
 ///
 /// # Errors
 ///
 /// There is no such pod, or the metric has no such value for it.
 pub(super) fn set_pod(
     snapshot: &mut Snapshot,
-    index: usize,
+    (index, container): (usize, Option<&str>),
     pod: &str,
     value: &AssumedValue,
     base: Option<i64>,
-    decision: &Decision,
 ) -> Result<(), Error> {
-    let metric = Metric::of(snapshot, index)?;
+    let metric = Metric::of(snapshot, index, container)?;
     let Metric { spec, label, .. } = &metric;
     if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
@@ -98,10 +98,10 @@ pub(super) fn set_pod(
         }
         AssumedValue::Share(ratio) => {
             let mut measured = snapshot.clone();
-            if value_of(snapshot, index, pod).is_none() {
+            if value_of(snapshot, index, spec, pod).is_none() {
                 fill(&mut measured, index, spec, one);
             }
-            let step = match metric.step(&measured, true, Some(decision)) {
+            let step = match metric.step(&measured, true) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
@@ -144,77 +144,52 @@ pub struct Dial {
 }
 
 impl Dial {
-    /// Creates a dial for a metric of a snapshot; `decision` is the pass on that snapshot.
+    /// Creates a dial for a metric of a snapshot, or for the usage of a container in all pods, under the metric of whole
+    /// pods at a place.
     ///
     /// # Errors
     ///
     /// Those of [`set_metric`].
-    pub fn new(snapshot: &Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
-        let metric = Metric::of(snapshot, index)?;
+    pub fn new(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
+        // Its pods weigh as much as without the containers.
+        let whole = container
+            .map(|_| Self::new(snapshot, index, None))
+            .transpose()?;
+        let metric = Metric::of(snapshot, index, container)?;
         let specs = &snapshot.hpa.spec.metrics;
-        let (own, id) = (&specs[index], specs[index].id());
+        let (own, id) = (&metric.spec, metric.spec.id());
         let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())
             .filter(|place| *place != index && is_same(&specs[*place]))
             .collect();
-        let filled = samples(snapshot, index, &metric.spec).is_empty();
+        let filled = samples(snapshot, index, own).is_empty();
         let mut changed = snapshot.clone();
-        let percent = metric.spec.is_utilization();
+        let percent = own.is_utilization();
         let nothing = if percent {
             AssumedValue::Share(Ratio::percent(0))
         } else {
             AssumedValue::Amount(0)
         };
-        set_metric(&mut changed, index, &nothing, decision)?;
-        let decision = Some(decision).filter(|_| !filled);
+        metric.set(&mut changed, &nothing)?;
+        let step = metric.step(&changed, percent);
+        let [all, counted] = step.as_ref().map_or([1, 1], |step| metric.weights(step));
         let parts = percent
-            .then(|| metric.parts(&changed, true, decision))
+            .then(|| metric.parts(&changed, &step?, true))
             .transpose()
             .map_err(|e| match metric.failure(&changed) {
                 Some(message) => Error { message, ..e },
                 None => e,
             })?;
-        let [all, counted] = metric.weights(&changed, decision);
         Ok(Self {
             observed: snapshot.clone(),
             metric,
             parts,
             filled,
             also,
-            all,
+            all: whole.map_or(all, |whole| whole.all),
             counted,
             changed,
         })
-    }
-
-    /// Creates a dial for the usage of a container in all pods, under the metric of whole pods at a place.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_metric`].
-    pub fn of_container(
-        snapshot: &Snapshot,
-        whole: usize,
-        container: &str,
-        decision: &Decision,
-    ) -> Result<Self, Error> {
-        let of_pods = Self::new(snapshot, whole, decision)?;
-        let mut with = snapshot.clone();
-        let mut dial = in_container(&mut with, whole, container, |own, place| {
-            Self::new(own, place, &super::look(own))
-        })?;
-        dial.all = of_pods.all;
-        // The metric of the container is not in the spec.
-        let changed = &mut dial.changed;
-        if changed.metrics[dial.metric.index] == MetricAnswer::PodMetrics {
-            changed.metrics[whole] = MetricAnswer::PodMetrics;
-        }
-        changed.metrics.truncate(snapshot.metrics.len());
-        changed.hpa = snapshot.hpa.clone();
-        changed.controller = snapshot.controller.clone();
-        dial.metric.index = whole;
-        dial.observed = snapshot.clone();
-        Ok(dial)
     }
 
     /// The sum of the values that a percentage is taken of.
@@ -317,7 +292,7 @@ struct Metric {
 }
 
 impl Metric {
-    fn of(snapshot: &Snapshot, index: usize) -> Result<Self, Error> {
+    fn of(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let Some(spec) = metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
@@ -328,28 +303,24 @@ impl Metric {
                 "a metric of the type {type_} cannot be overridden"
             )));
         }
+        let own = spec.part(container);
         Ok(Self {
             index,
-            spec: spec.clone(),
-            label: spec.label(metrics),
+            label: own.label(metrics),
+            spec: own,
             without_pods: "without pods nothing is measured: leave the value out, or suppose some, such as \
                            --replicas 3",
         })
     }
 
-    fn set(
-        &self,
-        snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        decision: &Decision,
-    ) -> Result<(), Error> {
+    fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         if *value == AssumedValue::Missing {
             snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
             Ok(())
         } else if self.spec.is_total() {
             self.set_total(snapshot, value)
         } else {
-            self.set_each(snapshot, value, decision)
+            self.set_each(snapshot, value)
         }
     }
 
@@ -388,12 +359,7 @@ impl Metric {
     }
 
     /// A value for each pod.
-    fn set_each(
-        &self,
-        snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        decision: &Decision,
-    ) -> Result<(), Error> {
+    fn set_each(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         let Self {
             index, ref spec, ..
         } = *self;
@@ -401,8 +367,7 @@ impl Metric {
         if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
-        let filled = samples(snapshot, index, spec).is_empty();
-        if filled {
+        if samples(snapshot, index, spec).is_empty() {
             if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
             }
@@ -423,7 +388,8 @@ impl Metric {
             AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
             AssumedValue::Missing => return Ok(()),
         };
-        match self.parts(snapshot, is_share, Some(decision).filter(|_| !filled)) {
+        let step = self.step(snapshot, is_share);
+        match step.and_then(|step| self.parts(snapshot, &step, is_share)) {
             Err(_) if self.failure(snapshot).is_some() => Ok(()),
             parts => self.spread(snapshot, Spread::of(ratio, is_share), &parts?),
         }
@@ -433,10 +399,9 @@ impl Metric {
     fn parts(
         &self,
         snapshot: &Snapshot,
+        step: &MetricStep,
         is_share: bool,
-        decision: Option<&Decision>,
     ) -> Result<Vec<PodPart>, Error> {
-        let step = self.step(snapshot, is_share, decision)?;
         let rows: HashMap<&str, &PodRow> = step
             .pods
             .iter()
@@ -462,14 +427,11 @@ impl Metric {
 
     /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
     /// of them, or else their number.
-    fn weights(&self, snapshot: &Snapshot, decision: Option<&Decision>) -> [i128; 2] {
+    fn weights(&self, step: &MetricStep) -> [i128; 2] {
         let is_share = self.spec.is_utilization();
         if self.spec.is_total() {
             return [1, 1];
         }
-        let Ok(step) = self.step(snapshot, is_share, decision) else {
-            return [1, 1];
-        };
         let [mut all, mut counted] = [0, 0];
         for row in step.pods.iter().filter(|row| row.group != Group::Ignored) {
             let weight = if is_share {
@@ -512,7 +474,7 @@ impl Metric {
         if !self.spec.is_utilization() {
             return None;
         }
-        let decision = probe(snapshot, self.index);
+        let decision = probe(snapshot, self.index, &self.spec);
         let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
         match &step.result {
             MetricResult::Error(e) => Some(e.message.clone()),
@@ -520,23 +482,9 @@ impl Metric {
         }
     }
 
-    /// Returns the step with the request and the group of each pod: from the decision, or else from a pass that
-    /// is run for this purpose.
-    fn step<'d>(
-        &self,
-        snapshot: &Snapshot,
-        is_share: bool,
-        decision: Option<&'d Decision>,
-    ) -> Result<Cow<'d, MetricStep>, Error> {
-        let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
-        let known = decision.and_then(|decision| decision.metric(self.index));
-        if let Some(step) = known
-            && !step.pods.is_empty()
-            && (!is_share || requests_all(step))
-        {
-            return Ok(Cow::Borrowed(step));
-        }
-        let probed = probe(snapshot, self.index);
+    /// Returns the step with the request and the group of each pod, from a pass that is run for this purpose.
+    fn step(&self, snapshot: &Snapshot, is_share: bool) -> Result<MetricStep, Error> {
+        let probed = probe(snapshot, self.index, &self.spec);
         let step = probed
             .metric(0)
             .filter(|step| !step.pods.is_empty())
@@ -544,12 +492,16 @@ impl Metric {
                 let error = probed.outcome.error.as_deref();
                 self.unknown_pods(error.unwrap_or("there are none"))
             })?;
+        let mut requests = step.pods.iter().map(|row| row.request);
         match &step.result {
-            MetricResult::Error(e) if is_share && !requests_all(step) => Err(Error::usage(
-                format!("{}: a percentage cannot be used: {}", self.label, e.message),
-            )
-            .hint(self.without_request())),
-            _ => Ok(Cow::Owned(step.clone())),
+            MetricResult::Error(e) if is_share && requests.any(|own| own.is_none()) => {
+                Err(Error::usage(format!(
+                    "{}: a percentage cannot be used: {}",
+                    self.label, e.message
+                ))
+                .hint(self.without_request()))
+            }
+            _ => Ok(step.clone()),
         }
     }
 
@@ -701,34 +653,14 @@ impl Spread {
     }
 }
 
-/// Temporarily adds a ContainerResource metric for `container` with the target of the Resource metric at
-/// `whole`. A measurement of the container becomes one of its pods.
-pub(in crate::whatif) fn in_container<T>(
-    snapshot: &mut Snapshot,
-    whole: usize,
-    container: &str,
-    look: impl FnOnce(&mut Snapshot, usize) -> T,
-) -> T {
-    let metrics = &mut snapshot.hpa.spec.metrics;
-    let place = metrics.len();
-    metrics.push(metrics[whole].of_container(container));
-    snapshot
-        .metrics
-        .insert(place, snapshot.metrics[whole].clone());
-    // Before 1.30, the controller looks at such metrics only with its gate.
-    let gate = std::mem::replace(&mut snapshot.controller.gates.container_metrics, true);
-    let seen = look(snapshot, place);
-    snapshot.controller.gates.container_metrics = gate;
-    if snapshot.metrics.remove(place) == MetricAnswer::PodMetrics {
-        snapshot.metrics[whole] = MetricAnswer::PodMetrics;
-    }
-    snapshot.hpa.spec.metrics.pop();
-    seen
-}
-
 /// Returns the value of a metric for a pod.
-pub(super) fn value_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<i64> {
-    let samples = samples(snapshot, index, &snapshot.hpa.spec.metrics[index]);
+pub(super) fn value_of(
+    snapshot: &Snapshot,
+    index: usize,
+    spec: &MetricSpec,
+    pod: &str,
+) -> Option<i64> {
+    let samples = samples(snapshot, index, spec);
     let mut own = samples.into_iter().filter(|(name, _)| **name == *pod);
     own.next().map(|(_, value)| value)
 }
@@ -744,11 +676,9 @@ pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
     Reported::Amount(Quantity::from_milli(value, format))
 }
 
-/// Runs a pass with one metric only, compared with the requests if it is a resource, whatever else is in the
-/// HPA and its target.
-pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
-    let mut probe = snapshot.clone();
-    let metric = &mut probe.hpa.spec.metrics[index];
+/// Runs a pass with one metric only, as [`alone`], compared with the requests if it is a resource.
+pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Decision {
+    let mut metric = spec.clone();
     if metric.is_resource()
         && let Some(target) = metric.target_mut()
     {
@@ -758,17 +688,22 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
             ..MetricTarget::default()
         };
     }
-    alone(probe, index)
+    alone(snapshot, index, metric)
 }
 
-/// Runs a pass with the metric at a place only, whatever else is in the HPA and its target.
-pub(super) fn alone(mut probe: Snapshot, index: usize) -> Decision {
-    probe.hpa.spec.metrics.swap(0, index);
+/// Runs a pass with one metric only, whatever else is in the HPA and its target: that at a place in the spec, or the
+/// part of a container in it.
+pub(in crate::whatif) fn alone(snapshot: &Snapshot, index: usize, metric: MetricSpec) -> Decision {
+    let mut probe = snapshot.clone();
+    let spec = &mut probe.hpa.spec;
+    // Before 1.30, the controller looks at metrics of containers only with its gate.
+    let is_part = spec.metrics[index].container() != metric.container();
+    probe.controller.gates.container_metrics |= is_part;
+    spec.metrics = vec![metric];
+    spec.min_replicas = Some(1);
+    spec.max_replicas = i32::MAX;
     probe.metrics.swap(0, index);
-    probe.hpa.spec.metrics.truncate(1);
     probe.metrics.truncate(1);
-    probe.hpa.spec.min_replicas = Some(1);
-    probe.hpa.spec.max_replicas = i32::MAX;
     probe.other_hpas.clear();
     probe.set_replicas(1);
     engine::reconcile(&probe, &Memory::default())

@@ -393,8 +393,9 @@ fn bare(
     let metrics = || hpa.spec.metrics.iter().chain(values.also);
     let of_metrics = metrics().filter_map(MetricSpec::container);
     let of_values = assumptions
-        .metrics
+        .values
         .iter()
+        .filter(|own| own.pod.is_none())
         .filter_map(|own| own.wanted.container.as_deref());
     let of_requests = assumptions
         .requests
@@ -457,9 +458,7 @@ fn amount_of(
     assumptions: &Assumptions,
     values: &KnownValues<'_>,
 ) -> Option<String> {
-    let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
-    let mut typed = assumptions.metrics.iter().chain(of_pods);
-    let amount = typed.find(|own| {
+    let amount = assumptions.values.iter().find(|own| {
         own.wanted.is_of_resource(resource)
             && matches!(own.value, AssumedValue::Amount(_) | AssumedValue::Scale(_))
     });

@@ -17,22 +17,8 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Meant, failure, in_container, is_ready, set_total, set_traced};
+use crate::whatif::overrides::{Meant, failure, is_ready, set_total, set_traced};
 use crate::whatif::value::{AssumedValue, Ratio};
-
-/// Sets the value of a metric, or of a container under the metric of its pods.
-fn set_in(
-    snapshot: &mut Snapshot,
-    place: usize,
-    container: Option<&str>,
-    value: &AssumedValue,
-) -> Result<(), Error> {
-    let set = |own: &mut Snapshot, place| set_traced(own, place, value);
-    match container {
-        Some(container) => in_container(snapshot, place, container, set),
-        None => set(snapshot, place),
-    }
-}
 
 /// Moves the samples of pods by some time.
 pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
@@ -187,7 +173,7 @@ impl World {
             return Err(no_base("some pods lack the container"));
         }
         let mut full = self.snapshot.clone();
-        set_in(
+        set_traced(
             &mut full,
             place,
             container,
@@ -218,7 +204,7 @@ impl World {
                 set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
-                set_in(
+                set_traced(
                     &mut self.snapshot,
                     place,
                     container,

@@ -17,7 +17,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Meant, failure, is_ready, set_total, set_traced};
+use crate::whatif::overrides::{Meant, failure, is_ready, set_traced};
 use crate::whatif::value::{AssumedValue, Ratio};
 
 /// Moves the samples of pods by some time.
@@ -201,7 +201,12 @@ impl World {
             let spec = self.metric(place, container);
             if spec.is_total() {
                 let total = total.milli().try_into().unwrap_or(i64::MAX);
-                set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
+                set_traced(
+                    &mut self.snapshot,
+                    place,
+                    None,
+                    &AssumedValue::Amount(total),
+                )?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
                 set_traced(

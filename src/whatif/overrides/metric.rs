@@ -57,19 +57,6 @@ pub(in crate::whatif) fn set_traced(
     metric.set(snapshot, value)
 }
 
-/// Sets a metric that has one value for all pods to another value.
-///
-/// # Errors
-///
-/// It cannot have such a value.
-pub(in crate::whatif) fn set_total(
-    snapshot: &mut Snapshot,
-    index: usize,
-    value: &AssumedValue,
-) -> Result<(), Error> {
-    Metric::of(snapshot, index, None)?.set_total(snapshot, value)
-}
-
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
 /// factor applies to `base`.
 ///
@@ -125,174 +112,21 @@ pub(super) fn set_pod(
     Ok(())
 }
 
-/// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
-/// milli-units. The result is that of [`set_metric`], but the pods are evaluated only once.
-pub struct Dial {
-    observed: Snapshot,
-    metric: Metric,
-    /// The values that a percentage is taken of; `None` for amounts.
-    parts: Option<Vec<PodPart>>,
-    /// Whether no pod had a value.
-    filled: bool,
-    /// The other places in the spec of the same metric.
-    also: Vec<usize>,
-    /// The weight of all pods in the metric at its place.
-    all: i128,
-    /// The weight of the pods whose values count.
-    counted: i128,
-    changed: Snapshot,
-}
-
-impl Dial {
-    /// Creates a dial for a metric of a snapshot, or for the usage of a container in all pods, under the metric of whole
-    /// pods at a place.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_metric`].
-    pub fn new(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
-        // Its pods weigh as much as without the containers.
-        let whole = container
-            .map(|_| Self::new(snapshot, index, None))
-            .transpose()?;
-        let metric = Metric::of(snapshot, index, container)?;
-        let specs = &snapshot.hpa.spec.metrics;
-        let (own, id) = (&metric.spec, metric.spec.id());
-        let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
-        let also = (0..specs.len())
-            .filter(|place| *place != index && is_same(&specs[*place]))
-            .collect();
-        let filled = samples(snapshot, index, own).is_empty();
-        let mut changed = snapshot.clone();
-        let percent = own.is_utilization();
-        let nothing = if percent {
-            AssumedValue::Share(Ratio::percent(0))
-        } else {
-            AssumedValue::Amount(0)
-        };
-        metric.set(&mut changed, &nothing)?;
-        let step = metric.step(&changed, percent);
-        let [all, counted] = step.as_ref().map_or([1, 1], |step| metric.weights(step));
-        let parts = percent
-            .then(|| metric.parts(&changed, &step?, true))
-            .transpose()
-            .map_err(|e| match metric.failure(&changed) {
-                Some(message) => Error { message, ..e },
-                None => e,
-            })?;
-        Ok(Self {
-            observed: snapshot.clone(),
-            metric,
-            parts,
-            filled,
-            also,
-            all: whole.map_or(all, |whole| whole.all),
-            counted,
-            changed,
-        })
-    }
-
-    /// The sum of the values that a percentage is taken of.
-    fn whole(&self) -> i128 {
-        self.parts.iter().flatten().map(PodPart::whole).sum()
-    }
-
-    /// The factor by which its values reach further than the metric at its place. Pods that do not count are
-    /// assumed to use nothing, so those that do must use a larger share of their requests; and so must a container
-    /// with a small request to change the share of its pod.
-    pub fn reach(&self) -> i64 {
-        let times = (self.all.max(1) - 1) / self.counted.max(1) + 1;
-        times.try_into().unwrap_or(i64::MAX)
-    }
-
-    /// Returns the places in the spec of all metrics that read its values.
-    pub(in crate::whatif) fn places(&self) -> Vec<usize> {
-        let Metric { index, spec, .. } = &self.metric;
-        let metrics = self.observed.hpa.spec.metrics.iter().enumerate();
-        let reading = metrics.filter(|(place, other)| {
-            place == index || self.also.contains(place) || other.shares_usage(spec)
-        });
-        reading.map(|(place, _)| place).collect()
-    }
-
-    /// Whether pods were given usage that they did not have, which other metrics may read as well.
-    pub(in crate::whatif) fn is_filled(&self) -> bool {
-        self.filled && self.metric.spec.is_resource()
-    }
-
-    /// Whether its values are percents of the requests.
-    pub fn is_percent(&self) -> bool {
-        self.parts.is_some()
-    }
-
-    /// The highest value at which the controller's sums stay within 64 bits.
-    pub fn end(&self) -> i64 {
-        let most = match &self.parts {
-            // Percents are 32 bits wide.
-            Some(_) => (i128::from(i64::MAX) / self.whole().max(1)).min(i32::MAX.into()),
-            None if self.metric.spec.is_total() => i128::from(i64::MAX) / 2,
-            None => {
-                let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
-                i128::from(i64::MAX) / (values as i128 + 1)
-            }
-        };
-        most.try_into().unwrap_or(i64::MAX)
-    }
-
-    /// The snapshot with the metric at a value.
-    ///
-    /// # Errors
-    ///
-    /// The value is larger than any metric can be.
-    pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
-        let Self {
-            observed,
-            metric,
-            parts,
-            filled,
-            also,
-            changed,
-            ..
-        } = self;
-        if metric.spec.is_resource() && metric.spec.container().is_none() && !*filled {
-            // Each container keeps its share of the observed usage.
-            for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
-                for (to, from) in to.containers.iter_mut().zip(&from.containers) {
-                    for ((_, to), (_, from)) in to.usage.iter_mut().zip(&from.usage) {
-                        *to = *from;
-                    }
-                }
-            }
-        }
-        match parts {
-            Some(parts) => {
-                let ratio = Ratio::percent(value.unsigned_abs());
-                metric.spread(changed, Spread::of(ratio, true), parts)?;
-            }
-            None if metric.spec.is_total() => {
-                metric.set_total(changed, &AssumedValue::Amount(value))?;
-            }
-            None => change(changed, metric.index, &metric.spec, |_, _| Some(value)),
-        }
-        for place in also {
-            let answer = changed.metrics[metric.index].clone();
-            changed.metrics[*place] = answer;
-        }
-        Ok(changed)
-    }
-}
-
 /// A metric of the spec whose values are changed.
-struct Metric {
-    index: usize,
-    spec: MetricSpec,
+pub(super) struct Metric {
+    pub(super) index: usize,
+    pub(super) spec: MetricSpec,
     label: String,
     /// The hint if there are no pods.
     without_pods: &'static str,
 }
 
 impl Metric {
-    fn of(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        index: usize,
+        container: Option<&str>,
+    ) -> Result<Self, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let Some(spec) = metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
@@ -313,7 +147,7 @@ impl Metric {
         })
     }
 
-    fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
+    pub(super) fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         if *value == AssumedValue::Missing {
             snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
             Ok(())
@@ -325,7 +159,11 @@ impl Metric {
     }
 
     /// One value for the whole workload.
-    fn set_total(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
+    pub(super) fn set_total(
+        &self,
+        snapshot: &mut Snapshot,
+        value: &AssumedValue,
+    ) -> Result<(), Error> {
         let answer = &mut snapshot.metrics[self.index];
         let observed: Option<i128> = match answer {
             MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
@@ -396,7 +234,7 @@ impl Metric {
     }
 
     /// Returns for each known sample what a ratio is applied to: the request, if it is a share, or else the value.
-    fn parts(
+    pub(super) fn parts(
         &self,
         snapshot: &Snapshot,
         step: &MetricStep,
@@ -427,7 +265,7 @@ impl Metric {
 
     /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
     /// of them, or else their number.
-    fn weights(&self, step: &MetricStep) -> [i128; 2] {
+    pub(super) fn weights(&self, step: &MetricStep) -> [i128; 2] {
         let is_share = self.spec.is_utilization();
         if self.spec.is_total() {
             return [1, 1];
@@ -446,7 +284,7 @@ impl Metric {
     }
 
     /// Sets each value to the same share of its part.
-    fn spread(
+    pub(super) fn spread(
         &self,
         snapshot: &mut Snapshot,
         mut counted: Spread,
@@ -470,7 +308,7 @@ impl Metric {
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
     /// it can, or if the usage matters.
-    fn failure(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(super) fn failure(&self, snapshot: &Snapshot) -> Option<String> {
         if !self.spec.is_utilization() {
             return None;
         }
@@ -483,7 +321,7 @@ impl Metric {
     }
 
     /// Returns the step with the request and the group of each pod, from a pass that is run for this purpose.
-    fn step(&self, snapshot: &Snapshot, is_share: bool) -> Result<MetricStep, Error> {
+    pub(super) fn step(&self, snapshot: &Snapshot, is_share: bool) -> Result<MetricStep, Error> {
         let probed = probe(snapshot, self.index, &self.spec);
         let step = probed
             .metric(0)
@@ -603,7 +441,7 @@ impl Metric {
 
 /// The base of a pod's share or multiple.
 #[derive(Debug, Clone, Copy)]
-enum PodPart {
+pub(super) enum PodPart {
     /// Of this value, and it counts.
     OfCounted(i64),
     /// Of this value, but it does not count.
@@ -614,7 +452,7 @@ enum PodPart {
 
 impl PodPart {
     /// Its base.
-    fn whole(&self) -> i128 {
+    pub(super) fn whole(&self) -> i128 {
         let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;
         i128::from(*whole).abs()
     }
@@ -622,7 +460,7 @@ impl PodPart {
 
 /// Parts of amounts whose sum is the part of the sum.
 #[derive(Clone)]
-struct Spread {
+pub(super) struct Spread {
     ratio: Ratio,
     /// The engine truncates a share to whole percents, so that 80 % must not become a little less,
     /// nor 80.5 % come out as 81.
@@ -632,7 +470,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(ratio: Ratio, is_share: bool) -> Self {
+    pub(super) fn of(ratio: Ratio, is_share: bool) -> Self {
         Self {
             ratio,
             down: is_share && !ratio.is_whole_percent(),

@@ -4,6 +4,7 @@
 
 mod candidate;
 mod containers;
+mod dial;
 mod difference;
 mod metric;
 mod named;
@@ -22,10 +23,11 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use candidate::{Candidate, add_hpas_of_keda};
+pub use candidate::Candidate;
+pub use dial::Dial;
 pub(super) use difference::source_of;
-pub use metric::{Dial, set_metric};
-pub(super) use metric::{alone, probe, set_total, set_traced};
+pub use metric::set_metric;
+pub(super) use metric::{alone, probe, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};

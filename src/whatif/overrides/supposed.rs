@@ -32,8 +32,6 @@ const CONTAINER: &str = "container";
 /// The other known values of metrics, and facts about the pods.
 #[derive(Debug, Clone)]
 pub struct KnownValues<'v> {
-    /// Metrics of candidates.
-    pub also: &'v [MetricSpec],
     /// The values of a run.
     pub trace: Option<&'v Trace>,
     /// Whether a Prometheus is queried for values, which are amounts.
@@ -390,7 +388,11 @@ fn bare(
     workload: Option<&Workload>,
     values: &KnownValues<'_>,
 ) -> Result<(SupposedTemplate, Pod), Error> {
-    let metrics = || hpa.spec.metrics.iter().chain(values.also);
+    let metrics = || {
+        let candidates = values.candidates.iter();
+        let of_candidates = candidates.flat_map(|own| own.metrics());
+        hpa.spec.metrics.iter().chain(of_candidates)
+    };
     let of_metrics = metrics().filter_map(MetricSpec::container);
     let of_values = assumptions
         .values

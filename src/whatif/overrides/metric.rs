@@ -165,18 +165,12 @@ impl Metric {
         value: &AssumedValue,
     ) -> Result<(), Error> {
         let answer = &mut snapshot.metrics[self.index];
-        let observed: Option<i128> = match answer {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
-            MetricAnswer::External(values) if !values.is_empty() => {
-                Some(values.iter().map(|value| i128::from(value.value)).sum())
-            }
-            _ => None,
-        };
         let value = match value {
             AssumedValue::Amount(amount) => *amount,
-            AssumedValue::Scale(factor) => {
-                self.part(*factor, observed.ok_or_else(|| self.nothing_observed())?)?
-            }
+            AssumedValue::Scale(factor) => self.part(
+                *factor,
+                answer.total().ok_or_else(|| self.nothing_observed())?,
+            )?,
             AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
         let timestamp = None;

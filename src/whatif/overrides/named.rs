@@ -106,6 +106,13 @@ pub struct Meant {
     pub container: Option<String>,
 }
 
+impl Meant {
+    /// Returns its first place in the spec, of which there is at least one, with the container.
+    pub(in crate::whatif) fn first(&self) -> (usize, Option<&str>) {
+        (self.places[0], self.container.as_deref())
+    }
+}
+
 impl NamedMetric {
     /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
     /// own, and that container.

@@ -103,8 +103,8 @@ impl<'d> Values<'d> {
             }
         }
         let meant = assigned.find(snapshot)?;
-        let place = meant.places[0];
-        let spec = snapshot.hpa.spec.metrics[place].part(meant.container.as_deref());
+        let (place, part) = meant.first();
+        let spec = snapshot.hpa.spec.metrics[place].part(part);
         let label = self.take(snapshot, assigned, place, &spec)?;
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
@@ -179,7 +179,7 @@ impl<'d> Values<'d> {
         spec: &MetricSpec,
         label: &str,
     ) -> Result<Override, Error> {
-        let (place, part) = (meant.places[0], meant.container.as_deref());
+        let (place, part) = meant.first();
         let observed = self.observed(spec, place);
         if part.is_some() && assigned.value == AssumedValue::Missing {
             change(snapshot, place, spec, |_, _| None);
@@ -201,12 +201,12 @@ impl<'d> Values<'d> {
         spec: &MetricSpec,
         label: &str,
     ) -> Result<Override, Error> {
-        let (place, container) = (meant.places[0], meant.container.as_deref());
+        let (place, part) = meant.first();
         let before = self.before(spec, place);
         let observed = value_of(&before, 0, &before.hpa.spec.metrics[0], pod);
         // A pod that was not measured may have an assumed value.
         let base = observed.or_else(|| value_of(snapshot, place, spec, pod));
-        set_pod(snapshot, (place, container), pod, &assigned.value, base)?;
+        set_pod(snapshot, (place, part), pod, &assigned.value, base)?;
         let now = value_of(snapshot, place, spec, pod).map(|now| reported(spec, now));
         let observed = observed.map(|was| reported(spec, was));
         let words = assigned.value.words(&assigned.text);
@@ -272,10 +272,10 @@ impl<'d> Values<'d> {
 /// Sets a value as if no other flag did.
 pub(super) fn set_alone(snapshot: &mut Snapshot, assigned: &Assigned) -> Result<(), Error> {
     let meant = assigned.find(snapshot)?;
-    let (place, container) = (meant.places[0], meant.container.as_deref());
+    let (place, part) = meant.first();
     match &assigned.pod {
-        Some(pod) => set_pod(snapshot, (place, container), pod, &assigned.value, None)?,
-        None => set_metric(snapshot, place, container, &assigned.value)?,
+        Some(pod) => set_pod(snapshot, (place, part), pod, &assigned.value, None)?,
+        None => set_metric(snapshot, place, part, &assigned.value)?,
     }
     repeat_answer(snapshot, &meant);
     Ok(())

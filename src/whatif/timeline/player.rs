@@ -266,7 +266,7 @@ fn assumed(
     overrides: &[Override],
 ) -> Result<Override, Error> {
     let metrics = &snapshot.hpa.spec.metrics;
-    let (first, container) = (meant.places[0], meant.container.as_deref());
+    let (first, container) = meant.first();
     let metric = metrics[first].part(container);
     let (id, label) = (metric.id(), metric.label(metrics));
     let is_set = |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);

@@ -98,7 +98,7 @@ impl World {
         bases: &mut Bases,
     ) -> Result<Option<Total>, Error> {
         let column = stated.column;
-        let (first, container) = (meant.places[0], meant.container.as_deref());
+        let (first, container) = meant.first();
         let within = |e: Error| trace.within(stated, e);
         let total = match stated.value {
             AssumedValue::Missing => return Ok(None),
@@ -137,21 +137,18 @@ impl World {
 
     /// Returns the load of a metric that the pods share.
     fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
-        match &self.snapshot.metrics[place] {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
-            MetricAnswer::External(values) if !values.is_empty() => {
-                Some(values.iter().map(|value| i128::from(value.value)).sum())
-            }
-            MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => None,
-            _ => {
-                let (spec, pods) = (self.metric(place, container), &self.workload);
-                if spec.is_resource() {
-                    self.load.shared_usage(&spec, &self.snapshot, pods)
-                } else {
-                    self.load.shared_value(place, &self.snapshot, pods)
-                }
-            }
+        let answer = &self.snapshot.metrics[place];
+        if matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
+            return None;
         }
+        let (spec, pods) = (self.metric(place, container), &self.workload);
+        answer.total().or_else(|| {
+            if spec.is_resource() {
+                self.load.shared_usage(&spec, &self.snapshot, pods)
+            } else {
+                self.load.shared_value(place, &self.snapshot, pods)
+            }
+        })
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.

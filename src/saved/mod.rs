@@ -1,7 +1,7 @@
 //! The saved format: objects as kubectl prints them, with a `ControllerState` for everything that has no
 //! object. [`mod@file`] reads it, `manifest` checks objects that no API server has processed yet,
-//! [`assemble`] finds what a pass needs, [`save`] writes it; `objects`, `state` and `wire` have the types
-//! that both use.
+//! [`scaled_objects`] adds the HPAs of KEDA, [`assemble`] finds what a pass needs, [`save`] writes it; `objects`,
+//! `state` and `wire` have the types that both use.
 
 pub mod assemble;
 pub mod file;
@@ -10,6 +10,7 @@ pub mod objects;
 pub(crate) mod remarks;
 pub(crate) mod request;
 pub mod save;
+pub mod scaled_objects;
 pub mod state;
 pub(crate) mod wire;
 

@@ -82,6 +82,16 @@ impl Snapshot {
         })
     }
 
+    /// Takes the values of some pods away.
+    pub(crate) fn retain_values(&mut self, stays: impl Fn(&str) -> bool) {
+        self.pod_metrics.retain(|item| stays(&item.name));
+        for answer in &mut self.metrics {
+            if let MetricAnswer::Pods(values) = answer {
+                values.retain(|value| stays(&value.pod));
+            }
+        }
+    }
+
     /// Sets the replicas in the spec of the target, if its pods are known. One that states none has no status either,
     /// which is then the same.
     pub(crate) fn set_replicas(&mut self, replicas: i32) {
@@ -347,6 +357,17 @@ impl MetricAnswer {
     /// Whether the input lacks the answer.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::Unread(UnreadCause::Missing { .. }))
+    }
+
+    /// Returns the value of an Object metric, or the sum of the values of an External one, in milli-units.
+    pub(crate) fn total(&self) -> Option<i128> {
+        match self {
+            Self::Object(values) if values.len() == 1 => Some(values[0].value.into()),
+            Self::External(values) if !values.is_empty() => {
+                Some(values.iter().map(|own| i128::from(own.value)).sum())
+            }
+            _ => None,
+        }
     }
 }
 

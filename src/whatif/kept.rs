@@ -74,7 +74,8 @@ impl KeptTarget {
         let percent = target
             .average_utilization
             .filter(|_| target.average_value.is_none())?;
-        let (then, now) = (probe(is, index), probe(was, place));
+        let then = probe(is, index, spec);
+        let now = probe(was, place, &was.hpa.spec.metrics[place]);
         let requested = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
         let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;

@@ -16,12 +16,11 @@ use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::saved::scaled_objects::add_hpas_of_keda;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::input::Options;
 use kubectl_hpa::whatif::expect::{Expression, Fact, PassFacts};
-use kubectl_hpa::whatif::overrides::{
-    Assumptions, Candidate, KnownValues, Override, add_hpas_of_keda, suppose_pods,
-};
+use kubectl_hpa::whatif::overrides::{Assumptions, Candidate, KnownValues, Override, suppose_pods};
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-11-21T06:00:00Z";
@@ -156,7 +155,6 @@ fn suppose(
     let mut input = assemble(objects, &options, now)?;
     let candidates = candidates.iter().collect();
     let values = KnownValues {
-        also: &[],
         trace: None,
         is_asked: false,
         candidates,

@@ -319,7 +319,6 @@ fn a_trace_begins_as_with_the_flag() {
     for ((case, input), (text, value)) in inputs.flat_map(|it| values.iter().map(move |v| (it, v)))
     {
         let snapshot = &input.snapshot;
-        let decision = engine::reconcile(snapshot, &Memory::default());
         let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
         for (place, spec) in metrics.filter(|(_, spec)| spec.is_resource()) {
             let container = spec.container().map(|own| format!("{own}="));
@@ -333,7 +332,7 @@ fn a_trace_begins_as_with_the_flag() {
                 times: TIMES,
             };
             let [mut flagged, mut traced] = [(); 2].map(|()| snapshot.clone());
-            let is_refused = set_metric(&mut flagged, place, value, &decision).is_err()
+            let is_refused = set_metric(&mut flagged, place, None, value).is_err()
                 || Player::new(plan, &mut traced, &mut Vec::new()).is_err();
             // What fails whatever the pods use stays as it is with a flag.
             let after = engine::reconcile(&flagged, &Memory::default());

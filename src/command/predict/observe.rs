@@ -11,10 +11,11 @@ use crate::command::{Terminal, connected, waited};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::objects::Objects;
+use crate::saved::scaled_objects::add_hpas_of_keda;
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
-use crate::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
+use crate::whatif::overrides::{Assumptions, KnownValues, suppose_pods};
 
 /// The result of the query to Prometheus.
 enum FromPrometheus {
@@ -87,7 +88,6 @@ pub(super) fn observe<'s>(
 fn read(scenario: &Scenario<'_>, mut objects: Objects) -> Result<(Pass, Option<Input>), Error> {
     let mut options = scenario.options.clone();
     let values = KnownValues {
-        also: &scenario.options.also,
         trace: scenario
             .timeline
             .as_ref()

@@ -19,7 +19,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::save::Saved;
 use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::Meant;
-use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_container, of_metric, thresholds};
+use crate::whatif::thresholds::{ThresholdValues, Thresholds, of_metric, thresholds};
 
 /// Returns the answer with everything that was requested.
 pub(super) fn show(
@@ -94,15 +94,13 @@ fn changes(
     };
     let typed = scenario.args.curve.as_deref().unwrap_or_default();
     let meant = wanted.find(&pass.input.snapshot, &format!("--curve {typed}"))?;
-    let drawn = meant.places.first().copied();
-    let container = drawn.zip(meant.container.as_deref());
-    let own = drawn.filter(|_| container.is_none());
-    let mut changes = if is_picture {
-        Vec::from_iter(own.and_then(|place| of_metric(pass, place, true)))
-    } else {
-        thresholds(pass, own)
-    };
-    changes.extend(container.and_then(|(place, own)| of_container(pass, place, own)));
+    let (drawn, container) = (meant.places.first(), meant.container.as_deref());
+    let own = drawn.filter(|_| container.is_none()).copied();
+    let all = (!is_picture).then(|| thresholds(pass, own));
+    let mut changes = all.unwrap_or_default();
+    if is_picture || container.is_some() {
+        changes.extend(drawn.and_then(|place| of_metric(pass, *place, container, true)));
+    }
     Ok((changes, Some(meant)))
 }
 

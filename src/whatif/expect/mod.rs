@@ -230,14 +230,11 @@ impl Expectation {
         }
         let truth = facts.truth(expression);
         let mut expectation = Self {
-            expression: expression.text.clone(),
             fail_on: *fail_on,
-            truth,
             values,
             is_plain: expression.root.lone_fields() == expression.fields.len(),
-            lack: None,
-            hint: None,
             is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
+            ..Self::without_fields(expression.text.clone(), truth, None)
         };
         if truth == Truth::Unknown {
             expectation.lack = expression.root.lack(&|field| facts.get(field));
@@ -283,28 +280,28 @@ impl Expectation {
             Some(why) => (Truth::Unknown, Some(why)),
         };
         Self {
-            expression: none,
             fail_on: Some(what),
-            truth,
-            values: Vec::new(),
-            is_plain: true,
-            lack: None,
-            hint,
             is_of_first_pass: facts.has_runs() && !*lasts,
+            ..Self::without_fields(none, truth, hint)
         }
     }
 
     /// Returns the expectation that some settings of a search meet all expectations of a run; `tried` describes
     /// the results.
     pub fn of_some_setting(expected: &[String], truth: Truth, tried: String) -> Self {
+        let expression = format!("some setting meets {}", expected.join(" and "));
+        Self::without_fields(expression, truth, Some(tried))
+    }
+
+    fn without_fields(expression: String, truth: Truth, hint: Option<String>) -> Self {
         Self {
-            expression: format!("some setting meets {}", expected.join(" and ")),
+            expression,
             fail_on: None,
             truth,
             values: Vec::new(),
             is_plain: true,
             lack: None,
-            hint: Some(tried),
+            hint,
             is_of_first_pass: false,
         }
     }

@@ -1,20 +1,18 @@
 //! The manifests of a candidate, as `helm template` and `kustomize build` print them: which one is the HPA,
 //! which one its target, and what is left over. A ScaledObject counts as the HPA that KEDA creates from it.
 
-use std::mem::take;
-
 use super::distinct;
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::shell_word;
-use crate::apiserver::convert::{self, HpaObject, HpaVersion};
+use crate::apiserver::convert::{HpaObject, HpaVersion};
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
 use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
-use crate::keda::{self, KedaHpa, OpenMetric};
-use crate::saved::assemble::{is_meant, rejected};
+use crate::keda::{self, OpenMetric};
+use crate::saved::assemble::rejected;
 use crate::saved::file::RENDERED;
 use crate::saved::manifest::{self, WorkloadManifest, refused};
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
@@ -62,12 +60,20 @@ pub(super) struct Manifest {
     target: Option<CrossVersionObjectReference>,
     /// The HPA, or the error why it cannot be assumed.
     object: Result<HpaObject, Error>,
-    /// The metrics of its ScaledObject whose names only KEDA knows.
+    /// The ScaledObject, if KEDA creates the HPA from one.
+    scaled_object: Option<ScaledObjectFacts>,
+}
+
+/// What a ScaledObject states besides its HPA.
+#[derive(Debug, Clone, Default)]
+struct ScaledObjectFacts {
+    name: String,
+    /// The metrics whose names only KEDA knows.
     open: Vec<OpenMetric>,
-    /// The container of the target that the ScaledObject names.
+    /// The container of the target that it names.
     env_container: Option<String>,
-    /// The ScaledObject, by name, with whether it takes over an HPA that KEDA did not create.
-    scaled_object: Option<(String, bool)>,
+    /// Whether it takes over an HPA that KEDA did not create.
+    takes_over: bool,
 }
 
 /// The manifests for an HPA and its target.
@@ -432,8 +438,6 @@ impl Manifest {
             namespace: hpa.namespace.clone(),
             target: hpa.target(),
             object,
-            open: Vec::new(),
-            env_container: None,
             scaled_object: None,
         }
     }
@@ -447,39 +451,47 @@ impl Manifest {
     ) -> Self {
         let Undecoded { origin, line, json } = whole;
         let (name, target) = keda::identity(json.expose());
-        let own = &object.metadata.namespace;
-        let mut made = manifest::hpa_of_keda(whole, namespace, validate);
-        let (open, env_container, takes_over) = match &mut made {
-            Ok(hpa) => (
-                take(&mut hpa.open),
-                hpa.env_container.take(),
-                hpa.takes_over,
-            ),
-            Err(_) => (Vec::new(), None, false),
+        let Metadata {
+            name: own_name,
+            namespace: own_namespace,
+            ..
+        } = &object.metadata;
+        let mut facts = ScaledObjectFacts {
+            name: own_name.clone(),
+            ..ScaledObjectFacts::default()
         };
-        let object_of_keda = made.map(|hpa| HpaObject {
-            version: HpaVersion::V2,
-            metadata: ObjectMeta {
-                name: hpa.name,
-                namespace: hpa.namespace.unwrap_or_default(),
-                ..ObjectMeta::default()
-            },
-            spec: hpa.spec,
-            status: HpaStatus::default(),
-            notes: hpa.notes,
+        let object_of_keda = manifest::hpa_of_keda(whole, namespace, validate).map(|hpa| {
+            facts.open = hpa.open;
+            facts.env_container = hpa.env_container;
+            facts.takes_over = hpa.takes_over;
+            HpaObject {
+                version: HpaVersion::V2,
+                metadata: ObjectMeta {
+                    name: hpa.name,
+                    namespace: hpa.namespace.unwrap_or_default(),
+                    ..ObjectMeta::default()
+                },
+                spec: hpa.spec,
+                status: HpaStatus::default(),
+                notes: hpa.notes,
+            }
         });
         Self {
-            reference: format!("ScaledObject/{}", object.metadata.name),
+            reference: format!("ScaledObject/{own_name}"),
             origin: origin.clone(),
             line: *line,
             name,
-            namespace: own.clone(),
+            namespace: own_namespace.clone(),
             target,
             object: object_of_keda,
-            open,
-            env_container,
-            scaled_object: Some((object.metadata.name.clone(), takes_over)),
+            scaled_object: Some(facts),
         }
+    }
+
+    /// Returns the metrics whose names only KEDA knows.
+    fn open(&self) -> &[OpenMetric] {
+        let facts = self.scaled_object.as_ref();
+        facts.map_or(&[], |facts| &facts.open)
     }
 
     /// Returns the spec that replaces the running one, with metric names as in the running one, and notes on
@@ -492,7 +504,7 @@ impl Manifest {
         let object = self.object()?;
         let mut spec = object.spec.clone();
         let notes = OpenMetric::fill(
-            &self.open,
+            self.open(),
             &mut spec,
             Some(&running.spec),
             &running.namespace,
@@ -509,14 +521,17 @@ impl Manifest {
     /// It has no such container.
     pub(super) fn check_env_container(&self, target: Option<&Workload>) -> Result<(), Error> {
         let template = target.and_then(|own| own.template.as_deref());
-        keda::check_env_container(self.env_container.as_deref(), template)
-            .map_err(|e| refused(e, &self.origin))
+        let facts = self.scaled_object.as_ref();
+        let named = facts.and_then(|facts| facts.env_container.as_deref());
+        keda::check_env_container(named, template).map_err(|e| refused(e, &self.origin))
     }
 
     /// Returns what KEDA's webhook says about an HPA that the API server has but KEDA did not create
     /// (`verifyHpas`).
     pub(super) fn ownership(&self, hpa: &Hpa) -> Option<Note> {
-        let (name, takes_over) = self.scaled_object.as_ref()?;
+        let ScaledObjectFacts {
+            name, takes_over, ..
+        } = self.scaled_object.as_ref()?;
         let owner = hpa.scaled_object().map(|owner| &owner.name);
         let is_same = self.name == hpa.name;
         hpa.uid.as_ref()?;
@@ -594,7 +609,7 @@ impl Manifest {
 
     /// Returns what the API server would reject. A metric whose name only KEDA knows has no values to validate.
     fn causes(&self, object: &HpaObject, rules: AdmissionRules) -> Vec<Cause> {
-        match self.open[..] {
+        match self.open() {
             [] => validate(&object.metadata, &object.spec, rules),
             _ => Vec::new(),
         }
@@ -649,139 +664,6 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
     let texts = causes.map(|own| format!("{}: {}", keda::path_of(&own.field), own.message));
     Error::usage(format!("{origin}: {}", distinct(texts).join("; ")))
         .hint("the API server would reject the HPA that KEDA makes of it")
-}
-
-/// Adds the HPAs that KEDA creates from ScaledObjects: if `options` select no HPA of the objects, those of the
-/// ScaledObjects that they select; and if the input is manifests, also the others, which may scale the same target.
-/// Returns notes on the selected ones. `options` select the same HPA afterwards.
-///
-/// # Errors
-///
-/// The API server or KEDA would reject the selected ScaledObject, or only KEDA knows one of its metrics.
-pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<Vec<Note>, Error> {
-    let mut notes = Vec::new();
-    let of_hpas = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
-    let meant: Vec<&UndecodedHpa> = of_hpas.collect();
-    let has_hpa = !meant.is_empty();
-    let only = match meant[..] {
-        [only] => Some(only.name.clone()),
-        _ => None,
-    };
-    let mut made: Vec<UndecodedHpa> = Vec::new();
-    let scaled_objects = objects
-        .scaled_objects
-        .iter()
-        .zip(&objects.undecoded_scaled_objects);
-    for (object, whole) in scaled_objects {
-        let (name, target) = keda::identity(whole.json.expose());
-        let Metadata {
-            namespace: stated,
-            uid,
-            ..
-        } = &object.metadata;
-        let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
-        let fits = match &options.target {
-            Some(wanted) => target.is_some_and(|own| own.is(wanted)),
-            None => options.name.is_empty() || is_named,
-        };
-        let is_here =
-            options.namespace.is_none() || stated.is_none() || options.namespace == *stated;
-        let is_meant = fits && is_here && !has_hpa;
-        let has_own = objects
-            .hpas
-            .iter()
-            .any(|hpa| hpa.name == name && hpa.namespace == *stated);
-        if !is_meant && (!uid.is_empty() || has_own) {
-            continue;
-        }
-        // An API server drops the fields that it does not know; only the manifest that is meant is checked for them.
-        let validate = if uid.is_empty() && is_meant {
-            options.validate
-        } else {
-            Validate::Warn
-        };
-        let namespace = options.default_namespace();
-        let (hpa, of_keda) =
-            match hpa_of_keda(objects, (object, whole), namespace, validate, is_meant) {
-                // A note names the ScaledObject if its target is the same.
-                Err(_) if !is_meant => continue,
-                made => made?,
-            };
-        if is_meant {
-            notes.extend(Note::of_manifest(&whole.origin, of_keda));
-        }
-        if is_meant && is_named {
-            options.name.clone_from(&hpa.name);
-        }
-        made.push(hpa);
-    }
-    if let Some(only) = only
-        && !made.is_empty()
-        && options.name.is_empty()
-    {
-        options.name = only;
-    }
-    objects.hpas.extend(made);
-    Ok(notes)
-}
-
-/// Returns the HPA that KEDA creates from a ScaledObject of the input, with notes on it.
-fn hpa_of_keda(
-    objects: &Objects,
-    (object, whole): (&ScaledObject, &Undecoded),
-    default_namespace: &str,
-    validate: Validate,
-    is_meant: bool,
-) -> Result<(UndecodedHpa, Vec<Note>), Error> {
-    let origin = &whole.origin;
-    let made = manifest::hpa_of_keda(whole, Some(default_namespace), validate)?;
-    let KedaHpa {
-        name,
-        namespace,
-        mut spec,
-        open,
-        env_container,
-        mut notes,
-        ..
-    } = made;
-    let own = namespace.as_deref().unwrap_or(default_namespace);
-    match OpenMetric::fill(&open, &mut spec, None, own) {
-        Ok(of_metrics) => notes.extend(of_metrics),
-        Err(e) if is_meant => return Err(refused(e, origin)),
-        // Only the selection of another HPA matters.
-        Err(_) => {}
-    }
-    let scaled = &spec.scale_target_ref;
-    let mut workloads = objects.workloads.iter();
-    let target = workloads.find(|own| {
-        own.is_named_by(scaled) && (namespace.is_none() || own.metadata.namespace == namespace)
-    });
-    let template = target.and_then(|own| own.template.as_deref());
-    keda::check_env_container(env_container.as_deref(), template)
-        .map_err(|e| refused(e, origin))?;
-    let in_namespace = namespace.clone().unwrap_or_default();
-    let hpa = Hpa {
-        name: name.clone(),
-        namespace: in_namespace,
-        owner: Some(keda::owner_reference(&object.metadata)),
-        spec,
-        ..Hpa::default()
-    };
-    let mut json =
-        serde_json::to_value(convert::to_json(&hpa)).map_err(|e| Error::failed(e.to_string()))?;
-    json["apiVersion"] = "autoscaling/v2".into();
-    json["kind"] = "HorizontalPodAutoscaler".into();
-    let (origin, line, json) = (origin.clone(), whole.line, json.to_string());
-    Ok((
-        UndecodedHpa {
-            origin,
-            line,
-            name,
-            namespace,
-            json,
-        },
-        notes,
-    ))
 }
 
 /// Checks that a spec scales the target that was observed.

@@ -1,7 +1,6 @@
 //! Gives a metric another value than the observed one. The requests of each pod come from the engine's own
 //! trace, so that shares are taken of the requests that the engine finds.
 
-use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
@@ -19,8 +18,8 @@ use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
 
-/// Sets a metric to another value than the observed one. `index` is its place in the spec, and `decision` is
-/// the decision for the unchanged snapshot.
+/// Sets a metric to another value than the observed one, or only the usage of a container in the pods. `index` is its
+/// place in the spec.
 ///
 /// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
 /// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
@@ -32,10 +31,10 @@ use crate::whatif::value::{AssumedValue, Ratio};
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
+    container: Option<&str>,
     value: &AssumedValue,
-    decision: &Decision,
 ) -> Result<(), Error> {
-    Metric::of(snapshot, index)?.set(snapshot, value, decision)
+    Metric::of(snapshot, index, container)?.set(snapshot, value)
 }
 
 /// Sets a metric to a value of a trace.
@@ -46,44 +45,32 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
+    container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let mut metric = Metric::of(snapshot, index)?;
+    let mut metric = Metric::of(snapshot, index, container)?;
     let scale = snapshot.scale.as_ref();
     if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
         metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
                                such as --replicas 3";
     }
-    metric.set(snapshot, value, &super::look(snapshot))
+    metric.set(snapshot, value)
 }
 
-/// Sets a metric that has one value for all pods to another value.
-///
-/// # Errors
-///
-/// It cannot have such a value.
-pub(in crate::whatif) fn set_total(
-    snapshot: &mut Snapshot,
-    index: usize,
-    value: &AssumedValue,
-) -> Result<(), Error> {
-    Metric::of(snapshot, index)?.set_total(snapshot, value)
-}
-
-/// Sets a metric of one pod to another value; the pod need not have had one. A factor applies to `base`.
+/// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
+/// factor applies to `base`.
 ///
 /// # Errors
 ///
 /// There is no such pod, or the metric has no such value for it.
 pub(super) fn set_pod(
     snapshot: &mut Snapshot,
-    index: usize,
+    (index, container): (usize, Option<&str>),
     pod: &str,
     value: &AssumedValue,
     base: Option<i64>,
-    decision: &Decision,
 ) -> Result<(), Error> {
-    let metric = Metric::of(snapshot, index)?;
+    let metric = Metric::of(snapshot, index, container)?;
     let Metric { spec, label, .. } = &metric;
     if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
@@ -98,10 +85,10 @@ pub(super) fn set_pod(
         }
         AssumedValue::Share(ratio) => {
             let mut measured = snapshot.clone();
-            if value_of(snapshot, index, pod).is_none() {
+            if value_of(snapshot, index, spec, pod).is_none() {
                 fill(&mut measured, index, spec, one);
             }
-            let step = match metric.step(&measured, true, Some(decision)) {
+            let step = match metric.step(&measured, true) {
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
@@ -125,199 +112,21 @@ pub(super) fn set_pod(
     Ok(())
 }
 
-/// A metric that is set repeatedly, in the unit of its target: whole percents of the requests, else
-/// milli-units. The result is that of [`set_metric`], but the pods are evaluated only once.
-pub struct Dial {
-    observed: Snapshot,
-    metric: Metric,
-    /// The values that a percentage is taken of; `None` for amounts.
-    parts: Option<Vec<PodPart>>,
-    /// Whether no pod had a value.
-    filled: bool,
-    /// The other places in the spec of the same metric.
-    also: Vec<usize>,
-    /// The weight of all pods in the metric at its place.
-    all: i128,
-    /// The weight of the pods whose values count.
-    counted: i128,
-    changed: Snapshot,
-}
-
-impl Dial {
-    /// Creates a dial for a metric of a snapshot; `decision` is the pass on that snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_metric`].
-    pub fn new(snapshot: &Snapshot, index: usize, decision: &Decision) -> Result<Self, Error> {
-        let metric = Metric::of(snapshot, index)?;
-        let specs = &snapshot.hpa.spec.metrics;
-        let (own, id) = (&specs[index], specs[index].id());
-        let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
-        let also = (0..specs.len())
-            .filter(|place| *place != index && is_same(&specs[*place]))
-            .collect();
-        let filled = samples(snapshot, index, &metric.spec).is_empty();
-        let mut changed = snapshot.clone();
-        let percent = metric.spec.is_utilization();
-        let nothing = if percent {
-            AssumedValue::Share(Ratio::percent(0))
-        } else {
-            AssumedValue::Amount(0)
-        };
-        set_metric(&mut changed, index, &nothing, decision)?;
-        let decision = Some(decision).filter(|_| !filled);
-        let parts = percent
-            .then(|| metric.parts(&changed, true, decision))
-            .transpose()
-            .map_err(|e| match metric.failure(&changed) {
-                Some(message) => Error { message, ..e },
-                None => e,
-            })?;
-        let [all, counted] = metric.weights(&changed, decision);
-        Ok(Self {
-            observed: snapshot.clone(),
-            metric,
-            parts,
-            filled,
-            also,
-            all,
-            counted,
-            changed,
-        })
-    }
-
-    /// Creates a dial for the usage of a container in all pods, under the metric of whole pods at a place.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`set_metric`].
-    pub fn of_container(
-        snapshot: &Snapshot,
-        whole: usize,
-        container: &str,
-        decision: &Decision,
-    ) -> Result<Self, Error> {
-        let of_pods = Self::new(snapshot, whole, decision)?;
-        let mut with = snapshot.clone();
-        let mut dial = in_container(&mut with, whole, container, |own, place| {
-            Self::new(own, place, &super::look(own))
-        })?;
-        dial.all = of_pods.all;
-        // The metric of the container is not in the spec.
-        let changed = &mut dial.changed;
-        if changed.metrics[dial.metric.index] == MetricAnswer::PodMetrics {
-            changed.metrics[whole] = MetricAnswer::PodMetrics;
-        }
-        changed.metrics.truncate(snapshot.metrics.len());
-        changed.hpa = snapshot.hpa.clone();
-        changed.controller = snapshot.controller.clone();
-        dial.metric.index = whole;
-        dial.observed = snapshot.clone();
-        Ok(dial)
-    }
-
-    /// The sum of the values that a percentage is taken of.
-    fn whole(&self) -> i128 {
-        self.parts.iter().flatten().map(PodPart::whole).sum()
-    }
-
-    /// The factor by which its values reach further than the metric at its place. Pods that do not count are
-    /// assumed to use nothing, so those that do must use a larger share of their requests; and so must a container
-    /// with a small request to change the share of its pod.
-    pub fn reach(&self) -> i64 {
-        let times = (self.all.max(1) - 1) / self.counted.max(1) + 1;
-        times.try_into().unwrap_or(i64::MAX)
-    }
-
-    /// Returns the places in the spec of all metrics that read its values.
-    pub(in crate::whatif) fn places(&self) -> Vec<usize> {
-        let Metric { index, spec, .. } = &self.metric;
-        let metrics = self.observed.hpa.spec.metrics.iter().enumerate();
-        let reading = metrics.filter(|(place, other)| {
-            place == index || self.also.contains(place) || other.shares_usage(spec)
-        });
-        reading.map(|(place, _)| place).collect()
-    }
-
-    /// Whether pods were given usage that they did not have, which other metrics may read as well.
-    pub(in crate::whatif) fn is_filled(&self) -> bool {
-        self.filled && self.metric.spec.is_resource()
-    }
-
-    /// Whether its values are percents of the requests.
-    pub fn is_percent(&self) -> bool {
-        self.parts.is_some()
-    }
-
-    /// The highest value at which the controller's sums stay within 64 bits.
-    pub fn end(&self) -> i64 {
-        let most = match &self.parts {
-            // Percents are 32 bits wide.
-            Some(_) => (i128::from(i64::MAX) / self.whole().max(1)).min(i32::MAX.into()),
-            None if self.metric.spec.is_total() => i128::from(i64::MAX) / 2,
-            None => {
-                let values = self.changed.pods.len().max(self.changed.pod_metrics.len());
-                i128::from(i64::MAX) / (values as i128 + 1)
-            }
-        };
-        most.try_into().unwrap_or(i64::MAX)
-    }
-
-    /// The snapshot with the metric at a value.
-    ///
-    /// # Errors
-    ///
-    /// The value is larger than any metric can be.
-    pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
-        let Self {
-            observed,
-            metric,
-            parts,
-            filled,
-            also,
-            changed,
-            ..
-        } = self;
-        if metric.spec.is_resource() && metric.spec.container().is_none() && !*filled {
-            // Each container keeps its share of the observed usage.
-            for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
-                for (to, from) in to.containers.iter_mut().zip(&from.containers) {
-                    for ((_, to), (_, from)) in to.usage.iter_mut().zip(&from.usage) {
-                        *to = *from;
-                    }
-                }
-            }
-        }
-        match parts {
-            Some(parts) => {
-                let ratio = Ratio::percent(value.unsigned_abs());
-                metric.spread(changed, Spread::of(ratio, true), parts)?;
-            }
-            None if metric.spec.is_total() => {
-                metric.set_total(changed, &AssumedValue::Amount(value))?;
-            }
-            None => change(changed, metric.index, &metric.spec, |_, _| Some(value)),
-        }
-        for place in also {
-            let answer = changed.metrics[metric.index].clone();
-            changed.metrics[*place] = answer;
-        }
-        Ok(changed)
-    }
-}
-
 /// A metric of the spec whose values are changed.
-struct Metric {
-    index: usize,
-    spec: MetricSpec,
+pub(super) struct Metric {
+    pub(super) index: usize,
+    pub(super) spec: MetricSpec,
     label: String,
     /// The hint if there are no pods.
     without_pods: &'static str,
 }
 
 impl Metric {
-    fn of(snapshot: &Snapshot, index: usize) -> Result<Self, Error> {
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        index: usize,
+        container: Option<&str>,
+    ) -> Result<Self, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let Some(spec) = metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
@@ -328,46 +137,40 @@ impl Metric {
                 "a metric of the type {type_} cannot be overridden"
             )));
         }
+        let own = spec.part(container);
         Ok(Self {
             index,
-            spec: spec.clone(),
-            label: spec.label(metrics),
+            label: own.label(metrics),
+            spec: own,
             without_pods: "without pods nothing is measured: leave the value out, or suppose some, such as \
                            --replicas 3",
         })
     }
 
-    fn set(
-        &self,
-        snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        decision: &Decision,
-    ) -> Result<(), Error> {
+    pub(super) fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         if *value == AssumedValue::Missing {
             snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
             Ok(())
         } else if self.spec.is_total() {
             self.set_total(snapshot, value)
         } else {
-            self.set_each(snapshot, value, decision)
+            self.set_each(snapshot, value)
         }
     }
 
     /// One value for the whole workload.
-    fn set_total(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
+    pub(super) fn set_total(
+        &self,
+        snapshot: &mut Snapshot,
+        value: &AssumedValue,
+    ) -> Result<(), Error> {
         let answer = &mut snapshot.metrics[self.index];
-        let observed: Option<i128> = match answer {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
-            MetricAnswer::External(values) if !values.is_empty() => {
-                Some(values.iter().map(|value| i128::from(value.value)).sum())
-            }
-            _ => None,
-        };
         let value = match value {
             AssumedValue::Amount(amount) => *amount,
-            AssumedValue::Scale(factor) => {
-                self.part(*factor, observed.ok_or_else(|| self.nothing_observed())?)?
-            }
+            AssumedValue::Scale(factor) => self.part(
+                *factor,
+                answer.total().ok_or_else(|| self.nothing_observed())?,
+            )?,
             AssumedValue::Share(_) | AssumedValue::Missing => return Err(self.no_share()),
         };
         let timestamp = None;
@@ -388,12 +191,7 @@ impl Metric {
     }
 
     /// A value for each pod.
-    fn set_each(
-        &self,
-        snapshot: &mut Snapshot,
-        value: &AssumedValue,
-        decision: &Decision,
-    ) -> Result<(), Error> {
+    fn set_each(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         let Self {
             index, ref spec, ..
         } = *self;
@@ -401,8 +199,7 @@ impl Metric {
         if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
-        let filled = samples(snapshot, index, spec).is_empty();
-        if filled {
+        if samples(snapshot, index, spec).is_empty() {
             if matches!(value, AssumedValue::Scale(_)) {
                 return Err(self.nothing_observed());
             }
@@ -423,20 +220,20 @@ impl Metric {
             AssumedValue::Share(ratio) | AssumedValue::Scale(ratio) => *ratio,
             AssumedValue::Missing => return Ok(()),
         };
-        match self.parts(snapshot, is_share, Some(decision).filter(|_| !filled)) {
+        let step = self.step(snapshot, is_share);
+        match step.and_then(|step| self.parts(snapshot, &step, is_share)) {
             Err(_) if self.failure(snapshot).is_some() => Ok(()),
             parts => self.spread(snapshot, Spread::of(ratio, is_share), &parts?),
         }
     }
 
     /// Returns for each known sample what a ratio is applied to: the request, if it is a share, or else the value.
-    fn parts(
+    pub(super) fn parts(
         &self,
         snapshot: &Snapshot,
+        step: &MetricStep,
         is_share: bool,
-        decision: Option<&Decision>,
     ) -> Result<Vec<PodPart>, Error> {
-        let step = self.step(snapshot, is_share, decision)?;
         let rows: HashMap<&str, &PodRow> = step
             .pods
             .iter()
@@ -462,14 +259,11 @@ impl Metric {
 
     /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
     /// of them, or else their number.
-    fn weights(&self, snapshot: &Snapshot, decision: Option<&Decision>) -> [i128; 2] {
+    pub(super) fn weights(&self, step: &MetricStep) -> [i128; 2] {
         let is_share = self.spec.is_utilization();
         if self.spec.is_total() {
             return [1, 1];
         }
-        let Ok(step) = self.step(snapshot, is_share, decision) else {
-            return [1, 1];
-        };
         let [mut all, mut counted] = [0, 0];
         for row in step.pods.iter().filter(|row| row.group != Group::Ignored) {
             let weight = if is_share {
@@ -484,7 +278,7 @@ impl Metric {
     }
 
     /// Sets each value to the same share of its part.
-    fn spread(
+    pub(super) fn spread(
         &self,
         snapshot: &mut Snapshot,
         mut counted: Spread,
@@ -508,11 +302,11 @@ impl Metric {
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
     /// it can, or if the usage matters.
-    fn failure(&self, snapshot: &Snapshot) -> Option<String> {
+    pub(super) fn failure(&self, snapshot: &Snapshot) -> Option<String> {
         if !self.spec.is_utilization() {
             return None;
         }
-        let decision = probe(snapshot, self.index);
+        let decision = probe(snapshot, self.index, &self.spec);
         let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
         match &step.result {
             MetricResult::Error(e) => Some(e.message.clone()),
@@ -520,23 +314,9 @@ impl Metric {
         }
     }
 
-    /// Returns the step with the request and the group of each pod: from the decision, or else from a pass that
-    /// is run for this purpose.
-    fn step<'d>(
-        &self,
-        snapshot: &Snapshot,
-        is_share: bool,
-        decision: Option<&'d Decision>,
-    ) -> Result<Cow<'d, MetricStep>, Error> {
-        let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
-        let known = decision.and_then(|decision| decision.metric(self.index));
-        if let Some(step) = known
-            && !step.pods.is_empty()
-            && (!is_share || requests_all(step))
-        {
-            return Ok(Cow::Borrowed(step));
-        }
-        let probed = probe(snapshot, self.index);
+    /// Returns the step with the request and the group of each pod, from a pass that is run for this purpose.
+    pub(super) fn step(&self, snapshot: &Snapshot, is_share: bool) -> Result<MetricStep, Error> {
+        let probed = probe(snapshot, self.index, &self.spec);
         let step = probed
             .metric(0)
             .filter(|step| !step.pods.is_empty())
@@ -544,12 +324,16 @@ impl Metric {
                 let error = probed.outcome.error.as_deref();
                 self.unknown_pods(error.unwrap_or("there are none"))
             })?;
+        let mut requests = step.pods.iter().map(|row| row.request);
         match &step.result {
-            MetricResult::Error(e) if is_share && !requests_all(step) => Err(Error::usage(
-                format!("{}: a percentage cannot be used: {}", self.label, e.message),
-            )
-            .hint(self.without_request())),
-            _ => Ok(Cow::Owned(step.clone())),
+            MetricResult::Error(e) if is_share && requests.any(|own| own.is_none()) => {
+                Err(Error::usage(format!(
+                    "{}: a percentage cannot be used: {}",
+                    self.label, e.message
+                ))
+                .hint(self.without_request()))
+            }
+            _ => Ok(step.clone()),
         }
     }
 
@@ -651,7 +435,7 @@ impl Metric {
 
 /// The base of a pod's share or multiple.
 #[derive(Debug, Clone, Copy)]
-enum PodPart {
+pub(super) enum PodPart {
     /// Of this value, and it counts.
     OfCounted(i64),
     /// Of this value, but it does not count.
@@ -662,7 +446,7 @@ enum PodPart {
 
 impl PodPart {
     /// Its base.
-    fn whole(&self) -> i128 {
+    pub(super) fn whole(&self) -> i128 {
         let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;
         i128::from(*whole).abs()
     }
@@ -670,7 +454,7 @@ impl PodPart {
 
 /// Parts of amounts whose sum is the part of the sum.
 #[derive(Clone)]
-struct Spread {
+pub(super) struct Spread {
     ratio: Ratio,
     /// The engine truncates a share to whole percents, so that 80 % must not become a little less,
     /// nor 80.5 % come out as 81.
@@ -680,7 +464,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(ratio: Ratio, is_share: bool) -> Self {
+    pub(super) fn of(ratio: Ratio, is_share: bool) -> Self {
         Self {
             ratio,
             down: is_share && !ratio.is_whole_percent(),
@@ -701,34 +485,14 @@ impl Spread {
     }
 }
 
-/// Temporarily adds a ContainerResource metric for `container` with the target of the Resource metric at
-/// `whole`. A measurement of the container becomes one of its pods.
-pub(in crate::whatif) fn in_container<T>(
-    snapshot: &mut Snapshot,
-    whole: usize,
-    container: &str,
-    look: impl FnOnce(&mut Snapshot, usize) -> T,
-) -> T {
-    let metrics = &mut snapshot.hpa.spec.metrics;
-    let place = metrics.len();
-    metrics.push(metrics[whole].of_container(container));
-    snapshot
-        .metrics
-        .insert(place, snapshot.metrics[whole].clone());
-    // Before 1.30, the controller looks at such metrics only with its gate.
-    let gate = std::mem::replace(&mut snapshot.controller.gates.container_metrics, true);
-    let seen = look(snapshot, place);
-    snapshot.controller.gates.container_metrics = gate;
-    if snapshot.metrics.remove(place) == MetricAnswer::PodMetrics {
-        snapshot.metrics[whole] = MetricAnswer::PodMetrics;
-    }
-    snapshot.hpa.spec.metrics.pop();
-    seen
-}
-
 /// Returns the value of a metric for a pod.
-pub(super) fn value_of(snapshot: &Snapshot, index: usize, pod: &str) -> Option<i64> {
-    let samples = samples(snapshot, index, &snapshot.hpa.spec.metrics[index]);
+pub(super) fn value_of(
+    snapshot: &Snapshot,
+    index: usize,
+    spec: &MetricSpec,
+    pod: &str,
+) -> Option<i64> {
+    let samples = samples(snapshot, index, spec);
     let mut own = samples.into_iter().filter(|(name, _)| **name == *pod);
     own.next().map(|(_, value)| value)
 }
@@ -744,11 +508,9 @@ pub(super) fn reported(spec: &MetricSpec, value: i64) -> Reported {
     Reported::Amount(Quantity::from_milli(value, format))
 }
 
-/// Runs a pass with one metric only, compared with the requests if it is a resource, whatever else is in the
-/// HPA and its target.
-pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
-    let mut probe = snapshot.clone();
-    let metric = &mut probe.hpa.spec.metrics[index];
+/// Runs a pass with one metric only, as [`alone`], compared with the requests if it is a resource.
+pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Decision {
+    let mut metric = spec.clone();
     if metric.is_resource()
         && let Some(target) = metric.target_mut()
     {
@@ -758,17 +520,22 @@ pub(in crate::whatif) fn probe(snapshot: &Snapshot, index: usize) -> Decision {
             ..MetricTarget::default()
         };
     }
-    alone(probe, index)
+    alone(snapshot, index, metric)
 }
 
-/// Runs a pass with the metric at a place only, whatever else is in the HPA and its target.
-pub(super) fn alone(mut probe: Snapshot, index: usize) -> Decision {
-    probe.hpa.spec.metrics.swap(0, index);
+/// Runs a pass with one metric only, whatever else is in the HPA and its target: that at a place in the spec, or the
+/// part of a container in it.
+pub(in crate::whatif) fn alone(snapshot: &Snapshot, index: usize, metric: MetricSpec) -> Decision {
+    let mut probe = snapshot.clone();
+    let spec = &mut probe.hpa.spec;
+    // Before 1.30, the controller looks at metrics of containers only with its gate.
+    let is_part = spec.metrics[index].container() != metric.container();
+    probe.controller.gates.container_metrics |= is_part;
+    spec.metrics = vec![metric];
+    spec.min_replicas = Some(1);
+    spec.max_replicas = i32::MAX;
     probe.metrics.swap(0, index);
-    probe.hpa.spec.metrics.truncate(1);
     probe.metrics.truncate(1);
-    probe.hpa.spec.min_replicas = Some(1);
-    probe.hpa.spec.max_replicas = i32::MAX;
     probe.other_hpas.clear();
     probe.set_replicas(1);
     engine::reconcile(&probe, &Memory::default())

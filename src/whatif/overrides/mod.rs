@@ -4,6 +4,7 @@
 
 mod candidate;
 mod containers;
+mod dial;
 mod difference;
 mod metric;
 mod named;
@@ -22,10 +23,11 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use candidate::{Candidate, add_hpas_of_keda};
+pub use candidate::Candidate;
+pub use dial::Dial;
 pub(super) use difference::source_of;
-pub use metric::{Dial, set_metric};
-pub(super) use metric::{in_container, probe, set_total, set_traced};
+pub use metric::set_metric;
+pub(super) use metric::{alone, probe, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
@@ -192,14 +194,11 @@ impl Override {
         else {
             return;
         };
-        let result = match container {
-            Some(container) => {
-                in_container(&mut snapshot.clone(), *place, container, |own, place| {
-                    value_alone(own.clone(), place)
-                })
-            }
-            None if decision.metric(*place).is_some() => current(decision, *place),
-            None => value_alone(snapshot.clone(), *place),
+        let result = if container.is_none() && decision.metric(*place).is_some() {
+            current(decision, *place)
+        } else {
+            let metric = snapshot.hpa.spec.metrics[*place].part(container.as_deref());
+            current(&alone(snapshot, *place, metric), 0)
         };
         self.result = result.filter(|reported| reported.to_string() != *text);
     }
@@ -221,8 +220,7 @@ impl Override {
 impl Assumptions {
     /// Whether metrics may lose their values of some pods.
     fn takes_values(&self) -> bool {
-        let of_pods = self.of_pods.iter().map(|(_, own)| own);
-        let mut all = self.metrics.iter().chain(of_pods);
+        let mut all = self.values.iter();
         !self.pods.states.is_empty() || all.any(|own| own.value == AssumedValue::Missing)
     }
 
@@ -261,17 +259,11 @@ impl Assumptions {
             .pods
             .apply(snapshot, decision, &mut overrides, notes, supposed)?;
 
-        let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
-        let observed = is_as_observed.then_some(decision);
-        let mut values = Values::of(&was, snapshot, observed);
-        for assigned in &self.metrics {
-            if !self.is_elsewhere(assigned, snapshot) {
-                overrides.push(values.set(snapshot, assigned)?);
-            }
-        }
-        for (pod, assigned) in &self.of_pods {
-            if self.pods_go || !self.is_elsewhere(assigned, snapshot) {
-                overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
+        let mut values = Values::of(&was, snapshot);
+        for assigned in &self.values {
+            let goes = self.pods_go && assigned.pod.is_some();
+            if goes || !self.is_elsewhere(assigned, snapshot) {
+                overrides.push(values.set(snapshot, assigned, &chosen)?);
             }
         }
         values.check_whole(snapshot)?;
@@ -388,11 +380,6 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
         .or(current.value.as_ref())
         .or(current.average_value.as_ref());
     value.cloned().map(Reported::Amount)
-}
-
-/// Returns the value of the metric at a place, whatever else is in the HPA and its target.
-fn value_alone(snapshot: Snapshot, place: usize) -> Option<Reported> {
-    current(&metric::alone(snapshot, place), 0)
 }
 
 /// Runs a pass on a changed snapshot, for its data about the pods, which does not depend on the controller's

@@ -106,6 +106,13 @@ pub struct Meant {
     pub container: Option<String>,
 }
 
+impl Meant {
+    /// Returns its first place in the spec, of which there is at least one, with the container.
+    pub(in crate::whatif) fn first(&self) -> (usize, Option<&str>) {
+        (self.places[0], self.container.as_deref())
+    }
+}
+
 impl NamedMetric {
     /// Returns the place of the Resource metric that includes the usage of a container without a metric of its
     /// own, and that container.
@@ -137,13 +144,33 @@ impl NamedMetric {
     ///
     /// There is no such metric or container, or it is ambiguous.
     pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
+        if let Some(part) = self.part(snapshot, None, typed)? {
+            return Ok(part);
+        }
+        Ok(Meant {
+            places: self.places(snapshot)?,
+            container: None,
+        })
+    }
+
+    /// Finds the values of a container without a metric of its own, in all pods or only in one; `None` if it is no such
+    /// container.
+    ///
+    /// # Errors
+    ///
+    /// None of these pods has it.
+    pub(super) fn part(
+        &self,
+        snapshot: &Snapshot,
+        pod: Option<&str>,
+        typed: &str,
+    ) -> Result<Option<Meant>, Error> {
         let Some((whole, container)) = self.whole(&snapshot.hpa.spec.metrics) else {
-            return Ok(Meant {
-                places: self.places(snapshot)?,
-                container: None,
-            });
+            return Ok(None);
         };
-        has_container(&of_target(snapshot)?, container, false, typed).map_err(|e| {
+        let mut pods = of_target(snapshot)?;
+        pods.retain(|own| pod.is_none_or(|pod| *own.name == *pod));
+        has_container(&pods, container, false, typed).map_err(|e| {
             if self.is_unquoted {
                 let message = format!("{typed}: no pod of the target has such a container");
                 Error { message, ..e }
@@ -151,10 +178,10 @@ impl NamedMetric {
                 e
             }
         })?;
-        Ok(Meant {
+        Ok(Some(Meant {
             places: vec![whole],
             container: Some(container.to_owned()),
-        })
+        }))
     }
 
     /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, `NAME on KIND/OBJECT`, or `CONTAINER=NAME`.

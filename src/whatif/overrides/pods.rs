@@ -355,8 +355,10 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
             Some(State::Missing) | None => {}
         }
     }
-    let is_gone = |state: &State| *state != State::Unready;
-    forget(snapshot, |pod| states.get(pod).is_some_and(is_gone));
+    snapshot.retain_values(|pod| {
+        let state = states.get(pod);
+        state.is_none_or(|state| *state == State::Unready)
+    });
 }
 
 /// Takes some pods away, and their values with them.
@@ -368,7 +370,7 @@ pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) 
         !goes
     });
     let gone: Names<Box<str>> = names.into_iter().collect();
-    forget(snapshot, |pod| gone.contains(pod));
+    snapshot.retain_values(|pod| !gone.contains(pod));
 }
 
 /// Makes some pods ready, and as of long ago. A pod that lacks a value of a metric is replaced by one of its name with
@@ -457,16 +459,6 @@ pub(super) fn be_ready(pod: &mut Pod) {
         status: ConditionStatus::True,
         last_transition_time: Timestamp::UNIX_EPOCH,
     });
-}
-
-/// Takes the values of some pods away.
-fn forget(snapshot: &mut Snapshot, gone: impl Fn(&str) -> bool) {
-    snapshot.pod_metrics.retain(|item| !gone(&item.name));
-    for answer in &mut snapshot.metrics {
-        if let MetricAnswer::Pods(values) = answer {
-            values.retain(|value| !gone(&value.pod));
-        }
-    }
 }
 
 /// Scales the target to this many replicas.

@@ -192,8 +192,10 @@ impl RepeatedFlag {
     /// average over the counted pods, because the controller compares the sum of their usage with that of their requests.
     /// Pods for which one of the `assumed` flags sets all of it are left out.
     fn as_amount(&self, resource: &str, assumed: &[Self], pass: &Pass) -> Option<Self> {
-        let (pod, assigned) = Assigned::of_flag(&self.name, &self.value).ok()??;
-        let Assigned { wanted, text, .. } = &assigned;
+        let assigned = Assigned::of_flag(&self.name, &self.value).ok()??;
+        let Assigned {
+            pod, wanted, text, ..
+        } = &assigned;
         if !matches!(assigned.value, AssumedValue::Share(_)) || !wanted.is_of_resource(resource) {
             return None;
         }
@@ -214,13 +216,13 @@ impl RepeatedFlag {
             .filter(|name| !alone.contains(**name))
             .copied()
             .collect();
-        let meant = match &pod {
+        let meant = match pod {
             Some(pod) => HashSet::from([&**pod]),
             None if decided.is_empty() => counted,
             None => decided,
         };
         let mut without_others = snapshot.clone();
-        set_alone(&mut without_others, pod.as_deref(), &assigned).ok()?;
+        set_alone(&mut without_others, &assigned).ok()?;
         let metric = &snapshot.hpa.spec.metrics[place];
         let container = container.or_else(|| metric.container());
         let items = without_others.pod_metrics.iter();
@@ -238,7 +240,7 @@ impl RepeatedFlag {
 
     /// Returns the pod for which it sets a value of a resource in all containers, or in the one that is meant.
     fn pod_with_all(&self, resource: &str, container: Option<&str>) -> Option<String> {
-        let (pod, Assigned { wanted, .. }) = Assigned::of_flag(&self.name, &self.value).ok()??;
+        let Assigned { pod, wanted, .. } = Assigned::of_flag(&self.name, &self.value).ok()??;
         let own = wanted.container.as_deref();
         let is_part = own.is_some() && own != container;
         pod.filter(|_| wanted.is_of_resource(resource) && !is_part)

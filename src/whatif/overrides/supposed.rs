@@ -32,8 +32,6 @@ const CONTAINER: &str = "container";
 /// The other known values of metrics, and facts about the pods.
 #[derive(Debug, Clone)]
 pub struct KnownValues<'v> {
-    /// Metrics of candidates.
-    pub also: &'v [MetricSpec],
     /// The values of a run.
     pub trace: Option<&'v Trace>,
     /// Whether a Prometheus is queried for values, which are amounts.
@@ -390,11 +388,16 @@ fn bare(
     workload: Option<&Workload>,
     values: &KnownValues<'_>,
 ) -> Result<(SupposedTemplate, Pod), Error> {
-    let metrics = || hpa.spec.metrics.iter().chain(values.also);
+    let metrics = || {
+        let candidates = values.candidates.iter();
+        let of_candidates = candidates.flat_map(|own| own.metrics());
+        hpa.spec.metrics.iter().chain(of_candidates)
+    };
     let of_metrics = metrics().filter_map(MetricSpec::container);
     let of_values = assumptions
-        .metrics
+        .values
         .iter()
+        .filter(|own| own.pod.is_none())
         .filter_map(|own| own.wanted.container.as_deref());
     let of_requests = assumptions
         .requests
@@ -457,9 +460,7 @@ fn amount_of(
     assumptions: &Assumptions,
     values: &KnownValues<'_>,
 ) -> Option<String> {
-    let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
-    let mut typed = assumptions.metrics.iter().chain(of_pods);
-    let amount = typed.find(|own| {
+    let amount = assumptions.values.iter().find(|own| {
         own.wanted.is_of_resource(resource)
             && matches!(own.value, AssumedValue::Amount(_) | AssumedValue::Scale(_))
     });

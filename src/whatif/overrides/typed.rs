@@ -1,7 +1,7 @@
 //! The values of the flags of `predict`, parsed before the cluster is queried.
 
 use super::candidate::Candidate;
-use super::named::{NamedMetric, split};
+use super::named::{Meant, NamedMetric, split};
 use super::pods::{PodChanges, ReplicasChange, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
@@ -19,9 +19,8 @@ pub struct Assumptions {
     pub(super) spec: SpecChanges,
     pub(super) requests: Vec<TypedRequest>,
     pub(super) pods: PodChanges,
-    pub(super) metrics: Vec<Assigned>,
-    /// The values that are assumed for single pods, by name.
-    pub(super) of_pods: Vec<(String, Assigned)>,
+    /// The values of metrics, those of single pods last.
+    pub(super) values: Vec<Assigned>,
     /// A candidate that is played too: assumptions about metrics and containers that only it has are left out.
     beside: Option<Candidate>,
     /// Whether a rollout takes the pods away later, so that nothing uses what is assumed of a container that only
@@ -40,6 +39,8 @@ const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--reque
 /// A metric with its assumed value.
 #[derive(Debug, Clone)]
 pub(super) struct Assigned {
+    /// The pod, if it is the value of only one.
+    pub(super) pod: Option<String>,
     pub(super) wanted: NamedMetric,
     pub(super) value: AssumedValue,
     /// The value as it was typed.
@@ -89,8 +90,8 @@ impl Assumptions {
 
     /// Returns the places in the spec of the metrics whose values are assumed as a whole, not for a container.
     pub(super) fn whole_places(&self, snapshot: &Snapshot) -> Vec<usize> {
-        let whole = |own: &&Assigned| own.wanted.container.is_none();
-        let values = self.metrics.iter().filter(whole);
+        let whole = |own: &&Assigned| own.pod.is_none() && own.wanted.container.is_none();
+        let values = self.values.iter().filter(whole);
         values
             .filter_map(|own| own.wanted.places(snapshot).ok())
             .flatten()
@@ -126,11 +127,10 @@ impl Assumptions {
         let Self {
             requests,
             pods,
-            metrics,
-            of_pods,
+            values,
             ..
         } = self;
-        requests.is_empty() && pods.is_none() && metrics.is_empty() && of_pods.is_empty()
+        requests.is_empty() && pods.is_none() && values.is_empty()
     }
 
     /// Returns the candidate that replaces the HPA, if there is one.
@@ -220,7 +220,7 @@ impl Assumptions {
             pods,
             ..
         } = typed;
-        let (mut assigned, mut of_pods) = (Vec::new(), Vec::new());
+        let mut values = Vec::new();
         for (flag, list) in [
             ("--cpu", cpu),
             ("--memory", memory),
@@ -228,11 +228,7 @@ impl Assumptions {
             ("--pod", pods),
         ] {
             for text in list {
-                match Assigned::of_flag(flag, text)? {
-                    Some((Some(pod), own)) => of_pods.push((pod, own)),
-                    Some((None, own)) => assigned.push(own),
-                    None => {}
-                }
+                values.extend(Assigned::of_flag(flag, text)?);
             }
         }
         Ok(Self {
@@ -242,8 +238,7 @@ impl Assumptions {
                 .map(|it| TypedRequest::read(it))
                 .collect::<Result<_, _>>()?,
             pods: PodChanges::read(typed)?,
-            metrics: assigned,
-            of_pods,
+            values,
             beside: None,
             pods_go: false,
             flags: flags(typed),
@@ -283,12 +278,12 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
 }
 
 impl Assigned {
-    /// Returns what a flag assigns, with the pod if it is only about one; `None` if the flag assigns no value.
-    pub(super) fn of_flag(flag: &str, text: &str) -> Result<Option<(Option<String>, Self)>, Error> {
+    /// Returns what a flag assigns; `None` if the flag assigns no value.
+    pub(super) fn of_flag(flag: &str, text: &str) -> Result<Option<Self>, Error> {
         Ok(Some(match flag {
-            "--cpu" => (None, Self::of_resource("cpu", flag, text)?),
-            "--memory" => (None, Self::of_resource("memory", flag, text)?),
-            "--metric" => (None, Self::read(text, flag, text)?),
+            "--cpu" => Self::of_resource("cpu", flag, text)?,
+            "--memory" => Self::of_resource("memory", flag, text)?,
+            "--metric" => Self::read(text, flag, text)?,
             "--pod" => {
                 let Some((pod, rest)) = text.split_once(':').filter(|(pod, _)| !pod.is_empty())
                 else {
@@ -297,7 +292,10 @@ impl Assigned {
                     ))
                     .hint("such as web-1:cpu=300m"));
                 };
-                (Some(pod.to_owned()), Self::read(rest, flag, text)?)
+                Self {
+                    pod: Some(pod.to_owned()),
+                    ..Self::read(rest, flag, text)?
+                }
             }
             _ => return Ok(None),
         }))
@@ -342,6 +340,7 @@ impl Assigned {
             Error::usage(message).hint(format!("a value is {FORMS}"))
         })?;
         Ok(Self {
+            pod: None,
             wanted,
             value,
             text: text.to_owned(),
@@ -361,9 +360,16 @@ impl Assigned {
             })
     }
 
-    /// Returns the places of the metric in the spec: several if the spec has it several times.
-    pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
+    /// Finds the values that it is about. Its pod, if it is only about one, has to have the container that is named.
+    pub(super) fn find(&self, snapshot: &Snapshot) -> Result<Meant, Error> {
+        let pod = self.pod.as_deref();
+        if let Some(part) = self.wanted.part(snapshot, pod, &self.flag)? {
+            return Ok(part);
+        }
         let places = self.wanted.places(snapshot);
-        places.map_err(|e| e.within(&self.flag))
+        Ok(Meant {
+            places: places.map_err(|e| e.within(&self.flag))?,
+            container: None,
+        })
     }
 }

@@ -1,20 +1,17 @@
 //! The assumed values of metrics, one flag after the other: the metric or container of each, and a check that
 //! no two set the same usage.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::metric::{in_container, reported, set_metric, set_pod, value_of};
+use super::metric::{alone, reported, set_metric, set_pod, value_of};
+use super::named::Meant;
 use super::pods::{State, named, of_target};
-use super::requests::has_container;
 use super::samples::{change, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
-use super::{Override, Reported, look, source_of, value_alone};
-use crate::engine::decision::Decision;
+use super::{Override, Reported, current, source_of};
 use crate::error::Error;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
-use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::unit;
 use crate::whatif::value::AssumedValue;
@@ -28,17 +25,15 @@ pub(in crate::whatif) struct Values<'d> {
     sources: Vec<MetricSpec>,
     /// The answers about the metrics of the changed spec, before any value is set.
     answers: Vec<MetricAnswer>,
-    /// The decision for the snapshot before any value is set, if it is known.
-    known: Option<&'d Decision>,
     taken: Vec<Taken>,
-    /// The pods with individually set values, with the metric.
-    of_pods: Vec<(String, MetricSpec)>,
     /// The places in the spec of Resource metrics for which only the usage of a container was set.
     wholes: Vec<usize>,
 }
 
 /// A metric or container whose value is set.
 struct Taken {
+    /// The pod, if only its value is.
+    pod: Option<String>,
     spec: MetricSpec,
     id: MetricId,
     /// The flag with its full text.
@@ -49,12 +44,7 @@ struct Taken {
 
 impl<'d> Values<'d> {
     /// Starts with no values; `was` is the snapshot before its spec and pods changed.
-    pub(in crate::whatif) fn of(
-        was: &'d Snapshot,
-        snapshot: &Snapshot,
-        known: Option<&'d Decision>,
-    ) -> Self {
-        let (taken, of_pods, wholes) = (Vec::new(), Vec::new(), Vec::new());
+    pub(in crate::whatif) fn of(was: &'d Snapshot, snapshot: &Snapshot) -> Self {
         let mut bare = was.clone();
         bare.metrics.clear();
         bare.hpa.spec.metrics.clear();
@@ -64,17 +54,9 @@ impl<'d> Values<'d> {
             bare,
             sources: was.hpa.spec.metrics.iter().map(source_of).collect(),
             answers: snapshot.metrics.clone(),
-            known,
-            taken,
-            of_pods,
-            wholes,
+            taken: Vec::new(),
+            wholes: Vec::new(),
         }
-    }
-
-    /// Returns the decision for the snapshot: the known one, or one that is made here.
-    fn decide(&self, snapshot: &Snapshot) -> Cow<'d, Decision> {
-        self.known
-            .map_or_else(|| Cow::Owned(look(snapshot)), Cow::Borrowed)
     }
 
     /// Returns the snapshot before any change, with one metric only: that of a changed spec, with the answer at a
@@ -94,163 +76,144 @@ impl<'d> Values<'d> {
         before
     }
 
-    /// Returns the value before any change of the metric at a place; the answer about it is at the other place.
-    pub(in crate::whatif) fn observed(
-        &self,
-        snapshot: &Snapshot,
-        place: usize,
-        answer: usize,
-    ) -> Option<Reported> {
-        let before = self.before(&snapshot.hpa.spec.metrics[place], answer);
-        value_alone(before, 0)
+    /// Returns the value of a metric before any change; the answer about it is at a place.
+    pub(in crate::whatif) fn observed(&self, spec: &MetricSpec, answer: usize) -> Option<Reported> {
+        let before = self.before(spec, answer);
+        let own = before.hpa.spec.metrics[0].clone();
+        current(&alone(&before, 0, own), 0)
     }
 
-    /// Sets the value of a metric, or of a container without a metric of its own.
+    /// Sets the value of a metric, or of a container without a metric of its own. `chosen` are the pods that were put in a
+    /// state.
     pub(super) fn set(
         &mut self,
         snapshot: &mut Snapshot,
         assigned: &Assigned,
+        chosen: &[(Box<str>, State)],
     ) -> Result<Override, Error> {
-        at_places(
-            snapshot,
-            assigned,
-            |_| true,
-            |snapshot, [place, answer]| {
-                let container = assigned.wanted.container.as_deref();
-                let part = container.filter(|_| place != answer);
-                let label = self.take(snapshot, assigned, place)?;
-                let observed = self.observed(snapshot, place, answer);
-                let spec = snapshot.hpa.spec.metrics[place].clone();
-                if part.is_some() && assigned.value == AssumedValue::Missing {
-                    change(snapshot, place, &spec, |_, _| None);
-                } else {
-                    self.wholes.extend(part.map(|_| answer));
-                    let decision = self.decide(snapshot);
-                    set_metric(snapshot, place, &assigned.value, &decision)?;
-                }
-                let own = Override::new(label, assigned.value.words(&assigned.text), observed);
-                Ok(own.of_metric(spec.id(), answer, part, &assigned.text))
-            },
-        )
+        if let Some(pod) = &assigned.pod {
+            named(snapshot, pod)?;
+            let is_without =
+                |(name, state): &&(Box<str>, State)| **name == **pod && *state != State::Unready;
+            if let Some((_, state)) = chosen.iter().find(is_without) {
+                return Err(Error::usage(format!(
+                    "{pod} cannot both be {} and have a value",
+                    state.word()
+                )));
+            }
+        }
+        let meant = assigned.find(snapshot)?;
+        let (place, part) = meant.first();
+        let spec = snapshot.hpa.spec.metrics[place].part(part);
+        let label = self.take(snapshot, assigned, place, &spec)?;
+        let own = match &assigned.pod {
+            Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
+            None => self.set_of_all(snapshot, assigned, &meant, &spec, &label)?,
+        };
+        repeat_answer(snapshot, &meant);
+        Ok(own)
     }
 
-    /// Reserves the metric at a place for this value, and returns its label.
+    /// Reserves a metric for this value, and returns its label; the answer about it is at a place.
     fn take(
         &mut self,
         snapshot: &Snapshot,
         assigned: &Assigned,
         place: usize,
+        spec: &MetricSpec,
     ) -> Result<String, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
-        let spec = &metrics[place];
-        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
+        let Assigned {
+            pod, text, flag, ..
+        } = assigned;
+        let is_missing = assigned.value == AssumedValue::Missing;
+        let whole = metrics[place].id();
+        let mut missing = self.taken.iter().filter(|it| it.is_missing);
+        if let Some(pod) = pod.as_ref().filter(|_| !is_missing)
+            && let Some(other) = missing.find(|it| it.pod.is_none() && it.id == whole)
+        {
+            return Err(Error::usage(format!(
+                "{} cannot both be missing and have a value of {pod}",
+                other.label
+            )));
+        }
+        unit::check_flag(spec, text, flag)?;
         let (id, label) = (spec.id(), spec.label(metrics));
-        for other in &self.taken {
+        let of = pod.as_ref().map(|pod| format!(" of {pod}"));
+        let item = format!("{label}{}", of.unwrap_or_default());
+        for other in self.taken.iter().filter(|it| it.pod == *pod) {
             if other.id == id {
-                return Err(Error::usage(format!("{label} is set twice"))
-                    .hint(format!("keep one of {} and {}", other.flag, assigned.flag)));
+                let hint = match pod {
+                    Some(_) => KEEP_ONE.to_owned(),
+                    None => format!("keep one of {} and {flag}", other.flag),
+                };
+                return Err(Error::usage(format!("{item} is set twice")).hint(hint));
             }
             if other.spec.shares_usage(spec) {
-                return Err(same_usage(&label, &other.label));
+                let with = &other.label;
+                return Err(Error::usage(format!(
+                    "{item} and {with} are based on the same usage: set only one"
+                ))
+                .hint(
+                    "the usage of every container, such as --cpu app=80%, is that of the pods, too",
+                ));
             }
         }
-        let is_missing = assigned.value == AssumedValue::Missing;
         self.taken.push(Taken {
+            pod: pod.clone(),
             spec: spec.clone(),
             id,
             label: label.clone(),
-            flag: assigned.flag.clone(),
+            flag: flag.clone(),
             is_missing,
         });
         Ok(label)
     }
 
-    /// Sets the value of a metric, or of a container without a metric of its own, for one pod.
-    pub(super) fn set_of_pod(
+    /// Sets the value of a metric for all pods.
+    fn set_of_all(
         &mut self,
         snapshot: &mut Snapshot,
-        pod: &str,
         assigned: &Assigned,
-        chosen: &[(Box<str>, State)],
+        meant: &Meant,
+        spec: &MetricSpec,
+        label: &str,
     ) -> Result<Override, Error> {
-        named(snapshot, pod)?;
-        let is_without =
-            |(name, state): &&(Box<str>, State)| **name == *pod && *state != State::Unready;
-        if let Some((_, state)) = chosen.iter().find(is_without) {
-            return Err(Error::usage(format!(
-                "{pod} cannot both be {} and have a value",
-                state.word()
-            )));
+        let (place, part) = meant.first();
+        let observed = self.observed(spec, place);
+        if part.is_some() && assigned.value == AssumedValue::Missing {
+            change(snapshot, place, spec, |_, _| None);
+        } else {
+            self.wholes.extend(part.map(|_| place));
+            set_metric(snapshot, place, part, &assigned.value)?;
         }
-        let is_meant = |own: &Pod| *own.name == *pod;
-        at_places(snapshot, assigned, is_meant, |snapshot, places| {
-            self.check_not_missing(snapshot, places[1], pod, assigned)?;
-            self.set_pod_at(snapshot, pod, assigned, places)
-        })
+        let own = Override::new(label, assigned.value.words(&assigned.text), observed);
+        Ok(own.of_metric(spec.id(), place, part, &assigned.text))
     }
 
-    fn check_not_missing(
+    /// Sets the value of a metric for one pod.
+    fn set_of_pod(
         &self,
-        snapshot: &Snapshot,
-        place: usize,
-        pod: &str,
-        assigned: &Assigned,
-    ) -> Result<(), Error> {
-        let id = snapshot.hpa.spec.metrics[place].id();
-        let missing = self.taken.iter().find(|it| it.is_missing && it.id == id);
-        if let Some(Taken { label, .. }) =
-            missing.filter(|_| assigned.value != AssumedValue::Missing)
-        {
-            return Err(Error::usage(format!(
-                "{label} cannot both be missing and have a value of {pod}"
-            )));
-        }
-        Ok(())
-    }
-
-    /// Sets the value of the metric at a place for one pod; the answer about it is at the other place.
-    fn set_pod_at(
-        &mut self,
         snapshot: &mut Snapshot,
         pod: &str,
         assigned: &Assigned,
-        [place, answer]: [usize; 2],
+        meant: &Meant,
+        spec: &MetricSpec,
+        label: &str,
     ) -> Result<Override, Error> {
-        let metrics = &snapshot.hpa.spec.metrics;
-        let spec = &metrics[place];
-        unit::check_flag(spec, &assigned.text, &assigned.flag)?;
-        let (own, label) = ((pod.to_owned(), spec.clone()), spec.label(metrics));
-        for (_, other) in self.of_pods.iter().filter(|(name, _)| *name == pod) {
-            if other.id() == spec.id() {
-                let message = format!("{label} of {pod} is set twice");
-                return Err(Error::usage(message).hint(KEEP_ONE));
-            }
-            if other.shares_usage(spec) {
-                let with = other.label(metrics);
-                return Err(same_usage(&format!("{label} of {pod}"), &with));
-            }
-        }
-        let observed = value_of(&self.before(spec, answer), 0, pod);
+        let (place, part) = meant.first();
+        let before = self.before(spec, place);
+        let observed = value_of(&before, 0, &before.hpa.spec.metrics[0], pod);
         // A pod that was not measured may have an assumed value.
-        let assumed = value_of(snapshot, place, pod);
-        let decision = look(snapshot);
-        set_pod(
-            snapshot,
-            place,
-            pod,
-            &assigned.value,
-            observed.or(assumed),
-            &decision,
-        )?;
-        let spec = &snapshot.hpa.spec.metrics[place];
-        let now = value_of(snapshot, place, pod).map(|now| reported(spec, now));
+        let base = observed.or_else(|| value_of(snapshot, place, spec, pod));
+        set_pod(snapshot, (place, part), pod, &assigned.value, base)?;
+        let now = value_of(snapshot, place, spec, pod).map(|now| reported(spec, now));
         let observed = observed.map(|was| reported(spec, was));
         let words = assigned.value.words(&assigned.text);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
             ..Override::new(format!("{label} of {pod}"), words, observed)
         };
-        self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
     }
 
@@ -263,7 +226,8 @@ impl<'d> Values<'d> {
         let is_single = pods.iter().all(|pod| pod.running(false).nth(1).is_none());
         for place in 0..snapshot.hpa.spec.metrics.len() {
             let spec = &snapshot.hpa.spec.metrics[place];
-            let is_shared = self.taken.iter().any(|own| own.spec.shares_usage(spec));
+            let mut of_all = self.taken.iter().filter(|own| own.pod.is_none());
+            let is_shared = of_all.any(|own| own.spec.shares_usage(spec));
             let is_known = is_shared && (is_single || spec.container().is_none());
             if !is_known || !snapshot.metrics[place].is_missing() {
                 continue;
@@ -305,53 +269,22 @@ impl<'d> Values<'d> {
     }
 }
 
-/// Returns the error for two metrics with values of the same usage.
-fn same_usage(label: &str, with: &str) -> Error {
-    Error::usage(format!(
-        "{label} and {with} are based on the same usage: set only one"
-    ))
-    .hint("the usage of every container, such as --cpu app=80%, is that of the pods, too")
-}
-
-/// Sets a value for all pods, or for one, as if no other flag did.
-pub(super) fn set_alone(
-    snapshot: &mut Snapshot,
-    pod: Option<&str>,
-    assigned: &Assigned,
-) -> Result<(), Error> {
-    let is_meant = |own: &Pod| pod.is_none_or(|pod| *own.name == *pod);
-    at_places(snapshot, assigned, is_meant, |snapshot, [place, _]| {
-        let (value, decision) = (&assigned.value, look(snapshot));
-        match pod {
-            Some(pod) => set_pod(snapshot, place, pod, value, None, &decision),
-            None => set_metric(snapshot, place, value, &decision),
-        }
-    })
-}
-
-/// Sets a value at the places of a metric. For a container without a metric of its own, one of the meant pods has to
-/// have the container. `set` gets the places of the metric and of the answer about it.
-fn at_places<T>(
-    snapshot: &mut Snapshot,
-    assigned: &Assigned,
-    is_meant: impl Fn(&Pod) -> bool,
-    set: impl FnOnce(&mut Snapshot, [usize; 2]) -> Result<T, Error>,
-) -> Result<T, Error> {
-    if let Some((whole, container)) = assigned.wanted.whole(&snapshot.hpa.spec.metrics) {
-        let mut pods = of_target(snapshot)?;
-        pods.retain(|pod| is_meant(pod));
-        has_container(&pods, container, false, &assigned.flag)?;
-        return in_container(snapshot, whole, container, |own, place| {
-            set(own, [place, whole])
-        });
+/// Sets a value as if no other flag did.
+pub(super) fn set_alone(snapshot: &mut Snapshot, assigned: &Assigned) -> Result<(), Error> {
+    let meant = assigned.find(snapshot)?;
+    let (place, part) = meant.first();
+    match &assigned.pod {
+        Some(pod) => set_pod(snapshot, (place, part), pod, &assigned.value, None)?,
+        None => set_metric(snapshot, place, part, &assigned.value)?,
     }
-    let places = assigned.places(snapshot)?;
-    let first = places[0];
-    let done = set(snapshot, [first, first])?;
-    // The spec may have the metric several times.
-    let answer = snapshot.metrics[first].clone();
-    for place in &places[1..] {
+    repeat_answer(snapshot, &meant);
+    Ok(())
+}
+
+/// Gives the other places of a metric, which the spec may have several times, the answer at the first.
+fn repeat_answer(snapshot: &mut Snapshot, meant: &Meant) {
+    let answer = snapshot.metrics[meant.places[0]].clone();
+    for place in &meant.places[1..] {
         snapshot.metrics[*place].clone_from(&answer);
     }
-    Ok(done)
 }

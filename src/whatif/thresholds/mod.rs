@@ -7,13 +7,12 @@ mod search;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::overrides::{Dial, in_container, look};
+use super::overrides::{Dial, alone};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
     CombineStep, Decision, Direction, MetricResult, MetricStep, Proposal, Step,
 };
 use crate::engine::hold::Hold;
-use crate::error::Error;
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 use crate::snapshot::past::Bounds;
@@ -262,86 +261,56 @@ pub struct CurvePoint {
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let metrics = 0..pass.input.snapshot.hpa.spec.metrics.len();
     metrics
-        .filter_map(|index| of_metric(pass, index, curve == Some(index)))
+        .filter_map(|index| of_metric(pass, index, None, curve == Some(index)))
         .collect()
 }
 
-/// Searches the thresholds of the metric at a place, with its curve if that is requested. `None` if the pass does
-/// not evaluate metrics.
-pub fn of_metric(pass: &Pass, index: usize, with_curve: bool) -> Option<Thresholds> {
+/// Searches the thresholds of the metric at a place, with its curve if that is requested; of the usage of a container,
+/// if the HPA only uses whole pods with this metric. `None` if the pass does not evaluate metrics.
+pub fn of_metric(
+    pass: &Pass,
+    index: usize,
+    container: Option<&str>,
+    with_curve: bool,
+) -> Option<Thresholds> {
     let Pass {
         input, decision, ..
     } = pass;
     decision.combination()?;
     let snapshot = &input.snapshot;
-    let dial = if index < SEARCHED || with_curve {
-        Dial::new(snapshot, index, decision)
-    } else {
-        Err(Error::failed(format!(
-            "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
-        )))
+    let metrics = &snapshot.hpa.spec.metrics;
+    let spec = metrics[index].part(container);
+    let alone = container.map(|_| alone(snapshot, index, spec.clone()));
+    let step = match &alone {
+        Some(alone) => alone.metric(0),
+        None => decision.metric(index),
     };
-    let label = snapshot.hpa.spec.label(index);
-    let now = |unit| value_of(decision.metric(index)?, unit);
-    Some(Thresholds::of(pass, index, label, dial, now, with_curve))
+    let changes = if index < SEARCHED || with_curve {
+        let dial = Dial::new(snapshot, index, container).map_err(|e| e.message);
+        dial.and_then(|dial| changes(pass, dial, step, index, with_curve))
+    } else {
+        Err(format!(
+            "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
+        ))
+    };
+    Some(Thresholds {
+        metric: match container {
+            Some(_) => spec.label(metrics),
+            None => snapshot.hpa.spec.label(index),
+        },
+        index,
+        format: quantity(&spec).map(Quantity::format).unwrap_or_default(),
+        divided: spec.is_divided(),
+        found: match changes {
+            Ok(changes) => ThresholdValues::Changes(Box::new(changes)),
+            Err(error) => ThresholdValues::Nothing { error },
+        },
+    })
 }
 
 /// The number of metrics that are searched, so that the time grows with the number of metrics and not with
 /// its square.
 pub(crate) const SEARCHED: usize = 100;
-
-/// Searches the thresholds of a container's usage, with their curve, if the HPA only uses whole pods, with
-/// the metric at this place. `None` if the pass does not evaluate metrics.
-pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresholds> {
-    let Pass {
-        input, decision, ..
-    } = pass;
-    let snapshot = &input.snapshot;
-    decision.metric(whole)?;
-    let metrics = &snapshot.hpa.spec.metrics;
-    let dial = Dial::of_container(snapshot, whole, container, decision);
-    let label = metrics[whole].of_container(container).label(metrics);
-    let now = |unit| container_value(snapshot, whole, container, unit);
-    Some(Thresholds::of(pass, whole, label, dial, now, true))
-}
-
-/// Returns the value of a container, under the metric of whole pods at a place.
-fn container_value(
-    snapshot: &Snapshot,
-    whole: usize,
-    container: &str,
-    unit: MetricUnit,
-) -> Option<i64> {
-    in_container(&mut snapshot.clone(), whole, container, |own, place| {
-        value_of(look(own).metric(place)?, unit)
-    })
-}
-
-impl Thresholds {
-    /// Searches those of a metric. `now` returns its value in this pass.
-    fn of(
-        pass: &Pass,
-        index: usize,
-        metric: String,
-        dial: Result<Dial, Error>,
-        now: impl FnOnce(MetricUnit) -> Option<i64>,
-        with_curve: bool,
-    ) -> Self {
-        let spec = &pass.input.snapshot.hpa.spec.metrics[index];
-        let found = dial.map_err(|e| e.message);
-        let changes = found.and_then(|dial| changes(pass, dial, now, index, with_curve));
-        Self {
-            metric,
-            index,
-            format: quantity(spec).map(Quantity::format).unwrap_or_default(),
-            divided: spec.is_divided(),
-            found: match changes {
-                Ok(changes) => ThresholdValues::Changes(Box::new(changes)),
-                Err(error) => ThresholdValues::Nothing { error },
-            },
-        }
-    }
-}
 
 /// The values at which the proposal of one metric changes, with everything else unchanged.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -402,7 +371,7 @@ impl Borders {
         } = pass;
         let snapshot = &input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
-        let dial = Dial::new(snapshot, index, decision).ok()?;
+        let dial = Dial::new(snapshot, index, None).ok()?;
         let scale = UnitScale::of(spec, &dial);
         let now = decision
             .metric(index)
@@ -441,13 +410,13 @@ impl UnitScale {
 fn changes(
     pass: &Pass,
     dial: Dial,
-    now: impl FnOnce(MetricUnit) -> Option<i64>,
+    step: Option<&MetricStep>,
     index: usize,
     with_curve: bool,
 ) -> Result<Changes, String> {
     let spec = &pass.input.snapshot.hpa.spec;
     let UnitScale { unit, .. } = UnitScale::of(&spec.metrics[index], &dial);
-    let now = now(unit);
+    let now = step.and_then(|step| value_of(step, unit));
     let mut search = ValueSearch::new(pass, dial, index);
     search.run(now)?;
     let curve = with_curve.then(|| search.curve(now)).transpose()?;

@@ -650,12 +650,9 @@ mod tests {
         let metrics = &snapshot.hpa.spec.metrics;
         let mut compared = 0;
         for index in 0..metrics.len() {
-            let mut dials = vec![Dial::new(snapshot, index, &pass.decision)];
-            for container in parts(metrics, index) {
-                let dial = Dial::of_container(snapshot, index, container, &pass.decision);
-                dials.push(dial);
-            }
-            for dial in dials.into_iter().flatten() {
+            let parts = parts(metrics, index).into_iter().map(Some);
+            let dials = [None].into_iter().chain(parts);
+            for dial in dials.flat_map(|part| Dial::new(snapshot, index, part)) {
                 compared += decides_as_a_whole_pass(ValueSearch::new(&pass, dial, index));
             }
         }

@@ -9,6 +9,7 @@ mod player;
 mod pods;
 mod record;
 mod samples;
+mod table;
 #[cfg(test)]
 mod tests;
 mod totals;
@@ -31,8 +32,9 @@ pub use player::Player;
 pub use pods::{Limit, PENDING, Rollout, Strategy};
 pub use record::{Mark, Record};
 pub use samples::Gaps;
+pub use table::read_csv;
 pub use totals::{Extremum, Stretch, Tally, Totals};
-pub use trace::{LoadFacts, Trace, read_csv};
+pub use trace::{LoadFacts, Trace};
 use world::World;
 
 /// As many passes as are played; with the usual sync period, twelve weeks.

@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
-use crate::whatif::overrides::{Meant, Override, Values, in_container, matters};
+use crate::whatif::overrides::{Meant, Override, Values, matters};
 use crate::whatif::value::AssumedValue;
 
 /// A timeline that is ready to be played.
@@ -166,7 +166,7 @@ impl Player {
             .as_deref()
             .map(|own| World::of(own, &self.held, self.plan.times));
         let mut bases = Bases::default();
-        let values = Values::of(observed, snapshot, None);
+        let values = Values::of(observed, snapshot);
         let until_now = stated.partition_point(|own| !own.after.is_positive());
         let (past, future) = stated.split_at(until_now);
         // If a metric has had several values by then, the latest applies.
@@ -266,7 +266,7 @@ fn assumed(
     overrides: &[Override],
 ) -> Result<Override, Error> {
     let metrics = &snapshot.hpa.spec.metrics;
-    let (first, container) = (meant.places[0], meant.container.as_deref());
+    let (first, container) = meant.first();
     let metric = metrics[first].part(container);
     let (id, label) = (metric.id(), metric.label(metrics));
     let is_set = |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
@@ -277,12 +277,7 @@ fn assumed(
                 .hint("start the trace later, or remove the flag"),
         );
     }
-    let now = match container {
-        None => values.observed(snapshot, first, first),
-        Some(container) => in_container(&mut snapshot.clone(), first, container, |own, place| {
-            values.observed(own, place, first)
-        }),
-    };
+    let now = values.observed(&metric, first);
     let own = Override::new(label, meaning(stated, snapshot, first), now);
     Ok(own.of_metric(id, first, container, stated.text))
 }

@@ -15,7 +15,7 @@ use crate::snapshot::past::Bounds;
 const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
 
 /// The totals of the passes of a run while the load lasts. Each pass counts for a sync period.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Totals {
     start: Timestamp,
     /// The sync period.
@@ -64,7 +64,7 @@ pub struct Totals {
 }
 
 /// The lowest or the highest number of replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Extremum {
     /// The number.
     pub replicas: i32,
@@ -172,10 +172,6 @@ impl Totals {
             period,
             limit: player.passes_of_load(period),
             max: snapshot.hpa.spec.max_replicas,
-            next: 0,
-            passes: 0,
-            replica_passes: 0,
-            decided_passes: 0,
             lowest: Extremum {
                 replicas: i32::MAX,
                 time: start,
@@ -184,19 +180,8 @@ impl Totals {
                 replicas: i32::MIN,
                 time: start,
             },
-            asked: None,
-            passes_at_max: Tally::default(),
-            above_max: 0,
-            short: PassStretches::default(),
-            short_passes: 0,
-            possibly_short: PassStretches::default(),
-            rescales: Tally::default(),
-            reversals: Tally::default(),
-            last_rescale: None,
-            unanswered_passes: Tally::default(),
             ends_answered: true,
-            last: 0,
-            is_settled: false,
+            ..Self::default()
         }
     }
 

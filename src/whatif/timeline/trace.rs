@@ -1,6 +1,5 @@
-//! A load over time, read from CSV: a column of times, one for each metric that changes, and the record of
-//! the cluster if there is one. The meaning of a value for the pods is the subject of [`super::load`]. Errors
-//! name the line and the column of a table and never quote it: it may be another file.
+//! A load over time, from a table: a column of times, one for each metric that changes, and the record of the cluster
+//! if there is one. The meaning of a value for the pods is the subject of [`super::load`].
 
 use std::collections::HashSet;
 
@@ -9,15 +8,14 @@ use serde::Serialize;
 
 use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
+use super::table::{EXAMPLE, TIMES, TraceOrigin, read_count, read_csv, read_time};
 use super::{LastValue, OtherRun, TraceEnd};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::calendar::Calendar;
 use crate::error::Error;
-use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
-use crate::snapshot::load::{Load, Row, Rows};
-use crate::whatif::MAX_PODS;
+use crate::snapshot::load::{Load, Row};
 use crate::whatif::overrides::{Meant, NamedMetric};
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
@@ -90,11 +88,6 @@ pub struct LoadFacts {
     pub marks: Vec<Mark>,
 }
 
-const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the others such as \
-                       1m30s,80%,300";
-const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
-                     the clock (2026-11-21T06:00:00Z with T and Z, or seconds since 1970)";
-
 /// The content of a column, from its title.
 enum Title {
     Time,
@@ -103,47 +96,6 @@ enum Title {
     Spec,
     /// One of the metrics, counted from 0.
     Metric(usize),
-}
-
-/// The source of a load. A saved load's own account of it is text from a file, which no error quotes.
-#[derive(Debug, Clone)]
-enum TraceOrigin {
-    /// A table that was read from this file, or other source, in this run.
-    Table(String),
-    /// A Prometheus, or a saved state.
-    Load,
-}
-
-impl TraceOrigin {
-    fn name(&self) -> String {
-        match self {
-            Self::Table(source) => format!("the trace {source}"),
-            Self::Load => "the load".to_owned(),
-        }
-    }
-
-    /// Returns the error for something at a place in it.
-    fn bad(&self, line: u64, why: impl std::fmt::Display) -> Error {
-        Error::usage(format!("failed to read {}: {why}", self.at(line)))
-    }
-
-    /// Returns the text for a place in it: a line of a table, whose first one has the headers.
-    fn at(&self, line: u64) -> String {
-        let name = self.name();
-        match (self, line) {
-            (Self::Table(_), line) => format!("{name}:{line}"),
-            (Self::Load, 1) => name,
-            (Self::Load, line) => format!("{name}, {}", self.row(line)),
-        }
-    }
-
-    /// Returns the words for a line after the first one.
-    fn row(&self, line: u64) -> String {
-        match self {
-            Self::Table(_) => format!("line {line}"),
-            Self::Load => format!("row {}", line - 1),
-        }
-    }
 }
 
 impl Trace {
@@ -605,114 +557,6 @@ fn titles(
         return Err(bad("there is no column for a metric").hint(EXAMPLE));
     }
     Ok((titles, metrics))
-}
-
-/// Reads a table in CSV; `origin` names its source.
-///
-/// # Errors
-///
-/// It is no table; the error names the line.
-pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
-    let table = TraceOrigin::Table(origin.to_owned());
-    let mut reader = csv::ReaderBuilder::new()
-        .trim(csv::Trim::All)
-        .flexible(true)
-        .has_headers(false)
-        .from_reader(bytes);
-    let mut row = csv::StringRecord::new();
-    if !read_record(&mut reader, &mut row, &table)? {
-        return Err(table.bad(1, "it is empty").hint(EXAMPLE));
-    }
-    let columns = row.iter().map(str::to_owned).collect();
-    let mut rows = Rows::default();
-    let mut lines = Vec::new();
-    while read_record(&mut reader, &mut row, &table)? {
-        let position = row.position();
-        lines.push(position.map_or(0, |position| line_of(position, bytes)));
-        rows.push(&row);
-    }
-    Ok(Load {
-        source: origin.to_owned(),
-        columns,
-        rows,
-        lines: Some(lines),
-        ..Load::default()
-    })
-}
-
-/// Reads a row; false at the end.
-fn read_record(
-    reader: &mut csv::Reader<&[u8]>,
-    record: &mut csv::StringRecord,
-    origin: &TraceOrigin,
-) -> Result<bool, Error> {
-    reader.read_record(record).map_err(|e| {
-        let line = e.position().map_or(1, csv::Position::line);
-        let why = match e.kind() {
-            csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
-            _ => e.to_string(),
-        };
-        origin.bad(line, why)
-    })
-}
-
-/// Returns the line of a row. The reader counts the rest of a newline before a row, and empty lines, as parts
-/// of the row.
-fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
-    let rest = bytes.get(usize::try_from(position.byte()).unwrap_or(usize::MAX)..);
-    let breaks = rest
-        .unwrap_or_default()
-        .iter()
-        .take_while(|byte| b"\r\n".contains(byte));
-    position.line() + breaks.filter(|byte| **byte == b'\n').count() as u64
-}
-
-/// Reads a time, and whether it is a clock time.
-fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
-    if text.is_empty() {
-        return Err("the time is missing".to_owned());
-    }
-    match (parse_duration(text), text.parse::<Timestamp>()) {
-        // The format that Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
-        (Ok(duration), _) if is_number(text) && duration >= EPOCH => Ok((duration, true)),
-        (Ok(duration), _) => Ok((duration, false)),
-        (Err(why @ NoDuration::Negative), _) => Err(format!("the time {why}")),
-        (Err(_), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
-        (Err(_), Err(_)) if is_number(text) && text.len() > 10 => {
-            Err("not a time: seconds since 1970 have ten digits, not milliseconds".to_owned())
-        }
-        (Err(why @ NoDuration::Long), Err(_)) => Err(format!("the time {why}")),
-        (Err(NoDuration::Form), Err(_)) => Err("not a time".to_owned()),
-    }
-}
-
-/// The smallest number that is read as seconds since 1970: a time in 2001.
-const EPOCH: SignedDuration = SignedDuration::from_secs(1_000_000_000);
-
-fn is_number(text: &str) -> bool {
-    text.bytes().all(|c| c.is_ascii_digit() || c == b'.')
-}
-
-/// Reads a number of pods, which exports write as `6` or as `6.0`.
-fn read_count(text: &str) -> Result<i32, String> {
-    let digits = text.split_once('.').map_or(text, |(whole, rest)| {
-        if !rest.is_empty() && rest.bytes().all(|c| c == b'0') {
-            whole
-        } else {
-            text
-        }
-    });
-    let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
-    let count: i32 = digits
-        .parse()
-        .ok()
-        .filter(|_| is_number)
-        .ok_or("not a number of pods")?;
-    if usize::try_from(count).is_ok_and(|count| count <= MAX_PODS) {
-        Ok(count)
-    } else {
-        Err(format!("at most {MAX_PODS} pods can be played"))
-    }
 }
 
 #[cfg(test)]

@@ -17,22 +17,8 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Meant, failure, in_container, is_ready, set_total, set_traced};
+use crate::whatif::overrides::{Meant, failure, is_ready, set_traced};
 use crate::whatif::value::{AssumedValue, Ratio};
-
-/// Sets the value of a metric, or of a container under the metric of its pods.
-fn set_in(
-    snapshot: &mut Snapshot,
-    place: usize,
-    container: Option<&str>,
-    value: &AssumedValue,
-) -> Result<(), Error> {
-    let set = |own: &mut Snapshot, place| set_traced(own, place, value);
-    match container {
-        Some(container) => in_container(snapshot, place, container, set),
-        None => set(snapshot, place),
-    }
-}
 
 /// Moves the samples of pods by some time.
 pub(super) fn shift_samples(snapshot: &mut Snapshot, by: SignedDuration) {
@@ -112,7 +98,7 @@ impl World {
         bases: &mut Bases,
     ) -> Result<Option<Total>, Error> {
         let column = stated.column;
-        let (first, container) = (meant.places[0], meant.container.as_deref());
+        let (first, container) = meant.first();
         let within = |e: Error| trace.within(stated, e);
         let total = match stated.value {
             AssumedValue::Missing => return Ok(None),
@@ -151,21 +137,18 @@ impl World {
 
     /// Returns the load of a metric that the pods share.
     fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
-        match &self.snapshot.metrics[place] {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
-            MetricAnswer::External(values) if !values.is_empty() => {
-                Some(values.iter().map(|value| i128::from(value.value)).sum())
-            }
-            MetricAnswer::Failed(_) | MetricAnswer::Unread(_) => None,
-            _ => {
-                let (spec, pods) = (self.metric(place, container), &self.workload);
-                if spec.is_resource() {
-                    self.load.shared_usage(&spec, &self.snapshot, pods)
-                } else {
-                    self.load.shared_value(place, &self.snapshot, pods)
-                }
-            }
+        let answer = &self.snapshot.metrics[place];
+        if matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
+            return None;
         }
+        let (spec, pods) = (self.metric(place, container), &self.workload);
+        answer.total().or_else(|| {
+            if spec.is_resource() {
+                self.load.shared_usage(&spec, &self.snapshot, pods)
+            } else {
+                self.load.shared_value(place, &self.snapshot, pods)
+            }
+        })
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.
@@ -187,7 +170,7 @@ impl World {
             return Err(no_base("some pods lack the container"));
         }
         let mut full = self.snapshot.clone();
-        set_in(
+        set_traced(
             &mut full,
             place,
             container,
@@ -215,10 +198,15 @@ impl World {
             let spec = self.metric(place, container);
             if spec.is_total() {
                 let total = total.milli().try_into().unwrap_or(i64::MAX);
-                set_total(&mut self.snapshot, place, &AssumedValue::Amount(total))?;
+                set_traced(
+                    &mut self.snapshot,
+                    place,
+                    None,
+                    &AssumedValue::Amount(total),
+                )?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
-                set_in(
+                set_traced(
                     &mut self.snapshot,
                     place,
                     container,

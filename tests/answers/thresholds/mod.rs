@@ -12,7 +12,7 @@ use common::build;
 
 use std::collections::BTreeSet;
 
-use kubectl_hpa::engine::decision::{Because, Decision, MetricResult, Proposal, Step};
+use kubectl_hpa::engine::decision::{Because, MetricResult, Proposal, Step};
 use kubectl_hpa::engine::reconcile;
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::outlook::range;
@@ -166,8 +166,8 @@ fn input(scenario: &Scenario, forget: bool) -> Input {
     input
 }
 
-/// Returns the metrics whose thresholds can be determined, by index, with the memory and the pass.
-fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(usize, Changes)>) {
+/// Returns the metrics whose thresholds can be determined, by index, with the memory.
+fn search(input: &Input, curve: Option<usize>) -> (Remembered, Vec<(usize, Changes)>) {
     let pass = Pass::run(input.clone());
     let all = thresholds(&pass, curve).into_iter();
     let found = all.filter_map(|of| match of.found {
@@ -175,7 +175,7 @@ fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(
         ThresholdValues::Nothing { .. } => None,
     });
     let found = found.collect();
-    ((pass.remembered, pass.decision), found)
+    (pass.remembered, found)
 }
 
 fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
@@ -185,9 +185,9 @@ fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
 fn holds_for(input: &Input, dice: &mut Dice) -> TestCaseResult {
     let snapshot = &input.snapshot;
     let curve = dice.below(snapshot.hpa.spec.metrics.len() as i64) as usize;
-    let ((remembered, decision), found) = search(input, Some(curve));
+    let (remembered, found) = search(input, Some(curve));
     for (index, changes) in found {
-        let at = |value| at(snapshot, &remembered, &decision, index, &changes, value);
+        let at = |value| at(snapshot, &remembered, index, &changes, value);
         tell_the_truth(snapshot, &changes, &at, dice)?;
     }
     Ok(())
@@ -204,7 +204,6 @@ struct At {
 fn at(
     snapshot: &Snapshot,
     remembered: &Remembered,
-    decision: &Decision,
     index: usize,
     changes: &Changes,
     value: i64,
@@ -214,7 +213,7 @@ fn at(
         MetricUnit::MilliPerPod | MetricUnit::Milli => AssumedValue::Amount(value),
     };
     let mut changed = snapshot.clone();
-    set_metric(&mut changed, index, &value, decision).expect("a value that can be set");
+    set_metric(&mut changed, index, None, &value).expect("a value that can be set");
     let specs = &snapshot.hpa.spec.metrics;
     for place in 0..specs.len() {
         let asked = |place: usize| {

@@ -383,15 +383,9 @@ impl TargetPods {
                 Role::Own
             };
         }
-        let there = |pod: &str| self.by_name.contains_key(pod);
-        snapshot.pod_metrics.retain(|item| there(&item.name));
+        snapshot.retain_values(|pod| self.by_name.contains_key(pod));
         let measured = snapshot.pod_metrics.iter();
         self.measured_roles = measured.map(|it| self.role(&it.name)).collect();
-        for answer in &mut snapshot.metrics {
-            if let MetricAnswer::Pods(values) = answer {
-                values.retain(|value| there(&value.pod));
-            }
-        }
     }
 }
 

@@ -380,16 +380,15 @@ impl TargetPods {
 
     /// Whether a rolling update is under way that has pods to replace: it then also handles scaling.
     pub(super) fn is_updating(&self, snapshot: &Snapshot) -> bool {
-        let Some(Rolling {
-            rollout,
-            pods: Some(_),
-            ..
-        }) = &self.rolling
-        else {
-            return false;
-        };
-        matches!(rollout.strategy, Strategy::RollingUpdate { .. })
+        let strategy = self.begun().map(|rollout| rollout.strategy);
+        matches!(strategy, Some(Strategy::RollingUpdate { .. }))
             && !self.outdated(snapshot, true).is_empty()
+    }
+
+    /// Returns the rollout, if it has begun.
+    fn begun(&self) -> Option<&Rollout> {
+        let rolling = self.rolling.as_ref().filter(|own| own.pods.is_some())?;
+        Some(&rolling.rollout)
     }
 
     /// Returns the places of the pods that count as replicas and are outdated, or are not.
@@ -458,12 +457,7 @@ impl TargetPods {
             return false;
         }
         self.begin(snapshot);
-        let Some(Rolling {
-            rollout,
-            pods: Some(_),
-            ..
-        }) = &self.rolling
-        else {
+        let Some(rollout) = self.begun() else {
             return false;
         };
         let (strategy, model) = (rollout.strategy, rollout.model.clone());
@@ -608,12 +602,7 @@ impl TargetPods {
     /// Removes the usage of new pods in containers that they do not have, and adds that of containers that only
     /// they have.
     pub(super) fn measure_new(&self, snapshot: &mut Snapshot) {
-        let Some(Rolling {
-            rollout,
-            pods: Some(_),
-            ..
-        }) = &self.rolling
-        else {
+        let Some(rollout) = self.begun() else {
             return;
         };
         let is_gone = |name: &str| rollout.gone.iter().any(|gone| **gone == *name);

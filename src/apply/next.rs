@@ -107,6 +107,7 @@ pub fn next(
     let pass = Pass::with(then, remembered);
     let Pass {
         input,
+        remembered,
         decision,
         outlook,
         ..
@@ -117,9 +118,9 @@ pub fn next(
     };
     let mut replicas = outlook.range(decision).unwrap_or(kept);
     if replicas == kept {
-        // The sync is within a period from now, and a hold may end before it.
+        // Unless the history says more, the sync is within a period from now, and a hold may end before it.
         let period = input.snapshot.controller.sync_period;
-        let end = input.snapshot.now.plus(period);
+        let end = input.snapshot.now.plus(period.max(remembered.delay.most));
         for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
             replicas.min = replicas.min.min(soon.range.min);
             replicas.max = replicas.max.max(soon.range.max);

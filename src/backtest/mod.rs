@@ -217,14 +217,16 @@ impl Plan {
         let mut rolled_out = None;
         let observed = &self.observed.snapshot;
         let without_load = input.snapshot.clone();
+        let delay = Remembered::of(&input).delay.likely;
         let is = &mut input.snapshot;
         let player = match started.with_running_template(self.rollout.is_some()) {
-            None => Player::beside(timeline, observed, is, None, &mut overrides)?,
+            None => Player::beside(timeline, delay, observed, is, None, &mut overrides)?,
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.begun.clone(), &decision)?;
                 let was = &mut running.snapshot;
-                let mut player = Player::beside(timeline, observed, was, Some(is), &mut overrides)?;
+                let mut player =
+                    Player::beside(timeline, delay, observed, was, Some(is), &mut overrides)?;
                 match self.rollout {
                     Some(at) => {
                         let (player, input) = (&mut player, &mut input);
@@ -278,12 +280,9 @@ impl Plan {
         let Some(timeline) = replay.play()? else {
             return Ok(None);
         };
-        let Snapshot {
-            now, controller, ..
-        } = &replay.input.snapshot;
-        let passes = replay.player.passes_of_load(controller.sync_period);
+        let passes = replay.player.passes_of_load(timeline.period);
         let trace = self.timeline.trace.as_ref();
-        let record = trace.map(|trace| trace.record(*now));
+        let record = trace.map(|trace| trace.record(timeline.start));
         let check = record.as_ref().and_then(|record| {
             let totals = Totals::new(&replay.player, &replay.input.snapshot);
             let wait = replay.player.longest_wait();
@@ -298,7 +297,7 @@ impl Plan {
             runs.push(run);
         }
         Ok(Some(Backtest {
-            load: trace.map(|trace| trace.facts(*now, timeline.totals.span())),
+            load: trace.map(|trace| trace.facts(timeline.start, timeline.totals.span())),
             lacking,
             replay: replay.into_run("replay", timeline),
             candidates: runs,

@@ -15,7 +15,7 @@ pub mod sighting;
 pub(crate) mod spans;
 pub mod states;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::snapshot::Snapshot;
@@ -49,6 +49,20 @@ pub struct Remembered {
     pub possible: Option<Possible>,
     /// The grounds for the bounds.
     pub grounds: Vec<Ground>,
+    /// The time until the pass that finds the memory.
+    pub delay: Delay,
+}
+
+/// The time from a snapshot until the next pass, by which inferred memories are shifted: a pass that runs at the
+/// snapshot's time finds them as old as they will be. None if the memory is stated for that time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delay {
+    /// The least time.
+    pub least: SignedDuration,
+    /// The most likely time.
+    pub likely: SignedDuration,
+    /// The most time.
+    pub most: SignedDuration,
 }
 
 /// All possible memories, as far as they affect the next pass.
@@ -123,6 +137,7 @@ impl Remembered {
             knowledge,
             possible: None,
             grounds: Vec::new(),
+            delay: Delay::default(),
         }
     }
 
@@ -241,6 +256,7 @@ impl Remembered {
             knowledge: Knowledge::Unknown,
             possible: Some(possible),
             grounds: Vec::new(),
+            delay: Delay::default(),
         }
     }
 }

@@ -282,25 +282,25 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // What comes after a window, and the number of its steps.
         (
             "T21",
-            &["in 4 steps", "Wait until 12:39:30Z, or"],
+            &["in 4 steps", "Wait until 12:39:35Z, or"],
             &["more steps", "patch"],
         ),
         (
             "33b",
-            &["Wait until 12:04:45Z.\n"],
+            &["Wait until 12:04:50Z.\n"],
             &["stabilizationWindowSeconds", "instead of ~3"],
         ),
         (
             "06",
             &[
                 "(600s) to scale down sooner.",
-                "5  most likely at 12:09:30Z",
+                "5  most likely at 12:09:35Z",
             ],
             &["patch"],
         ),
         (
             "h03",
-            &["it scales to 4 or fewer if", "4  most likely at 12:04:30Z"],
+            &["it scales to 4 or fewer if", "4  most likely at 12:04:35Z"],
             &["at the earliest"],
         ),
         (

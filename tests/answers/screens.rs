@@ -123,7 +123,7 @@ METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
 
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 0
-  2  at 07:11:29Z (in 5m)
+  2  most likely at 07:11:29Z (in 5m); by 07:12:04Z at the latest
 
   Assuming the time of the system clock, the rules of v1.37.0 and the current
   replicas as the only recommendation (-o wide for more).

@@ -43,6 +43,7 @@ pub fn infer(
             knowledge: Knowledge::JustStarted,
             possible: None,
             grounds: vec![Ground::NeverReconciled],
+            delay: known.delay(),
         };
     }
     let mut grounds = Vec::new();
@@ -80,6 +81,7 @@ pub fn infer(
         knowledge,
         possible: Some(possible),
         grounds,
+        delay: known.delay(),
     };
     if let Some(past) = &evidence.recorded {
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);

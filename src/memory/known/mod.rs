@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, intervals, windows};
-use super::{Extreme, sighting, states};
+use super::{Delay, Extreme, sighting, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{EVENTS_KEPT, Event, Evidence, Lease, Rescales, SeenPass};
@@ -240,11 +240,25 @@ impl Known<'_> {
     pub(super) fn likely_pass(&self) -> Timestamp {
         let usual = self.rhythm.period.plus(USUAL_DELAY);
         let (earliest, latest) = (self.earliest_pass(), self.latest_pass());
-        let expected = self.status_written().map_or(earliest, |written| {
-            let gaps = intervals(self.now.duration_since(written), usual);
-            written.plus(usual.saturating_mul(gaps.max(1)))
-        });
+        let expected = match (self.status_written(), self.hpa.written.created) {
+            (Some(written), _) => {
+                let gaps = intervals(self.now.duration_since(written), usual);
+                written.plus(usual.saturating_mul(gaps.max(1)))
+            }
+            (None, Some(created)) => created.plus(self.rhythm.first_delay()),
+            (None, None) => earliest,
+        };
         expected.max(earliest).min(latest)
+    }
+
+    /// Returns the time from now to the next pass.
+    pub(super) fn delay(&self) -> Delay {
+        let until = |time: Timestamp| time.duration_since(self.now);
+        Delay {
+            least: until(self.earliest_pass()),
+            likely: until(self.likely_pass()),
+            most: until(self.latest_pass()),
+        }
     }
 
     /// Returns the most likely time of the last pass.

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{Known, Rescale, RescaleReason, last_of, rescales};
+use crate::memory::Delay;
 use crate::memory::states::tests::{above, event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -63,34 +64,56 @@ fn over<'k>(
     )
 }
 
-/// A pass whose status is of second 100 read its clock from 99 to 101, and the next one a sync period later.
+/// A pass whose status is of second 100 read its clock from 99 to 101, and the next one a sync period later, usually
+/// plus 40 ms.
 #[test]
 fn the_next_pass_follows_a_fresh_status() {
     let none = Evidence::default;
     for (version, spec, evidence, now, want) in [
-        ("v1.36", 50, none(), 101, (114, 121)),
-        ("v1.36", 50, none(), 114, (114, 121)),
+        ("v1.36", 50, none(), 101, (114, 115, 121)),
+        ("v1.36", 50, none(), 114, (114, 115, 121)),
         // Now it may have run without changing the status.
-        ("v1.36", 50, none(), 115, (115, 135)),
+        ("v1.36", 50, none(), 115, (115, 115, 135)),
         // By 122 a pass has run since, and until 129 no other one can have.
-        ("v1.36", 50, none(), 122, (129, 141)),
-        ("v1.36", 50, none(), 129, (129, 141)),
-        ("v1.36", 50, none(), 130, (130, 150)),
+        ("v1.36", 50, none(), 122, (129, 130, 141)),
+        ("v1.36", 50, none(), 129, (129, 130, 141)),
+        ("v1.36", 50, none(), 130, (130, 130, 150)),
         // Since v1.37 a controller that takes over runs its first pass at once.
-        ("v1.37", 50, none(), 112, (114, 121)),
-        ("v1.37", 50, none(), 113, (113, 133)),
-        ("v1.37", 50, led(99, 113), 113, (114, 121)),
-        ("v1.37", 50, led(100, 113), 113, (113, 133)),
-        ("v1.37", 50, led(40, 60), 101, (101, 121)),
+        ("v1.37", 50, none(), 112, (114, 115, 121)),
+        ("v1.37", 50, none(), 113, (113, 115, 133)),
+        ("v1.37", 50, led(99, 113), 113, (114, 115, 121)),
+        ("v1.37", 50, led(100, 113), 113, (113, 115, 133)),
+        ("v1.37", 50, led(40, 60), 101, (101, 115, 121)),
         // A spec that was changed less than 6 s before has an extra pass.
-        ("v1.37", 93, none(), 101, (114, 121)),
-        ("v1.37", 94, none(), 101, (101, 121)),
-        ("v1.36", 94, none(), 101, (114, 121)),
+        ("v1.37", 93, none(), 101, (114, 115, 121)),
+        ("v1.37", 94, none(), 101, (101, 115, 121)),
+        ("v1.36", 94, none(), 101, (114, 115, 121)),
     ] {
         let hpa = state((100, spec, 8, None));
         let known = known(&hpa, &evidence, version, now);
-        let found = (since(known.earliest_pass()), since(known.latest_pass()));
+        let Delay {
+            least,
+            likely,
+            most,
+        } = known.delay();
+        let [least, likely, most] = [least, likely, most].map(|it| now + it.as_secs());
+        let found = (least, likely, most);
         assert_eq!(found, want, "{version} {spec} {now} {:?}", evidence.lease);
+    }
+}
+
+/// Its time is known as long as there is no status.
+#[test]
+fn the_first_pass_follows_the_creation() {
+    for (version, now, want) in [
+        ("v1.36", 105, 115),
+        ("v1.36", 118, 118),
+        ("v1.37", 105, 105),
+    ] {
+        let mut hpa = state((100, 100, 8, None));
+        (hpa.written.created, hpa.written.status) = (Some(second(100)), None);
+        let likely = known(&hpa, &Evidence::default(), version, now).likely_pass();
+        assert_eq!(since(likely), want, "{version} {now}");
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::ground::{CountedRescales, Ground, UnknownRescales};
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, periods, windows};
-use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered};
+use super::{Delay, Ends, Extreme, Knowledge, Memory, Possible, Remembered};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
@@ -91,6 +91,7 @@ pub fn remember(
             up,
         }),
         grounds,
+        delay: Delay::default(),
     }
 }
 

@@ -110,9 +110,20 @@ impl<'s> Courses<'s> {
             desired,
             rules: Rules::of(&controller.version, controller.gates),
         };
-        let likely = run.steps(seeded(&remembered.likely, run.current, run.snapshot.now));
+        let mut likely = run.steps(seeded(&remembered.likely, run.current, run.snapshot.now));
         let possible = remembered.possible.as_ref();
-        let stops = possible.map(|possible| run.stops(possible));
+        let mut stops = possible.map(|possible| run.stops(possible));
+        // They begin with this pass as if it ran now; when it runs, so much later are the others.
+        let delay = &remembered.delay;
+        for (_, time) in &mut likely {
+            run.put_off(time, delay.likely);
+        }
+        for stop in stops.iter_mut().flatten() {
+            run.put_off(&mut stop.earliest, delay.least);
+            if let Some(latest) = &mut stop.latest {
+                run.put_off(latest, delay.most);
+            }
+        }
         Self { run, likely, stops }
     }
 
@@ -148,6 +159,13 @@ struct Lookahead<'s> {
 }
 
 impl Lookahead<'_> {
+    /// Puts off the time of a later pass by the delay of this one.
+    fn put_off(&self, time: &mut Timestamp, delay: SignedDuration) {
+        if *time > self.snapshot.now {
+            *time = time.plus(delay);
+        }
+    }
+
     /// Returns the count at which a course ends.
     fn goal(&self) -> i32 {
         let hpa = &self.snapshot.hpa.spec;

@@ -8,7 +8,7 @@ use super::{Lookahead, ahead, longest_wait};
 use crate::build;
 use crate::engine;
 use crate::engine::rules::Rules;
-use crate::memory::{Ends, Knowledge, Memory, Possible, Remembered};
+use crate::memory::{Delay, Ends, Knowledge, Memory, Possible, Remembered};
 use crate::outlook::{Range, Upcoming};
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
@@ -60,6 +60,7 @@ fn memory(recommendations: &[(i32, i64)], possible: Option<Possible>) -> Remembe
         knowledge: Knowledge::Inferred,
         possible,
         grounds: Vec::new(),
+        delay: Delay::default(),
     }
 }
 
@@ -139,6 +140,31 @@ fn a_hold_ends_when_its_recommendation_is_too_old() {
         [],
         "this pass"
     );
+}
+
+/// What follows is counted from the time at which this pass runs. A hold that ends 30, 105 or 210 s after it.
+#[test]
+fn the_passes_follow_when_this_one_runs() {
+    let seconds = SignedDuration::from_secs;
+    let delayed = |remembered: Remembered| Remembered {
+        delay: Delay {
+            least: seconds(5),
+            likely: seconds(9),
+            most: seconds(20),
+        },
+        ..remembered
+    };
+    let end = ends(&[(10, 280)], &[(10, 100)]);
+    let down = memory(&[(10, 200)], possible(end, Ends::default(), true));
+    let found = rows(&snapshot(10, 5, &json!({})), &delayed(down));
+    assert_eq!(found, [(35, 10, 5, 10), (114, 5, 5, 10), (230, 5, 5, 5)]);
+    // The two that this pass adds are no row.
+    let spec = json!({"minReplicas": 3, "behavior": {"scaleUp": limited(2, 60)}});
+    let found = rows(&snapshot(3, 9, &spec), &delayed(memory(&[], None)));
+    assert_eq!(found, [(69, 7, 7, 7), (129, 9, 9, 9)]);
+    let open = memory(&[], possible(Ends::default(), Ends::default(), true));
+    let found = rows(&snapshot(3, 7, &spec), &delayed(open));
+    assert_eq!(found, [(65, 5, 5, 7), (69, 7, 5, 7), (80, 7, 7, 7)]);
 }
 
 #[test]

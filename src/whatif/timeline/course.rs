@@ -129,7 +129,14 @@ impl Course<'_> {
 
     /// Returns the change of the replicas by the pass, with its reason; the pass may have kept them.
     pub fn change(&self) -> PassChange {
-        PassChange::of(&self.decision, self.world.snapshot.now, self.before)
+        let Self {
+            decision,
+            world,
+            before,
+            player,
+            ..
+        } = self;
+        PassChange::of(decision, world.snapshot.now, player.delay, *before)
     }
 
     /// The replicas after the pass.

@@ -22,7 +22,8 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::engine::decision::{Because, Decision, MetricStep, Proposal, Step};
+use crate::calendar::Calendar;
+use crate::engine::decision::{Because, Decision, MetricStep, Proposal, StabilizeStep, Step};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
 use crate::whatif::overrides::{NamedMetric, Reported, current};
@@ -213,14 +214,23 @@ pub enum Tolerated {
 }
 
 impl PassChange {
-    fn of(decision: &Decision, time: Timestamp, from: i32) -> Self {
+    fn of(decision: &Decision, now: Timestamp, delay: SignedDuration, from: i32) -> Self {
         let to = decision.replicas_after().unwrap_or(from);
         let holds = |step: &&Step| step.hold().is_some();
-        let limits = decision.trace.iter().filter(holds).cloned().collect();
+        let mut limits: Vec<Step> = decision.trace.iter().filter(holds).cloned().collect();
+        for step in &mut limits {
+            if let Step::Stabilize(StabilizeStep {
+                held_by: Some(past),
+                ..
+            }) = step
+            {
+                past.time = past.time.plus(delay);
+            }
+        }
         let by = decision.combination().and_then(|combined| combined.by);
         let step = by.and_then(|by| decision.metric(by));
         Self {
-            time,
+            time: now.plus(delay),
             from,
             to,
             proposal: decision.proposal,
@@ -256,7 +266,7 @@ impl Timeline {
         } = snapshot;
         let period = controller.sync_period;
         Self {
-            start: *now,
+            start: now.plus(player.delay),
             period,
             span: player.span,
             trace: player.trace.clone(),

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use super::trace::TraceValue;
 use super::world::{Bases, LoadSetting, World};
 use super::{JoinTimes, MAX_PASSES, Rollout, TimelineOptions, Trace, TraceEnd};
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
@@ -21,6 +22,9 @@ use crate::whatif::value::AssumedValue;
 #[derive(Debug)]
 pub struct Player {
     pub(super) plan: TimelineOptions,
+    /// The time from the snapshot until the first pass. The passes run as if that were none, and their times are later
+    /// by it.
+    pub(super) delay: SignedDuration,
     pub(super) trace: Option<TraceEnd>,
     /// The time to play; a minimum if the plan does not state it.
     pub(super) span: SignedDuration,
@@ -48,27 +52,30 @@ impl Player {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
-        Self::beside(plan, &snapshot.clone(), snapshot, None, overrides)
+        let now = SignedDuration::ZERO;
+        Self::beside(plan, now, &snapshot.clone(), snapshot, None, overrides)
     }
 
-    /// Like `new`, for a snapshot that differs from what was observed. The pods of the run become those of `changed`, if
-    /// any, which gets the load of containers that only these have.
+    /// Like `new`, for a first pass after some time and a snapshot that differs from what was observed. The pods of the
+    /// run become those of `changed`, if any, which gets the load of containers that only these have.
     ///
     /// # Errors
     ///
     /// The same as for [`Player::new`].
     pub fn beside(
         plan: TimelineOptions,
+        delay: SignedDuration,
         observed: &Snapshot,
         snapshot: &mut Snapshot,
         changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
+        let start = snapshot.now.plus(delay);
         let places = match &plan.trace {
             Some(trace) => trace.places(snapshot, changed.as_deref(), &plan.others)?,
             None => Vec::new(),
         };
-        let trace = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
+        let trace = plan.trace.as_ref().map(|trace| trace.end(start));
         let span = match (plan.span, &trace) {
             (Some(span), _) => span,
             (None, Some(end)) if end.after.is_positive() => end.after,
@@ -102,7 +109,7 @@ impl Player {
                  {MAX_PASSES}"
             );
             return Err(match plan.trace.as_ref().filter(|_| plan.span.is_none()) {
-                Some(trace) => Error::usage(format!("{}: {what}", trace.extent(snapshot.now)))
+                Some(trace) => Error::usage(format!("{}: {what}", trace.extent(start)))
                     .hint("use a trace of less time, or --for"),
                 None => Error::usage(what).hint("use a shorter --for"),
             });
@@ -115,6 +122,7 @@ impl Player {
         let (settings, sleeps, rollout) = (Vec::new(), Vec::new(), None);
         let mut player = Self {
             plan,
+            delay,
             trace,
             span,
             wait,
@@ -150,12 +158,13 @@ impl Player {
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
+        let start = snapshot.now.plus(self.delay);
         let as_it_is = self.plan.others.first().map(|own| &own.spec);
         trace.check_complete(snapshot, &self.places, is_given, as_it_is)?;
         if as_it_is.unwrap_or(&snapshot.hpa.spec).min_replicas != Some(0) {
-            self.sleeps = trace.record(snapshot.now).sleeps();
+            self.sleeps = trace.record(start).sleeps();
         }
-        let stated = trace.stated(snapshot.now);
+        let stated = trace.stated(start);
         for stated in &stated {
             for place in &self.places[stated.column].places {
                 trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;

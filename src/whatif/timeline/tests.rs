@@ -126,6 +126,30 @@ fn proposals(timeline: &Timeline) -> Vec<Option<i32>> {
     timeline.passes.iter().map(|point| point.proposal).collect()
 }
 
+/// A load that begins at 06:00:10 with 200m in all, twice the target of two pods, which use 50m each before. A first pass
+/// that runs 14 s after the state was read sees it. Four pods then use 50m in all, 13m each, and two are enough once the
+/// last pass before 06:01:00 is 300 s ago.
+#[test]
+fn the_first_pass_runs_when_it_is_due() {
+    let load = "time,cpu\n2026-11-21T06:00:10Z,200m\n2026-11-21T06:01:00Z,50m\n";
+    let second = SignedDuration::from_secs(1);
+    let start: Timestamp = START.parse().unwrap();
+    for (delay, want) in [(0, [(15, 4), (345, 2)]), (14, [(14, 4), (359, 2)])] {
+        let mut snapshot = World::new(json!({}), &[50, 50]).snapshot();
+        let (observed, none) = (snapshot.clone(), &mut Vec::new());
+        let plan = plan("10m", load);
+        let player =
+            Player::beside(plan, second * delay, &observed, &mut snapshot, None, none).unwrap();
+        let first = engine::reconcile(&snapshot, &Memory::default());
+        let timeline = player.play(&snapshot, &first).unwrap().unwrap();
+        assert_eq!(timeline.start, start + second * delay);
+        assert_eq!(timeline.totals.highest.time, start + second * want[0].0);
+        let after = |time: Timestamp| time.duration_since(start).as_secs() as i32;
+        let changes = timeline.changes.iter().map(|it| (after(it.time), it.to));
+        assert_eq!(Vec::from_iter(changes), want, "{delay}");
+    }
+}
+
 /// 200m in all. At 100 %, two pods become ceil(2 x 2) = 4. At 15 s two of the four that share it are
 /// measured, with 50m each: that is the target. At 30 s all are; the new ones have been ready since
 /// 10 s, and the sample's window from 10 s to 25 s has just passed.

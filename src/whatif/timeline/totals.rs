@@ -166,7 +166,8 @@ impl Totals {
 
     /// The totals of a run that has not begun, and that begins on this snapshot.
     pub(crate) fn new(player: &Player, snapshot: &Snapshot) -> Self {
-        let (start, period) = (snapshot.now, snapshot.controller.sync_period);
+        let period = snapshot.controller.sync_period;
+        let start = snapshot.now.plus(player.delay);
         Self {
             start,
             period,

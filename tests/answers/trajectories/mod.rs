@@ -19,7 +19,8 @@ use std::path::Path;
 use std::{fmt, fs};
 
 use history::Scrapes;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::backtest::Plan;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
@@ -32,6 +33,7 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
 use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions};
 use serde_json::json;
 use trajectories::{NAMES, Pass, asking_for, moments, passes, replay};
 
@@ -217,9 +219,9 @@ fn ends_inside_the_range(every: usize) {
     }
 }
 
-/// Returns moments of the runs at intervals of half minutes: the input, the controller's memory before
-/// its next pass, and that pass. Only if the moment's metrics lead to that pass.
-fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, Pass)> {
+/// Returns every so many moments of the runs: the input, the controller's memory before its next pass, and that
+/// pass. Only if the moment's metrics lead to that pass.
+fn sampled(name: &str, past: Past, every: usize) -> Vec<(Input, Memory, Pass)> {
     let mut samples = Vec::new();
     let mut seen = SeenSoFar::default();
     let (replayed, passes) = (replay(name), passes(name));
@@ -230,8 +232,7 @@ fn sampled(name: &str, past: Past, half_minutes: usize) -> Vec<(Input, Memory, P
             .iter()
             .zip(&passes)
             .filter(|(_, pass)| pass.time > time);
-        let Some(((memory, _), next)) = ahead.next().filter(|_| place % (6 * half_minutes) == 0)
-        else {
+        let Some(((memory, _), next)) = ahead.next().filter(|_| place % every == 0) else {
             continue;
         };
         let mut input = input.clone();
@@ -266,6 +267,145 @@ fn assume(input: &Input, flags: &[&str]) -> Input {
     assumptions.apply(input.clone(), &decision).unwrap().0
 }
 
+/// Returns when the controller changes the replicas after a pass, if the metrics keep asking for the same: in the
+/// recorded passes and then more of them, about a sync period apart. `None` if it never does.
+fn changed_at(input: &Input, name: &str, memory: &Memory, next: &Pass) -> Option<Timestamp> {
+    let mut snapshot = input.snapshot.clone();
+    snapshot.controller.tolerance = 0.0;
+    (snapshot.hpa.spec.metrics, snapshot.metrics) = asking_for(next.proposal);
+    let (mut memory, mut replicas) = (memory.clone(), next.from);
+    let recorded: Vec<Timestamp> = passes(name).iter().map(|pass| pass.time).collect();
+    let last = *recorded.last().unwrap();
+    let further = (1..=100).map(|pass| last + SignedDuration::from_millis(15_030) * pass);
+    let times = recorded.into_iter().chain(further);
+    for time in times.filter(|time| *time >= next.time) {
+        snapshot.now = time;
+        let scale = snapshot.scale.as_mut().unwrap();
+        (scale.spec_replicas, scale.status_replicas) = (replicas, replicas);
+        let decision = engine::reconcile(&snapshot, &memory);
+        let after = decision.replicas_after().unwrap();
+        if after != replicas && time > next.time {
+            return Some(time);
+        }
+        snapshot.hpa.status = decision.outcome.status.unwrap();
+        (memory, replicas) = (decision.memory, after);
+    }
+    None
+}
+
+/// The next changes that are announced, by how they compare with the controller's own.
+#[derive(Debug, Default)]
+struct Announced {
+    changes: usize,
+    /// Those whose most likely time is the right one, within a second.
+    exact: usize,
+    /// The sum of the differences, in seconds.
+    off: f64,
+    /// Those that a run over an unchanged load has too.
+    played: usize,
+    wrong: Vec<String>,
+}
+
+impl Announced {
+    /// Compares the change after the next pass, which the controller makes at some time.
+    fn add(&mut self, pass: &pass::Pass, time: Timestamp) {
+        let after = pass.decision.replicas_after().unwrap();
+        let upcoming = &pass.outlook.upcoming;
+        let Some(likely) = upcoming.iter().find(|it| it.replicas != after) else {
+            return;
+        };
+        let off = likely.time.duration_since(time).as_secs_f64().abs();
+        self.changes += 1;
+        self.exact += usize::from(off <= 1.0);
+        self.off += off;
+        // Statuses have whole seconds, and passes are up to 50 ms more than a sync period apart.
+        let slack = SignedDuration::from_secs(1);
+        let Range { min, max } = pass.outlook.range(&pass.decision).unwrap();
+        let stays = |range: Range| range.min == after && range.max == after;
+        let first = upcoming.iter().find(|it| !stays(it.range)).unwrap();
+        let left = |range: Range| after < range.min || range.max < after;
+        let last = upcoming.iter().find(|it| left(it.range));
+        let is_early = min == max && time + slack < first.time;
+        if is_early || last.is_some_and(|it| it.time + slack < time) {
+            self.wrong.push(format!("not {time}: {upcoming:?}"));
+        }
+    }
+
+    /// Compares the change after the next pass with the one of a run over an unchanged load, if the metrics keep asking
+    /// for the same in it.
+    fn play(&mut self, pass: &pass::Pass) {
+        let seconds = SignedDuration::from_secs;
+        let options = TimelineOptions {
+            others: Vec::new(),
+            span: Some(seconds(600)),
+            trace: None,
+            times: JoinTimes {
+                ready: seconds(8),
+                measured: seconds(20),
+            },
+        };
+        let plan = Plan::new(options, pass.input.clone(), true);
+        let mut run = plan
+            .prepare(&common::assumed::<&str>(&[]).unwrap())
+            .unwrap();
+        let timeline = run.play().unwrap().unwrap();
+        let after = pass.decision.replicas_after().unwrap();
+        let asks = |proposal| proposal == pass.decision.proposal;
+        let asked = timeline.passes.iter().take_while(|it| asks(it.proposal));
+        let place = asked.take_while(|it| it.replicas == after).count();
+        let is_asked = timeline
+            .passes
+            .get(place)
+            .is_some_and(|it| asks(it.proposal));
+        let change = timeline.changes.iter().find(|it| it.time > timeline.start);
+        let Some(change) = change.filter(|_| is_asked) else {
+            return;
+        };
+        self.played += 1;
+        let mut upcoming = pass.outlook.upcoming.iter();
+        let announced = upcoming.find(|it| it.replicas != after);
+        if announced.map(|it| (it.time, it.replicas)) != Some((change.time, change.to)) {
+            self.wrong
+                .push(format!("{change:?} is played, but {announced:?}"));
+        }
+    }
+}
+
+/// What is announced as the next change is what the controller does, at that time, and what a run has.
+#[test]
+fn the_next_change_is_announced_for_its_time() {
+    for (past, least_exact) in [(Past::None, 60), (Past::Kept, 70), (Past::Led, 75)] {
+        let mut all = Announced::default();
+        for name in NAMES {
+            for (input, memory, next) in sampled(name, past, 4) {
+                let changed = changed_at(&input, name, &memory, &next);
+                let pass = pass::Pass::run(input);
+                if pass.decision.replicas_after() == Some(next.to) {
+                    changed.into_iter().for_each(|time| all.add(&pass, time));
+                    all.play(&pass);
+                }
+            }
+        }
+        let Announced {
+            changes,
+            exact,
+            off,
+            played,
+            wrong,
+        } = all;
+        let share = 100 * exact / changes;
+        println!(
+            "{changes} next changes, past {past:?}: {share} % to the second, {:.1} s off on average; {played} played",
+            off / changes as f64
+        );
+        assert!(wrong.is_empty(), "{past:?}: {wrong:#?}");
+        assert!(
+            changes > 60 && played > 40 && share >= least_exact,
+            "{past:?}"
+        );
+    }
+}
+
 /// What is known about the controller's history with the current HPA stays known when the HPA is updated:
 /// the controller keeps it by the HPA's key. A count that is certain only because it is the maximum is
 /// different: what the history has above it begins to count.
@@ -284,7 +424,7 @@ fn stays_certain_under_another_maximum(half_minutes: usize) {
     let is_certain = |Range { min, max }: Range| min == max;
     let (mut certain, mut at_the_maximum, mut lost) = (0, 0, Vec::new());
     for (name, past) in everywhere() {
-        for (input, ..) in sampled(name, past, half_minutes) {
+        for (input, ..) in sampled(name, past, 6 * half_minutes) {
             let (is, max) = (range(&input), input.snapshot.hpa.spec.max_replicas);
             if !is_certain(is) {
                 continue;
@@ -325,7 +465,7 @@ fn a_pass_over_a_candidate_ends_inside_the_range_long() {
 fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
     let (mut compared, mut outside) = (0, Vec::new());
     for (name, past) in everywhere() {
-        for (input, memory, next) in sampled(name, past, half_minutes) {
+        for (input, memory, next) in sampled(name, past, 6 * half_minutes) {
             let max = (input.snapshot.hpa.spec.max_replicas - 2).to_string();
             for flags in [
                 &["--max", &*max][..],
@@ -380,7 +520,7 @@ fn the_recipe_for_pipelines_ends_in_an_answer() {
     let (state, candidate) = (directory.join("peak.json"), directory.join("hpa.yaml"));
     let (mut held, mut failed, mut unknown, mut lost) = (0, 0, 0, Vec::new());
     for name in ["plain", "behave", "nodown"] {
-        for (input, ..) in sampled(name, Past::Led, 3) {
+        for (input, ..) in sampled(name, Past::Led, 18) {
             let mut spec = input.snapshot.hpa.spec.clone();
             spec.max_replicas += 10;
             let manifest = json!({

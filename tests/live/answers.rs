@@ -502,12 +502,15 @@ fn states_that_the_server_still_has_are_looked_at() {
         answer["basis"]
     );
     assert_eq!(asked, [200, 200]);
-    // Since then up to nine were.
+    // Since then up to nine were. The next pass runs now, at 07:07:13, at the earliest, most likely a second later, and
+    // by 07:07:20.
     let upcoming = &answer["upcoming"];
     let wanted = json!([
-        {"time": "2026-11-21T07:11:28Z", "replicas": 9, "range": {"min": 5, "max": 9}},
-        {"time": "2026-11-21T07:11:43Z", "replicas": 5, "range": {"min": 5, "max": 9}},
-        {"time": "2026-11-21T07:11:58Z", "replicas": 5, "range": {"min": 5, "max": 5}},
+        {"time": "2026-11-21T07:11:28Z", "replicas": 10, "range": {"min": 5, "max": 10}},
+        {"time": "2026-11-21T07:11:29Z", "replicas": 9, "range": {"min": 5, "max": 10}},
+        {"time": "2026-11-21T07:11:35Z", "replicas": 9, "range": {"min": 5, "max": 9}},
+        {"time": "2026-11-21T07:11:44Z", "replicas": 5, "range": {"min": 5, "max": 9}},
+        {"time": "2026-11-21T07:12:05Z", "replicas": 5, "range": {"min": 5, "max": 5}},
     ]);
     assert_eq!(*upcoming, wanted);
 

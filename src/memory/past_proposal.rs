@@ -437,7 +437,12 @@ mod tests {
             (external("10", "20"), 6, 20),
         ] {
             let pods = Some(there(10, ready));
-            let asked = read(&hpa(&[metric.clone()]), &Controller::default(), None, pods);
+            let asked = read(
+                &hpa(std::slice::from_ref(&metric)),
+                &Controller::default(),
+                None,
+                pods,
+            );
             assert_eq!(asked.likely, Some(likely), "{metric:?} {ready}");
         }
     }

@@ -78,9 +78,7 @@ impl<'s> Selected<'s> {
         let mut counts = PodCounts::default();
         let rows = self.places.iter().map(|&place| {
             let pod = &self.all[place as usize];
-            let ready = pod
-                .ready
-                .is_some_and(|ready| ready.status == ConditionStatus::True);
+            let ready = pod.is_ready();
             let (group, clause) = match pod.phase {
                 Phase::Running if ready => (Group::Ready, Clause::Counted),
                 Phase::Running => (Group::Unready, Clause::NotReady),

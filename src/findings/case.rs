@@ -13,6 +13,7 @@ use crate::engine::decision::{Decision, Direction, Group, MetricStep, Path, PodR
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::pass::Pass;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::neighbour::OtherHpa;
@@ -507,10 +508,28 @@ impl<'p> Case<'p> {
         self.without(|snapshot| overrides::remove_pods(snapshot, goes))
     }
 
+    /// Returns those of some pods that are more than the replicas lack: once ready, they replace pods of a rollout.
+    pub(crate) fn replacing(&self, pods: impl Fn(&Pod) -> bool) -> Vec<&'p Pod> {
+        let Some(scale) = self.scale() else {
+            return Vec::new();
+        };
+        let active = self.pods().filter(|pod| pod.is_active());
+        let (mut these, others): (Vec<&Pod>, Vec<_>) = active.partition(|pod| pods(pod));
+        let counts = |pod: &&&'p Pod| pod.is_ready() && !self.is_foreign(pod);
+        let replicas = usize::try_from(scale.spec_replicas).unwrap_or(0);
+        let lacking = replicas.saturating_sub(others.iter().filter(counts).count());
+        these.split_off(lacking.min(these.len()))
+    }
+
     /// Returns the result if some pods had long been ready, using the average of the counted pods if they
-    /// have no value.
+    /// have no value. Those that replace others add nothing.
     pub(crate) fn if_ready(&self, pods: impl Fn(&Pod) -> bool) -> Alternative {
-        self.without(|snapshot| overrides::make_ready(snapshot, self.decision(), pods))
+        let replacing = self.replacing(&pods).into_iter();
+        let replacing: Names<&str> = replacing.map(|pod| &*pod.name).collect();
+        self.without(|snapshot| {
+            overrides::make_ready(snapshot, self.decision(), pods);
+            overrides::remove_pods(snapshot, |pod| replacing.contains(&pod.name));
+        })
     }
 
     /// Returns the result if some pods had never been ready.

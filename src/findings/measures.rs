@@ -18,14 +18,8 @@ pub(super) fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
     query(case, step).is_some_and(keda::is_per_pod)
 }
 
-/// The words for an average.
-const AVERAGES: [&str; 3] = ["avg", "average", "mean"];
-
-/// Whether a metric is an average or a quantile, judging by a word of its name.
-pub(super) fn is_average(name: &str) -> bool {
-    const QUANTILES: [&str; 5] = ["p50", "p90", "p95", "p99", "latency"];
-    has_word(name, &AVERAGES) || has_word(name, &QUANTILES)
-}
+/// The words for an average or a quantile.
+const MEANS: [&str; 7] = ["avg", "average", "mean", "p50", "p90", "p95", "p99"];
 
 /// Whether a name contains one of some words, in any case.
 fn has_word(name: &str, words: &[&str]) -> bool {
@@ -76,6 +70,8 @@ pub(super) fn is_duration(name: &str) -> bool {
 pub enum Counter {
     /// Its name ends as those of Prometheus's counters do.
     Name,
+    /// Such a name is in its query.
+    Query,
     /// The older a pod is, the higher is its value.
     Ages,
 }
@@ -85,26 +81,37 @@ impl Counter {
     /// suffix `_count` is as common for gauges, and old pods have more connections and bytes than new ones.
     pub(super) fn of(case: &Case<'_>, step: &MetricStep) -> Option<Self> {
         let is_above = step.proposal().is_some_and(|it| it.ratio > 1.0);
-        if !is_above || step.is_resource() || query(case, step).is_some_and(keda::is_rate) {
+        let query = query(case, step);
+        if !is_above || step.is_resource() || query.is_some_and(keda::is_rate) {
             return None;
         }
-        let is_named = step.name.to_lowercase().ends_with("_total");
-        if rises_with_age(case, step) && (is_named || !is_gauge(&step.name)) {
+        let named = if step.name.to_lowercase().ends_with("_total") {
+            Some(Self::Name)
+        } else {
+            query.is_some_and(keda::is_counter).then_some(Self::Query)
+        };
+        if rises_with_age(case, step) && (named.is_some() || !is_gauge(&step.name)) {
             Some(Self::Ages)
         } else {
-            is_named.then_some(Self::Name)
+            named
+        }
+    }
+
+    /// Returns the words for the reason, after `a counter`.
+    pub(super) fn why(self) -> &'static str {
+        match self {
+            Self::Name => ", as its name says",
+            Self::Query => ", as its query says",
+            Self::Ages => ": it rises with the age of a pod",
         }
     }
 
     /// Returns the advice on a metric: any target is too low for a counter in the end.
     pub(super) fn advice(self, about: &About<'_>, metric: usize) -> Advice {
-        let why = match self {
-            Self::Name => ", as its name says",
-            Self::Ages => ": it rises with the age of a pod",
-        };
         let text = format!(
-            "Use a rate of {} if it is a counter{why}.",
-            about.label(metric)
+            "Use a rate of {} if it is a counter{}.",
+            about.label(metric),
+            self.why()
         );
         Remedy::UseRate.says(text).with(about.ask(metric))
     }
@@ -168,7 +175,7 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
         let each = &*pair[1];
         pair[0] == "per" && !is_number(each) && !is_unit_of_time(each) && !FIXED.contains(&each)
     });
-    let is_mean = has_word(name, &AVERAGES) && !has_word(name, &QUEUES);
+    let is_mean = has_word(name, &MEANS) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
     let is_time = (is_duration(name) || is_time(&words)) && !is_of_clock(&words);
     !is_sum(&words) && (is_of_each || is_mean || is_wait || is_time || is_share(name))
@@ -235,7 +242,7 @@ fn without_statistics(words: &[String]) -> Vec<&str> {
         "stddev",
         "tb",
     ];
-    let is_listed = |word: &str| WORDS.contains(&word) || AVERAGES.contains(&word);
+    let is_listed = |word: &str| WORDS.contains(&word) || MEANS.contains(&word);
     let ends = |word: &String| is_number(word) || is_unit_of_time(word) || is_listed(word);
     let noun = words.iter().rposition(|word| !ends(word));
     let kept = &words[..noun.map_or(0, |noun| noun + 1)];
@@ -302,6 +309,9 @@ mod tests {
             ("queue_wait_seconds", true, true),
             ("processing_seconds_total", false, false),
             ("avg_requests", true, false),
+            ("checkout_p95", true, false),
+            ("queue_length_p95", false, true),
+            ("alb_request_count_per_target", true, true),
             ("kafka_lag_avg", false, true),
             ("lag_per_partition", false, true),
             ("requests_per_5m", false, true),

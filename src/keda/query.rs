@@ -61,6 +61,13 @@ pub(crate) fn is_rate(query: &str) -> bool {
     words_of(&without_matchers(query)).any(|word| RATES.contains(&word))
 }
 
+/// Whether such a query names a counter, of which it takes no rate.
+pub(crate) fn is_counter(query: &str) -> bool {
+    let plain = without_matchers(query);
+    let is_difference = words_of(&plain).any(|word| word == "offset");
+    !is_difference && !is_rate(query) && words_of(&plain).any(|word| word.ends_with("_total"))
+}
+
 /// Returns the names and keywords of a query.
 fn words_of(query: &str) -> impl Iterator<Item = &str> {
     query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')

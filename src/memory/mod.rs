@@ -215,14 +215,7 @@ impl Remembered {
                         ..Self::from_stated(&Memory::default())
                     };
                 }
-                let inferred = infer::infer(
-                    &input.as_observed().hpa,
-                    &hpa.spec,
-                    scale,
-                    controller,
-                    *now,
-                    evidence,
-                );
+                let inferred = infer::infer(input.as_observed(), snapshot, scale, evidence);
                 match input.replicas_unseen_since() {
                     Some(since) => inferred.without_passes_since(since),
                     None => inferred,

@@ -59,16 +59,24 @@ fn most(values: &Values, high: i32) -> Option<i32> {
     these.map(|it| high.min(*it.end())).max()
 }
 
+/// The pods of the target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pods {
+    /// Its `status.replicas`.
+    pub(super) replicas: i32,
+    /// How many are ready.
+    pub(super) ready: i32,
+}
+
 /// Reads a status that belongs to the given spec. `counted` is the target's `status.replicas` at that time,
-/// if known; `there` is the current replicas, if they may also have been the replicas then.
+/// if known; `there` is the current pods, if they may also have been the pods then.
 pub(super) fn read(
     hpa: &Hpa,
     controller: &Controller,
     counted: Option<&Counted>,
-    there: Option<i32>,
+    there: Option<Pods>,
 ) -> PastProposal {
     let requested = hpa.status.current_replicas;
-    let pods = there.map_or(requested, |n| n.min(requested));
     let tolerances = controller.tolerances(&hpa.spec);
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
     // A pass that could not compute a metric leaves a gap; older controllers leave none.
@@ -85,6 +93,7 @@ pub(super) fn read(
         tolerances,
         requested,
         counted,
+        there,
     };
     let (mut metrics, mut likely) = (Vec::new(), None);
     for (spec, status) in hpa.spec.metrics.iter().zip(reported) {
@@ -96,7 +105,7 @@ pub(super) fn read(
             replicas.and_then(|counted| of_total(spec, current, counted, tolerances, version));
         likely = likely.max(match &total {
             Some(total) => Some(total.likely),
-            None => terms.of_pods(spec, current, pods),
+            None => terms.of_pods(spec, current),
         });
         metrics.push(match total {
             Some(total) => vec![total.proposals],
@@ -113,6 +122,7 @@ struct ProposalTerms<'t> {
     /// The replicas that the pass found requested.
     requested: i32,
     counted: Option<&'t Counted>,
+    there: Option<Pods>,
 }
 
 impl ProposalTerms<'_> {
@@ -146,12 +156,18 @@ impl ProposalTerms<'_> {
         Some(vec![self.requested..=self.requested, least..=i32::MAX])
     }
 
-    /// Returns the proposal if all of the given pods counted.
-    fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus, pods: i32) -> Option<i32> {
+    /// Returns the proposal if the pods that are ready counted, as they do now.
+    fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<i32> {
         let ratio = ratio(spec.target()?, reported)?;
         if self.is_within(ratio) {
             return Some(self.requested);
         }
+        let there = match self.there {
+            Some(there) if is_average_over_target(spec) => there.replicas,
+            Some(there) => there.ready,
+            None => self.requested,
+        };
+        let pods = there.min(self.requested);
         let multiplied = (ratio * f64::from(pods)).ceil();
         (0.0..=f64::from(i32::MAX))
             .contains(&multiplied)
@@ -269,7 +285,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::read;
+    use super::{Pods, read};
     use crate::build;
     use crate::snapshot::controller::Controller;
     use crate::snapshot::evidence::Counted;
@@ -404,6 +420,33 @@ mod tests {
         }
     }
 
+    fn there(replicas: i32, ready: i32) -> Pods {
+        Pods { replicas, ready }
+    }
+
+    /// A mean over pods is of those that are ready, and a mean over the target is of all.
+    #[test]
+    fn pods_that_are_not_ready_bring_a_mean_over_pods_nearer_to_its_target() {
+        for (metric, ready, likely) in [
+            (cpu(70, 190), 10, 28),
+            (cpu(70, 190), 9, 25),
+            (cpu(70, 190), 6, 17),
+            (cpu(70, 35), 6, 3),
+            (object("Value", "10", "20"), 6, 12),
+            (object("AverageValue", "10", "20"), 6, 20),
+            (external("10", "20"), 6, 20),
+        ] {
+            let pods = Some(there(10, ready));
+            let asked = read(
+                &hpa(std::slice::from_ref(&metric)),
+                &Controller::default(),
+                None,
+                pods,
+            );
+            assert_eq!(asked.likely, Some(likely), "{metric:?} {ready}");
+        }
+    }
+
     /// As a distance from 1, a ratio of 1.1 is more than 0.1 in floats.
     #[test]
     fn a_mean_at_the_edge_of_the_tolerance_follows_the_version() {
@@ -442,7 +485,12 @@ mod tests {
             ("v1.32", 54, 10),
         ] {
             let controller = Controller::new(version.parse().unwrap());
-            let asked = read(&hpa(&[cpu(50, share)]), &controller, None, Some(4));
+            let asked = read(
+                &hpa(&[cpu(50, share)]),
+                &controller,
+                None,
+                Some(there(4, 4)),
+            );
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };
             assert_eq!(
                 (asked.within(&(0..=ANY)), asked.likely),

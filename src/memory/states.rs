@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 
-use super::past_proposal;
+use super::past_proposal::{self, Pods};
 use super::rhythm::Rhythm;
 use super::sighting::{self, Sighting};
 use super::spans::{SECOND, SLACK, windows};
@@ -119,13 +119,13 @@ fn outdates(states: &[Hpa], controller: &Controller) -> bool {
 }
 
 /// Returns the evidence in a status about the passes that left it during a period; `there` is the current
-/// replicas, if they may also have been the replicas then.
+/// pods, if they may also have been the pods then.
 pub(super) fn sighted(
     hpa: &Hpa,
     controller: &Controller,
     counted: &[Counted],
     passes: RangeInclusive<Timestamp>,
-    there: Option<i32>,
+    there: Option<Pods>,
 ) -> Option<Sighting> {
     let mut sighting = sighting::read(&hpa.spec, &hpa.status)?;
     let (first, last) = passes.into_inner();
@@ -219,7 +219,7 @@ pub(super) mod tests {
     use serde_json::json;
 
     use super::{
-        Chain, Counted, Rhythm, Sighting, Written, passed_since, rescales_seen, seen, sighted,
+        Chain, Counted, Pods, Rhythm, Sighting, Written, passed_since, rescales_seen, seen, sighted,
     };
     use crate::snapshot::controller::Controller;
     use crate::snapshot::evidence::{Event, SeenPass};
@@ -498,7 +498,7 @@ pub(super) mod tests {
     }
 
     /// Returns what a status of second 100 reveals, with a target that has had 10 replicas since some time.
-    fn sighted_since(hpa: &Hpa, since: i64, there: Option<i32>) -> Sighting {
+    fn sighted_since(hpa: &Hpa, since: i64, there: Option<Pods>) -> Sighting {
         let (since, until) = (second(since), second(101));
         let counted = Counted {
             replicas: 10,
@@ -541,7 +541,11 @@ pub(super) mod tests {
         hpa.status.conditions[0].reason = "ReadyForNewScale".to_owned();
         hpa.status.conditions[2].reason = "TooManyReplicas".to_owned();
         assert_eq!(likely(&hpa, None), ((9, i32::MAX), None));
-        assert_eq!(likely(&hpa, Some(8)), ((9, i32::MAX), Some(9)));
+        let there = Pods {
+            replicas: 8,
+            ready: 8,
+        };
+        assert_eq!(likely(&hpa, Some(there)), ((9, i32::MAX), Some(9)));
     }
 
     #[test]

@@ -136,14 +136,15 @@ impl Kind for AtMax {
                 ))
                 .with_all(about.list_pods("")),
             None => match (self.bound.suspicion, self.bound.metric) {
-                (Some(Suspicion::Counter(Counter::Name)), Some(metric)) => {
+                (Some(Suspicion::Counter(counter)), Some(metric)) if counter != Counter::Ages => {
                     let label = about.label(metric);
                     self.raise(about).and(&format!(
-                        "If {label} is a counter, as its name says, use a rate of it instead."
+                        "If {label} is a counter{}, use a rate of it instead.",
+                        counter.why()
                     ))
                 }
-                (Some(_), _) => suspected(about, &self.bound),
-                (None, _) => self.raise(about),
+                (Some(suspicion), Some(metric)) => suspected(about, metric, suspicion),
+                _ => self.raise(about),
             },
         }
     }
@@ -296,7 +297,10 @@ impl AtMax {
             suspicion,
             ..
         } = self.bound;
-        let is_trusted = matches!(suspicion, None | Some(Suspicion::Counter(Counter::Name)));
+        let is_trusted = matches!(
+            suspicion,
+            None | Some(Suspicion::Counter(Counter::Name | Counter::Query))
+        );
         !is_disabled && self.below().is_none() && is_trusted
     }
 

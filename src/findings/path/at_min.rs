@@ -62,9 +62,13 @@ impl Kind for AtMin {
         let Bound {
             asked, bound: min, ..
         } = *bound;
+        if let (Some(metric), Some(suspicion), false) =
+            (bound.metric, bound.suspicion, bound.is_disabled)
+        {
+            return suspected(about, metric, suspicion);
+        }
         match about.owner() {
             _ if bound.is_disabled => leave(Direction::Down),
-            _ if bound.suspicion.is_some() => suspected(about, bound),
             _ if about.hpa().spec.max_replicas == min => Remedy::Nothing.says(format!(
                 "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
                 about.field_name("minReplicas"),

@@ -59,7 +59,7 @@ pub(crate) fn bound(case: &Case<'_>, side: Direction) -> Option<Bound> {
 }
 
 /// Returns the evidence against a metric that is no resource.
-fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
+pub(super) fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
     if step.is_resource() {
         return None;
     }
@@ -89,7 +89,7 @@ fn by_cpu(case: &Case<'_>, ratio: f64) -> Option<Suspicion> {
 }
 
 /// Returns a value below 0 of a metric whose sum is therefore the largest number.
-pub(super) fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
+fn taken_as_largest(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
     let total = step.proposal()?.total.as_ref()?.milli_value();
     let MetricAnswer::External(values) = case.snapshot().metrics.get(step.index)? else {
         return None;
@@ -141,31 +141,21 @@ pub(crate) fn leave(side: Direction) -> Advice {
     ))
 }
 
-/// Returns the advice on a bound if there is evidence against the metric.
-pub(crate) fn suspected(about: &About<'_>, bound: &Bound) -> Advice {
-    let Some(metric) = bound.metric else {
-        return Advice::default();
-    };
+/// Returns the advice on a metric that there is evidence against.
+pub(super) fn suspected(about: &About<'_>, metric: usize, suspicion: Suspicion) -> Advice {
     let label = about.label(metric);
-    let advice = match bound.suspicion {
-        Some(Suspicion::Counter(counter)) => return counter.advice(about, metric),
-        Some(Suspicion::Cpu(share)) => Remedy::LookAtMetric.says(format!(
-            "Look at {label} first: the pods use {} of the cpu that they request.",
+    let why = match suspicion {
+        Suspicion::Counter(counter) => return counter.advice(about, metric),
+        Suspicion::Cpu(share) => format!(
+            "the pods use {} of the cpu that they request.",
             percent(share)
-        )),
-        Some(Suspicion::Negative(value)) => return look_at_negative(about, metric, value),
-        None => Advice::default(),
+        ),
+        Suspicion::Negative(value) => format!(
+            "the API reports {}, and the controller takes a sum below 0 as the largest number.",
+            amount(value, Format::DecimalSI)
+        ),
     };
-    advice.with(about.ask(metric))
-}
-
-/// Returns the advice on a metric with a value below 0 and therefore the largest number as its sum.
-pub(super) fn look_at_negative(about: &About<'_>, metric: usize, value: i64) -> Advice {
-    let label = about.label(metric);
-    let advice = Remedy::LookAtMetric.says(format!(
-        "Look at {label} first: the API reports {}, and the controller takes a sum below 0 as the largest number.",
-        amount(value, Format::DecimalSI)
-    ));
+    let advice = Remedy::LookAtMetric.says(format!("Look at {label} first: {why}"));
     advice.with(about.ask(metric))
 }
 

@@ -1,6 +1,6 @@
 //! The finding `rate-limited`.
 
-use super::bound::{look_at_negative, taken_as_largest};
+use super::bound::{Suspicion, suspected, suspicion};
 use super::{is_limited, limit, policy, proposed, winner};
 use crate::engine::decision::{PolicyLimit, RateLimit};
 use crate::findings::prelude::*;
@@ -8,7 +8,8 @@ use crate::snapshot::hpa::ScalingPolicy;
 
 /// A scaling policy, or the doubling that is built in without `behavior`, limits what one pass may change.
 ///
-/// Wait for the next passes, or change the policies in the behavior of the HPA.
+/// Wait for the next passes, or change the policies in the behavior of the HPA. If the metric is a counter, use a rate of
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RateLimited {
     /// The replicas after stabilization.
@@ -21,8 +22,8 @@ pub struct RateLimited {
     pub limit: RateLimit,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
-    /// The value below 0, in milli-units, for which the controller takes that metric's sum as the largest number.
-    pub negative: Option<i64>,
+    /// The evidence against that metric, if it is no resource.
+    pub suspicion: Option<Suspicion>,
 }
 
 impl Kind for RateLimited {
@@ -35,11 +36,12 @@ impl Kind for RateLimited {
             current: case.decision().replicas_before()?,
             limit: limited.rate?,
             metric: winner.map(|(metric, _)| metric.index),
-            negative: winner.and_then(|(metric, _)| taken_as_largest(case, metric)),
+            suspicion: winner
+                .and_then(|(metric, proposal)| suspicion(case, metric, proposal.ratio)),
         };
-        let severity = match facts.negative {
-            Some(_) => Severity::Warning,
-            None => Severity::Info,
+        let severity = match facts.suspicion {
+            Some(Suspicion::Negative(_) | Suspicion::Counter(_)) => Severity::Warning,
+            Some(Suspicion::Cpu(_)) | None => Severity::Info,
         };
         Some(Finding::explaining(severity, facts))
     }
@@ -107,8 +109,8 @@ impl Kind for RateLimited {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        if let (Some(metric), Some(value)) = (self.metric, self.negative) {
-            return look_at_negative(about, metric, value);
+        if let (Some(metric), Some(suspicion)) = (self.metric, self.suspicion) {
+            return suspected(about, metric, suspicion);
         }
         let limit = &self.limit;
         let rules = limit.direction.words().rules;
@@ -212,6 +214,40 @@ mod tests {
         assert_eq!(text.severity, Severity::Warning);
         let look = "Look at queue first: the API reports -50, ";
         assert!(text.advice.text().starts_with(look), "{text:?}");
+    }
+
+    /// A policy slows down what a counter asks for, and a faster one would do harm.
+    #[test]
+    fn a_counter() {
+        let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": 600}]);
+        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+        let of = |name: &str| {
+            let items = state(
+                &[build::external(name, &build::average("100"))],
+                &["50m"; 4],
+            );
+            let values = build::external_values([json!({"metricName": name, "value": "163500"})]);
+            with(
+                &[items, vec![values]].concat(),
+                "HorizontalPodAutoscaler",
+                &spec,
+            )
+        };
+        for (name, severity, advice) in [
+            (
+                "http_requests_total",
+                Severity::Warning,
+                "Use a rate of http_requests_total if it is a counter, as its name says.",
+            ),
+            (
+                "requests",
+                Severity::Info,
+                "Wait for the next passes, or change behavior.scaleUp.policies.",
+            ),
+        ] {
+            let text = said(Code::RateLimited, &of(name));
+            assert_eq!((text.severity, &*text.advice.text()), (severity, advice));
+        }
     }
 
     /// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.

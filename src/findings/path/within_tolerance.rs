@@ -1,6 +1,6 @@
 //! The finding `within-tolerance`.
 
-use super::memory::{AlikeMemory, alike_memory};
+use super::memory::{AlikeMemory, alike_memory, is_baseline};
 use super::{NOTHING_TO_DO, set_tolerance, side_of, target, threshold, value, within};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::MetricResult;
@@ -11,8 +11,8 @@ use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target, but within the tolerance, so the replicas stay.
 ///
-/// Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer). Memory below its
-/// target that keeps the replicas at any load is described at `rounding`.
+/// Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer). Memory that keeps the
+/// replicas at any load is described at `rounding`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithinTolerance {
     /// Its index in the spec, from 0.
@@ -40,12 +40,14 @@ impl Kind for WithinTolerance {
         let spec = &case.snapshot().hpa.spec;
         let current = case.decision().replicas_before();
         let borders = Borders::find(case.pass, winner.index);
-        let fewer = current.filter(|it| side == Direction::Down && *it > spec.min());
+        let fewer = current.filter(|it| *it > spec.min());
         let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
         // If something is wrong, a small change of a target is not the place to look.
         let is_sound = case.shown().all(|it| it.severity == Severity::Info);
+        // What each pod needs is not for more of them.
+        let is_shared = is_sound && !is_baseline(case, winner);
         let more =
-            current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_sound);
+            current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_shared);
         let facts = WithinTolerance {
             metric: winner.index,
             ratio,

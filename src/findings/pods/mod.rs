@@ -270,12 +270,20 @@ impl<'a> About<'a> {
 
     /// Begins a sentence about some pods in another state: `With them ready`.
     fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
-        let busy = if self.assumes_usage(pods) {
+        let names: Names<&str> = pods.iter().map(AsRef::as_ref).collect();
+        let replacing = Case::new(self.pass, &[]).replacing(|pod| names.contains(&pod.name));
+        let place = match (replacing.len(), pods.len()) {
+            (0, _) => String::new(),
+            (1, 1) => ", in place of another".to_owned(),
+            (1, _) => ", 1 in place of another".to_owned(),
+            (n, _) => format!(", {n} in place of others"),
+        };
+        let busy = if replacing.len() < pods.len() && self.assumes_usage(pods) {
             ", and as busy as the others on average"
         } else {
             ""
         };
-        format!("With {} {state}{busy}", them(pods.len()))
+        format!("With {} {state}{place}{busy}", them(pods.len()))
     }
 
     pub(crate) fn proposal(&self, metric: usize) -> Option<&'a Proposal> {

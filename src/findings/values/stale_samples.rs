@@ -6,7 +6,7 @@ use crate::snapshot::clock::Why;
 use crate::snapshot::{Measurement, Snapshot};
 
 /// Samples are older than a minute and twice their window, so the pass answers what was true then; or they are far from
-/// the clock of the pass.
+/// the clock of the pass. Values without a window count as those of a minute; what clouds measure is some minutes late.
 ///
 /// Look at the metrics pipeline, or state the time at which the objects were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +109,9 @@ impl Kind for StaleSamples {
                 "State the time at which the objects were read: --now {}",
                 self.newest
             )),
+            _ if self.window.is_none() && about.finding.severity == Severity::Info => {
+                Remedy::Nothing.says("Nothing to do unless they get older: the values of clouds arrive some minutes late.")
+            }
             "metrics.k8s.io" => Remedy::FindSamples
                 .says("Find out why metrics-server has no newer samples.")
                 .with("kubectl describe apiservice v1beta1.metrics.k8s.io"),
@@ -149,11 +152,13 @@ fn counted<'c>(case: &'c Case<'_>, step: &MetricStep) -> Vec<Measurement<'c>> {
 
 impl StaleSamples {
     fn weighed(self, case: &Case<'_>) -> Finding {
-        /// Working pipelines may be late by this much.
+        /// Working pipelines may be late by this much, and those of clouds, which state no windows.
         const LATE: SignedDuration = SignedDuration::from_mins(2);
+        const LATE_IN_CLOUDS: SignedDuration = SignedDuration::from_mins(5);
         let winner = case.decision().winner();
         let decides = winner.is_some_and(|step| self.metrics.contains(&step.index));
-        let is_late = case.snapshot().now.duration_since(self.newest) <= LATE;
+        let late = self.window.map_or(LATE_IN_CLOUDS, |_| LATE);
+        let is_late = case.snapshot().now.duration_since(self.newest) <= late;
         if self.doubts_clock || is_late {
             Finding::aside(Severity::Info, self)
         } else if self.stale == self.samples && decides {
@@ -215,6 +220,14 @@ mod tests {
                 external(json!(time(3600))),
             ),
             (
+                "more than five minutes, from the external API",
+                external(json!(time(301))),
+            ),
+            (
+                "five minutes, from the external API",
+                external(json!(time(300))),
+            ),
+            (
                 "two minutes, from the external API",
                 external(json!(time(120))),
             ),
@@ -257,6 +270,17 @@ mod tests {
             - The newest of them ends at 05:00:00Z, 60m before the time of the pass, 06:00:00Z.
             > Find out why the adapter has no newer values.
             $ kubectl get apiservices
+            @ none
+        more than five minutes, from the external API: warning, explains
+            all samples of queue are 5m1s old or older, so the answer is as of 05:54:59Z
+            - The newest of them ends at 05:54:59Z, 5m1s before the time of the pass, 06:00:00Z.
+            > Find out why the adapter has no newer values.
+            $ kubectl get apiservices
+            @ none
+        five minutes, from the external API: info, aside
+            all samples of queue are 5m old or older
+            - The newest of them ends at 05:55:00Z, 5m before the time of the pass, 06:00:00Z.
+            > Nothing to do unless they get older: the values of clouds arrive some minutes late.
             @ none
         two minutes, from the external API: none
         an unknown time, from the external API: none

@@ -3,7 +3,7 @@
 use super::values;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::findings::measures::{
-    Counter, has_part, is_average, is_duration, is_share, says_per_pod,
+    Counter, falls_with_replicas, has_part, is_duration, is_share, says_per_pod,
 };
 use crate::findings::prelude::*;
 use crate::findings::requests::total;
@@ -165,7 +165,7 @@ impl SuspectUnit {
                 let says = if by_query { "query" } else { "name" };
                 return vec![
                     format!(
-                        "Its {says} says that it is an average or a quantile, or is divided by the pods already."
+                        "Its {says} says that it is an average, a quantile, a time or a share, or is divided by the pods already."
                     ),
                     "AverageValue divides it by the replicas, so more of them make it look lower."
                         .to_owned(),
@@ -230,7 +230,7 @@ pub enum Clue {
     Share,
     /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
     Milliseconds,
-    /// The value is an average or a quantile, and the target one per replica, which divides it by the replicas.
+    /// The value does not grow with the pods, and the target is one per replica, which divides it by the replicas.
     Divided {
         /// Whether its query shows it; if not, its name does.
         by_query: bool,
@@ -243,7 +243,7 @@ fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let target = step.target.average_value.as_ref()?;
     let total = proposal.total.as_ref()?;
     let by_query = says_per_pod(case, step);
-    if !by_query && !is_average(&step.name) {
+    if !by_query && !falls_with_replicas(&step.name) {
         return None;
     }
     let ratio = total.milli_value() as f64 / target.milli_value() as f64;
@@ -735,7 +735,19 @@ mod tests {
                 .text(),
             "Use value: 20 instead of averageValue if the metric falls as replicas are added."
         );
-        assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
+        for (name, is_divided) in [
+            ("requests_per_second", false),
+            ("queue_length_avg", false),
+            ("gpu_utilization", true),
+            ("response_time_ms", true),
+            ("http_request_duration_seconds", true),
+            ("requests_per_pod", true),
+            ("alb_request_count_per_target", true),
+            ("checkout_p95", true),
+        ] {
+            let found = codes(&named(name)).contains(&Code::SuspectUnit);
+            assert_eq!(found, is_divided, "{name}");
+        }
         // A total target is right for it, and AverageValue is not advised.
         let total = {
             let items = state(

@@ -7,12 +7,11 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{Ground, Running, StatusSilent};
 use super::known::Known;
+use super::past_proposal::{self, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
-use super::{
-    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, recorded, scale_events, states,
-};
+use super::{Extreme, Knowledge, Memory, Possible, Remembered, recorded, scale_events, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
@@ -22,21 +21,32 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
 
-/// Infers the memory for the next pass over a target, with the HPA's own spec or another, to which it is updated now.
-/// The controller keeps its lists by the HPA's key, so the pass finds the lists that passes over the observed spec
-/// have left, and evaluates them with its own windows and periods. The evidence is about all HPAs of the name.
+/// Infers the memory for the next pass over a target of this scale, with the observed HPA's own spec or another, to
+/// which it is updated now. The controller keeps its lists by the HPA's key, so the pass finds the lists that passes
+/// over the observed spec have left, and evaluates them with its own windows and periods. The evidence is about all
+/// HPAs of the name.
 pub fn infer(
-    hpa: &Hpa,
-    next: &HpaSpec,
+    observed: &Snapshot,
+    next: &Snapshot,
     scale: &Scale,
-    controller: &Controller,
-    now: Timestamp,
     evidence: &Evidence,
 ) -> Remembered {
+    let hpa = &observed.hpa;
+    let Snapshot {
+        controller, now, ..
+    } = next;
+    let now = *now;
     if !times(hpa, now, evidence).all(is_ordinary) {
         return Remembered::unknown(now);
     }
-    let known = Known::new(hpa, next, scale.spec_replicas, controller, now, evidence);
+    let known = Known::new(
+        hpa,
+        &next.hpa.spec,
+        scale.spec_replicas,
+        controller,
+        now,
+        evidence,
+    );
     if never_reconciled(hpa) && !known.replaces_another && known.status_lost.is_none() {
         return Remembered {
             likely: Memory::default(),
@@ -51,8 +61,8 @@ pub fn infer(
         grounds.push(Ground::StatusSilent(why_silent(&known)));
     }
     let sighting = known.status_since.and_then(|since| {
-        let (counted, there) = (evidence.counted.as_slice(), Some(scale.status_replicas));
-        states::sighted(hpa, controller, counted, since..=now, there)
+        let (counted, there) = (evidence.counted.as_slice(), pods(observed, scale));
+        states::sighted(hpa, controller, counted, since..=now, Some(there))
     });
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
@@ -87,6 +97,18 @@ pub fn infer(
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
     }
     remembered
+}
+
+/// Returns the pods of a target with this scale. Where none are known, all of them are ready.
+fn pods(observed: &Snapshot, scale: &Scale) -> Pods {
+    let replicas = scale.status_replicas;
+    let pods = observed.unended_pods();
+    let unready = pods.filter(|pod| pod.is_active() && !pod.is_ready());
+    let unready = i32::try_from(unready.count()).unwrap_or(replicas);
+    Pods {
+        replicas,
+        ready: replicas.saturating_sub(unready).max(0),
+    }
 }
 
 /// Returns the reason why the status says nothing about the last pass.

@@ -16,6 +16,7 @@ use crate::memory::recommendations::HeldRecommendation;
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
+use crate::snapshot::Snapshot;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
@@ -47,7 +48,11 @@ fn remembered(hpa: &Hpa, evidence: &Evidence, now: Timestamp) -> Remembered {
         status_replicas: replicas,
         selector: String::new().into(),
     };
-    infer(hpa, &hpa.spec, &scale, &of("v1.36"), now, evidence)
+    let snapshot = Snapshot {
+        controller: of("v1.36"),
+        ..Snapshot::new(hpa.clone(), scale.clone(), now)
+    };
+    infer(&snapshot, &snapshot, &scale, evidence)
 }
 
 #[test]

@@ -150,6 +150,12 @@ impl Pod {
         matches!(self.phase, Phase::Failed | Phase::Succeeded)
     }
 
+    /// Whether its Ready condition is True.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.ready
+            .is_some_and(|ready| ready.status == ConditionStatus::True)
+    }
+
     /// Whether it counts as one of the replicas (`IsPodActive`).
     pub(crate) fn is_active(&self) -> bool {
         self.deletion_timestamp.is_none() && !self.has_ended()

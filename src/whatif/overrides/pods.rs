@@ -334,10 +334,7 @@ pub(super) fn unknown_pods(why: &str) -> Error {
 
 /// Whether a pod is up and ready.
 pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
-    is_running(pod)
-        && pod
-            .ready
-            .is_some_and(|ready| ready.status == ConditionStatus::True)
+    is_running(pod) && pod.is_ready()
 }
 
 /// Puts pods in their states, as they would be with every metric.

@@ -21,7 +21,6 @@ use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::outlook::{Outlook, Range};
 use kubectl_hpa::snapshot::Snapshot;
-use kubectl_hpa::snapshot::controller::Controller;
 use kubectl_hpa::snapshot::evidence::{Counted, Evidence};
 use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
 use serde_json::json;
@@ -127,15 +126,7 @@ fn run(
             continue;
         }
         let current = scale.spec_replicas;
-        let controller = &world.controller;
-        let remembered = infer::infer(
-            &snapshot.hpa,
-            &snapshot.hpa.spec,
-            scale,
-            controller,
-            seen_at,
-            &evidence,
-        );
+        let remembered = infer::infer(&snapshot, &snapshot, scale, &evidence);
         let decision = engine::reconcile(&snapshot, &remembered.likely);
         assert_eq!(
             decision.proposal, truth.proposal,
@@ -158,7 +149,7 @@ fn run(
             && !alone.next_is_extra()
         {
             let at = format!("seed {seed} {shape:?} pass {pass} at {seen_at}");
-            follows(alone, &snapshot.hpa, controller, &evidence, &at);
+            follows(alone, &snapshot, &evidence, &at);
         }
         if let Some(changed) = &mut changed {
             inherits(changed, &snapshot, &evidence, shares, || {
@@ -206,13 +197,8 @@ fn inherits(
     let (Some(after), Ok(scale)) = (truth.replicas_after(), &snapshot.scale) else {
         return;
     };
-    let Snapshot {
-        hpa: Hpa { spec: next, .. },
-        controller,
-        now,
-        ..
-    } = &snapshot;
-    let remembered = infer::infer(&observed.hpa, next, scale, controller, *now, evidence);
+    let next = &snapshot.hpa.spec;
+    let remembered = infer::infer(observed, &snapshot, scale, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let range = Outlook::new(&snapshot, &remembered, &decision)
         .range(&decision)
@@ -242,20 +228,17 @@ fn inherits(
 }
 
 /// While the metrics ask for the same, the replicas after each pass are possible by the prediction for
-/// its time, until the end. `controller` belongs to the passes before.
-fn follows(
-    mut world: World,
-    observed: &Hpa,
-    controller: &Controller,
-    evidence: &Evidence,
-    at: &str,
-) {
+/// its time, until the end. The controller is that of the passes before.
+fn follows(mut world: World, observed: &Snapshot, evidence: &Evidence, at: &str) {
     let snapshot = world.snapshot(world.now);
     let now = world.now;
     let scale = snapshot.scale.as_ref().unwrap();
     let from = scale.spec_replicas;
-    let next = &snapshot.hpa.spec;
-    let remembered = infer::infer(observed, next, scale, controller, now, evidence);
+    let next = Snapshot {
+        controller: observed.controller.clone(),
+        ..snapshot.clone()
+    };
+    let remembered = infer::infer(observed, &next, scale, evidence);
     let decision = engine::reconcile(&snapshot, &remembered.likely);
     let outlook = Outlook::new(&snapshot, &remembered, &decision);
     let range = outlook.range(&decision).unwrap();
@@ -267,7 +250,7 @@ fn follows(
         );
     }
     let (mut passes, mut changes) = (Vec::new(), 0);
-    let period = controller.sync_period;
+    let period = observed.controller.sync_period;
     let end = now + SignedDuration::from_hours(1) + period.saturating_mul(32);
     let mut current = from;
     while world.now < end {

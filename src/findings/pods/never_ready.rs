@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
-    use crate::findings::testing::{cpu, found, state, table, with, with_one};
+    use crate::findings::testing::{cpu, found, said, state, table, with, with_one};
 
     #[test]
     fn pods_that_were_never_ready() {
@@ -158,6 +158,11 @@ mod tests {
         let revision = |name: &str, hash: &str| json!({"metadata": {"name": name, "labels": {"pod-template-hash": hash}}});
         let rollout = with_one(&unready(early), "Pod", "web-0", &revision("web-0", "old"));
         let rollout = with_one(&rollout, "Pod", "web-2", &revision("web-2", "new"));
+        // The third of two replicas takes the place of another, and adds no load.
+        let surge = with(&rollout, "Scale", &json!({"spec": {"replicas": 2}}));
+        let evidence = said(Code::NeverReady, &surge).evidence;
+        let ready = "With it ready, in place of another: 4 replicas.";
+        assert_eq!(evidence.last().map(String::as_str), Some(ready));
         let states = [
             ("are ready", items.clone()),
             ("may still become ready", unready(late)),

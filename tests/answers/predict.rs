@@ -1643,6 +1643,7 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
             vec![Some(1060), Some(120)],
         ),
         ("--pod=web-1:proxy=cpu=+50%", vec![Some(105), Some(90)]),
+        ("--pod=web-1:log=cpu=200%", vec![Some(100), Some(90)]),
         ("--cpu=app=missing", vec![None, None]),
         ("--pod=web-2:log=cpu=missing", vec![Some(90), None]),
         (
@@ -1651,13 +1652,11 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
         ),
     ] {
         assert_eq!(rows(&sidecars(), flags), used, "{flags}");
-        // So it is where the controller has no metrics of containers.
+        // So it is where the controller has no metrics of containers, nor counts the requests of sidecars.
         let mut old = sidecars();
         old.snapshot.controller.version = "v1.28.15".parse().expect("a version");
         old.snapshot.controller.gates.container_metrics = false;
-        if !flags.contains("log=100%") {
-            assert_eq!(rows(&old, flags), used, "{flags} in 1.28");
-        }
+        assert_eq!(rows(&old, flags), used, "{flags} in 1.28");
     }
     // Both metrics look at the same usage.
     let mut two = sidecars();
@@ -1680,6 +1679,98 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     );
     let error = predict(&unread, &["--cpu=app=8m".to_owned()]).expect_err("unknown");
     assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
+}
+
+/// Whatever the controller makes of the request: one pod lacks the container, the pods request CPU as a whole, or a
+/// request is missing.
+#[test]
+fn a_percentage_is_refused_only_where_it_has_no_base() {
+    let mut uneven = sidecars();
+    uneven.snapshot.pods[1].containers.pop();
+    uneven.snapshot.pod_metrics[1].containers.remove(1);
+    let without_request = |mut input: Input| {
+        for pod in &mut input.snapshot.pods {
+            pod.containers[1].requests.0.clear();
+        }
+        input
+    };
+    let (whole, failing) = (without_request(as_a_whole()), without_request(sidecars()));
+    let mut two = failing.clone();
+    let own = json!({"name": "cpu", "container": "app", "target": build::utilization(50)});
+    let own = json!({"type": "ContainerResource", "containerResource": own});
+    let metrics = &mut two.snapshot.hpa.spec.metrics;
+    metrics.push(serde_json::from_value(own).expect("a metric"));
+    two.snapshot.metrics.push(MetricAnswer::PodMetrics);
+    let no_request = "cpu in proxy: a percentage cannot be used: web-1 has no request for it";
+    for (input, flag, said) in [
+        (
+            &uneven,
+            "--cpu=proxy=200%",
+            Ok("200% of the request → 100m was 30m: 160 60"),
+        ),
+        (
+            &uneven,
+            "--pod=web-1:proxy=cpu=200%",
+            Ok("200% of the request → 100m was 30m: 160 60"),
+        ),
+        (
+            &whole,
+            "--cpu=app=200%",
+            Ok("200% of the request was 30%: 260 260"),
+        ),
+        (&whole, "--cpu=proxy=200%", Err(no_request)),
+        (&whole, "--pod=web-1:proxy=cpu=200%", Err(no_request)),
+        // The metric fails whatever the pods use.
+        (
+            &failing,
+            "--cpu=200%",
+            Ok("200% of the request was 90m: 90 90"),
+        ),
+        (&failing, "--cpu=95m", Ok("95m was 90m: 95 95")),
+        (
+            &failing,
+            "--cpu=app=200%",
+            Ok("200% of the request was 30%: 260 260"),
+        ),
+        (
+            &two,
+            "--cpu=200%",
+            Err(
+                "cpu: a percentage cannot be used: failed to get cpu utilization: missing request for cpu in \
+                 container proxy of Pod web-1",
+            ),
+        ),
+        (
+            &two,
+            "--cpu=app=200%",
+            Ok("200% of the request was 30%: 260 260"),
+        ),
+    ] {
+        let assumed = common::assumed(&[flag.to_owned()])
+            .and_then(|own| own.apply(input.clone(), &decide(input)));
+        let told = assumed.map(|(input, mut overrides)| {
+            let (own, decision) = (&mut overrides[0], decide(&input));
+            own.came_to(&input.snapshot, &decision);
+            let came = own.result.iter().map(|it| format!(" → {it}"));
+            let was = own.observed().unwrap_or_default();
+            let rows = &decision.metric(0).expect("cpu").pods;
+            let used = rows
+                .iter()
+                .filter_map(|row| row.value)
+                .map(|it| format!(" {it}"));
+            format!(
+                "{}{} was {was}:{}",
+                own.assumed,
+                came.collect::<String>(),
+                used.collect::<String>()
+            )
+        });
+        assert_eq!(
+            told.map_err(|e| e.message),
+            said.map(str::to_owned).map_err(str::to_owned),
+            "{flag}"
+        );
+    }
 }
 
 /// At the maximum a pass only proposes more replicas.

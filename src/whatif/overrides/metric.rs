@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::Reported;
 use super::pods::{WITHOUT_PODS, known_selector};
 use super::samples::{change, failure, fill, is_running, samples};
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
@@ -42,7 +42,7 @@ pub fn set_metric(
 ///
 /// # Errors
 ///
-/// The same as for [`set_metric`].
+/// The same as for [`set_metric`], and that a share is of no request.
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
@@ -54,7 +54,11 @@ pub(in crate::whatif) fn set_traced(
         metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
                                such as --replicas 3";
     }
-    metric.set(snapshot, value, &super::look(snapshot))
+    metric.set(snapshot, value, &super::look(snapshot))?;
+    match metric.failure(snapshot) {
+        Some(why) if matches!(value, AssumedValue::Share(_)) => Err(metric.no_percentage(&why)),
+        _ => Ok(()),
+    }
 }
 
 /// Sets a metric that has one value for all pods to another value.
@@ -105,12 +109,10 @@ pub(super) fn set_pod(
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
-            let row = step
-                .pods
-                .iter()
-                .find(|row| one(&snapshot.pods[row.pod as usize]));
-            let request = row
-                .and_then(|row| row.request)
+            let mut rows = step.pods.iter();
+            let request = rows
+                .find(|row| one(&snapshot.pods[row.pod as usize]))
+                .and_then(|row| metric.request(snapshot, row))
                 .ok_or_else(|| metric.no_request(pod))?;
             let part = Spread::of(*ratio, true).next(request);
             Some(part.ok_or_else(|| metric.too_large())?)
@@ -160,17 +162,13 @@ impl Dial {
         let filled = samples(snapshot, index, &metric.spec).is_empty();
         let mut changed = snapshot.clone();
         let percent = metric.spec.is_utilization();
-        let nothing = if percent {
-            AssumedValue::Share(Ratio::percent(0))
-        } else {
-            AssumedValue::Amount(0)
-        };
-        set_metric(&mut changed, index, &nothing, decision)?;
+        set_metric(&mut changed, index, &AssumedValue::Amount(0), decision)?;
         let decision = Some(decision).filter(|_| !filled);
+        let base = if filled { &changed } else { snapshot };
         let parts = percent
-            .then(|| metric.parts(&changed, true, decision))
+            .then(|| metric.parts(base, true, decision))
             .transpose()
-            .map_err(|e| match metric.failure(&changed) {
+            .map_err(|e| match failure_at(base, index) {
                 Some(message) => Error { message, ..e },
                 None => e,
             })?;
@@ -448,7 +446,9 @@ impl Metric {
                 let row = rows.get(&*pod);
                 let whole = match row {
                     _ if !is_share => observed,
-                    Some(row) => row.request.ok_or_else(|| self.no_request(&pod))?,
+                    Some(row) => self
+                        .request(snapshot, row)
+                        .ok_or_else(|| self.no_request(&pod))?,
                     // The usage of a pod that is not in the list is no share of anything.
                     None => return Ok(PodPart::Stays(observed)),
                 };
@@ -473,7 +473,7 @@ impl Metric {
         let [mut all, mut counted] = [0, 0];
         for row in step.pods.iter().filter(|row| row.group != Group::Ignored) {
             let weight = if is_share {
-                row.request.unwrap_or(0)
+                self.request(snapshot, row).unwrap_or(0)
             } else {
                 1
             };
@@ -507,17 +507,25 @@ impl Metric {
     }
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
-    /// it can, or if the usage matters.
+    /// it can, or if the usage matters, also to another metric.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
-        if !self.spec.is_utilization() {
-            return None;
-        }
-        let decision = probe(snapshot, self.index);
-        let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
-        match &step.result {
-            MetricResult::Error(e) => Some(e.message.clone()),
-            _ => None,
-        }
+        let Self { index, spec, .. } = self;
+        let mut others = snapshot.hpa.spec.metrics.iter().enumerate();
+        let reads = |other: &MetricSpec| other.shares_usage(spec) || other.id() == spec.id();
+        let fail =
+            others.all(|(place, other)| !reads(other) || failure_at(snapshot, place).is_some());
+        failure_at(snapshot, *index).filter(|_| fail)
+    }
+
+    /// Returns the request that a share of a pod's value is of: a container's own, whatever the controller makes of
+    /// it.
+    fn request(&self, snapshot: &Snapshot, row: &PodRow) -> Option<i64> {
+        let Some(name) = self.spec.container() else {
+            return row.request;
+        };
+        let mut running = snapshot.pods[row.pod as usize].running(false);
+        let own = running.find(|own| *own.name == *name)?;
+        own.requests.get(self.spec.name()).map(Amount::milli_value)
     }
 
     /// Returns the step with the request and the group of each pod: from the decision, or else from a pass that
@@ -528,11 +536,13 @@ impl Metric {
         is_share: bool,
         decision: Option<&'d Decision>,
     ) -> Result<Cow<'d, MetricStep>, Error> {
-        let requests_all = |step: &MetricStep| step.pods.iter().all(|row| row.request.is_some());
+        let of_pods = is_share && self.spec.container().is_none();
+        let requests_all =
+            |step: &MetricStep| !of_pods || step.pods.iter().all(|row| row.request.is_some());
         let known = decision.and_then(|decision| decision.metric(self.index));
         if let Some(step) = known
             && !step.pods.is_empty()
-            && (!is_share || requests_all(step))
+            && requests_all(step)
         {
             return Ok(Cow::Borrowed(step));
         }
@@ -545,10 +555,7 @@ impl Metric {
                 self.unknown_pods(error.unwrap_or("there are none"))
             })?;
         match &step.result {
-            MetricResult::Error(e) if is_share && !requests_all(step) => Err(Error::usage(
-                format!("{}: a percentage cannot be used: {}", self.label, e.message),
-            )
-            .hint(self.without_request())),
+            MetricResult::Error(e) if !requests_all(step) => Err(self.no_percentage(&e.message)),
             _ => Ok(Cow::Owned(step.clone())),
         }
     }
@@ -584,13 +591,13 @@ impl Metric {
     }
 
     fn no_request(&self, pod: &str) -> Error {
-        Error::usage(format!("{}: the request of {pod} is unknown", self.label))
-            .hint(self.without_request())
+        self.no_percentage(&format!("{pod} has no request for it"))
     }
 
-    /// Returns the hint for a metric that does not accept a percentage.
-    fn without_request(&self) -> String {
-        format!("an amount such as {} needs no request", self.amount())
+    fn no_percentage(&self, why: &str) -> Error {
+        let (label, amount) = (&self.label, self.amount());
+        Error::usage(format!("{label}: a percentage cannot be used: {why}"))
+            .hint(format!("an amount such as {amount} needs no request"))
     }
 
     /// An amount in a unit of the metric.
@@ -724,6 +731,20 @@ pub(in crate::whatif) fn in_container<T>(
     }
     snapshot.hpa.spec.metrics.pop();
     seen
+}
+
+/// Returns why the controller cannot evaluate the metric at a place, whatever its pods use; `None` if it can, or if
+/// the usage matters.
+fn failure_at(snapshot: &Snapshot, index: usize) -> Option<String> {
+    if !snapshot.hpa.spec.metrics[index].is_utilization() {
+        return None;
+    }
+    let decision = probe(snapshot, index);
+    let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
+    match &step.result {
+        MetricResult::Error(e) => Some(e.message.clone()),
+        _ => None,
+    }
 }
 
 /// Returns the value of a metric for a pod.

@@ -390,9 +390,16 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     value.cloned().map(Reported::Amount)
 }
 
-/// Returns the value of the metric at a place, whatever else is in the HPA and its target.
+/// Returns the value of the metric at a place, whatever else is in the HPA and its target: the average of its pods if
+/// it proposes nothing.
 fn value_alone(snapshot: Snapshot, place: usize) -> Option<Reported> {
-    current(&metric::alone(snapshot, place), 0)
+    let spec = snapshot.hpa.spec.metrics[place].clone();
+    let own = samples(&snapshot, place, &spec);
+    current(&metric::alone(snapshot, place), 0).or_else(|| {
+        let sum: i128 = own.iter().map(|(_, value)| i128::from(*value)).sum();
+        let average = sum.checked_div(own.len() as i128)?;
+        Some(metric::reported(&spec, average.try_into().ok()?))
+    })
 }
 
 /// Runs a pass on a changed snapshot, for its data about the pods, which does not depend on the controller's

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use super::metric::{in_container, reported, set_metric, set_pod, value_of};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
-use super::samples::{change, samples};
+use super::samples::{change, is_running, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
 use super::{Override, Reported, look, source_of, value_alone};
 use crate::engine::decision::Decision;
 use crate::error::Error;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -273,6 +274,51 @@ impl<'d> Values<'d> {
                 snapshot.metrics[place] = was;
             }
         }
+    }
+
+    /// Checks that a metric that was not read has a value for each running pod that is not assumed to lack one.
+    ///
+    /// # Errors
+    ///
+    /// Only some of them were given a value: nothing is known of the others.
+    pub(super) fn check_unread(
+        &self,
+        snapshot: &Snapshot,
+        chosen: &[(Box<str>, State)],
+    ) -> Result<(), Error> {
+        let metrics = &snapshot.hpa.spec.metrics;
+        for (place, was) in self.answers.iter().enumerate() {
+            let spec = &metrics[place];
+            let is_given = matches!(
+                snapshot.metrics[place],
+                MetricAnswer::PodMetrics | MetricAnswer::Pods(_)
+            );
+            if !is_given || !matches!(was, MetricAnswer::Unread(_)) {
+                continue;
+            }
+            let own = samples(snapshot, place, spec);
+            let known: Names<&str> = own.iter().map(|(pod, _)| &**pod).collect();
+            let mut running = of_target(snapshot)?;
+            running.retain(|pod| is_running(pod) && !self.lacks_value(&pod.name, spec, chosen));
+            if let Some(pod) = running.iter().find(|pod| !known.contains(&pod.name)) {
+                let (label, name) = (spec.label(metrics), &pod.name);
+                return Err(
+                    Error::usage(format!("{label}: the value of {name} is unknown")).hint(
+                        "set the value of every pod, or assume with --missing that it has none",
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a pod is assumed to have no value of a metric.
+    fn lacks_value(&self, pod: &str, spec: &MetricSpec, chosen: &[(Box<str>, State)]) -> bool {
+        let reads = |other: &MetricSpec| other.id() == spec.id() || other.shares_usage(spec);
+        let mut set = self.of_pods.iter();
+        let mut states = chosen.iter();
+        states.any(|(name, state)| **name == *pod && *state == State::Missing)
+            || set.any(|(name, other)| name == pod && reads(other))
     }
 
     /// Checks that the pods are measured for which the usage of a container was set.

@@ -26,7 +26,7 @@ use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
 use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::{Note, Subject};
 use kubectl_hpa::snapshot::pod::{Phase, Pod};
-use kubectl_hpa::snapshot::{MetricAnswer, PodValue, Snapshot, UnreadCause};
+use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use recorded::Case;
@@ -1770,6 +1770,35 @@ fn a_percentage_is_refused_only_where_it_has_no_base() {
             said.map(str::to_owned).map_err(str::to_owned),
             "{flag}"
         );
+    }
+}
+
+#[test]
+fn one_pod_does_not_speak_for_others_that_were_not_read() {
+    let mut unread = sidecars();
+    unread.snapshot.pod_metrics.clear();
+    let cause = UnreadCause::Missing {
+        documents: Documents::PodMetrics,
+    };
+    unread.snapshot.metrics = vec![MetricAnswer::Unread(cause)];
+    let lacks = |pod: &str| Some(format!("cpu: the value of {pod} is unknown"));
+    for (flags, said) in [
+        ("--pod=web-1:cpu=100%", lacks("web-2")),
+        ("--pod=web-1:app=cpu=100%", lacks("web-2")),
+        ("--pod=web-1:cpu=100% --unready=web-2", lacks("web-2")),
+        (
+            "--pod=web-1:cpu=100% --replicas=+1",
+            lacks("web-1-assumed-1"),
+        ),
+        ("--pod=web-1:cpu=100% --missing=web-2", None),
+        ("--pod=web-1:cpu=100% --pending=web-2", None),
+        ("--pod=web-1:cpu=100% --pod=web-2:cpu=missing", None),
+        ("--pod=web-1:cpu=100% --pod=web-2:cpu=90%", None),
+        ("--pod=web-1:cpu=100% --cpu=90%", None),
+    ] {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let error = predict(&unread, &flags).err().map(|e| e.message);
+        assert_eq!(error, said, "{flags:?}");
     }
 }
 

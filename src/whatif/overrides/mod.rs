@@ -275,6 +275,7 @@ impl Assumptions {
             }
         }
         values.check_whole(snapshot)?;
+        values.check_unread(snapshot, &chosen)?;
         values.share(snapshot);
         if let Some(had) = had {
             mark_missing(snapshot, &had);

@@ -287,8 +287,7 @@ impl<'d> Values<'d> {
         chosen: &[(Box<str>, State)],
     ) -> Result<(), Error> {
         let metrics = &snapshot.hpa.spec.metrics;
-        for (place, was) in self.answers.iter().enumerate() {
-            let spec = &metrics[place];
+        for (place, (spec, was)) in metrics.iter().zip(&self.answers).enumerate() {
             let is_given = matches!(
                 snapshot.metrics[place],
                 MetricAnswer::PodMetrics | MetricAnswer::Pods(_)

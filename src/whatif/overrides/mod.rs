@@ -23,7 +23,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 
 pub use candidate::{Candidate, add_hpas_of_keda};
-pub(super) use difference::source_of;
+pub(super) use difference::same_metric;
+use difference::source_of;
 pub use metric::{Dial, set_metric};
 pub(super) use metric::{in_container, probe, set_total, set_traced};
 pub use named::{Meant, NamedMetric};

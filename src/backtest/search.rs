@@ -78,8 +78,9 @@ impl Axis {
     /// The text has another form, or the range is invalid.
     pub fn read(text: &str) -> Result<Self, Error> {
         let bad = |why: &str| Error::usage(format!("--vary {text}: {why}")).hint(FORM);
+        // The name of a metric may have a container or a selector; values have no such character.
         let (path, range) = text
-            .split_once('=')
+            .rsplit_once('=')
             .ok_or_else(|| bad("not of the form PATH=RANGE"))?;
         if path.is_empty() {
             return Err(bad("the field is missing"));
@@ -401,6 +402,8 @@ mod tests {
                 "60 300 600",
             ),
             ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
+            ("target.app=cpu=50%,60%", "50% 60%"),
+            ("target.queue{name=a}=5..7", "5 6 7"),
             (
                 "behavior.scaleUp.tolerance=0.05..0.2:0.05",
                 "0.05 0.1 0.15 0.2",

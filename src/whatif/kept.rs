@@ -6,8 +6,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::overrides::{look, probe, source_of};
+use super::overrides::{look, probe, same_metric, set_metric};
 use super::thresholds::Borders;
+use super::value::{AssumedValue, Ratio};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Group, MetricStep};
 use crate::numbers::format_of;
@@ -61,13 +62,7 @@ impl KeptTarget {
     fn of(observed: &Pass, assumed: &Pass, index: usize) -> Option<Self> {
         let (was, is) = (&observed.input.snapshot, &assumed.input.snapshot);
         let spec = &is.hpa.spec.metrics[index];
-        let source = source_of(spec);
-        let place = was
-            .hpa
-            .spec
-            .metrics
-            .iter()
-            .position(|metric| source_of(metric) == source)?;
+        let place = same_metric(&is.hpa.spec.metrics, index, &was.hpa.spec.metrics)?;
         let target = was.hpa.spec.metrics[place]
             .target()
             .filter(|_| spec.is_resource())?;
@@ -153,8 +148,28 @@ fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
     let own = pass.input.snapshot.hpa.spec.metrics[0].target_mut()?;
     own.type_ = "Utilization".to_owned();
     (own.average_utilization, own.average_value) = (Some(target), None);
-    let percent = Borders::of_alike(&pass, 0)?.more?;
-    Some((i128::from(percent) * requests + 99) / 100)
+    let percent = i128::from(Borders::of_alike(&pass, 0)?.more?);
+    // Pods that do not count request something, too: the border may be between two percents of those that do.
+    let [mut low, mut high] = [percent - 1, percent].map(|it| (it * requests + 99) / 100);
+    while low + 1 < high {
+        let middle = low + (high - low) / 2;
+        if scales_up(&pass, middle, requests)? {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// Whether the only metric proposes more replicas if the pods that count use so much of these requests.
+fn scales_up(alone: &Pass, usage: i128, requests: i128) -> Option<bool> {
+    let mut snapshot = alone.input.snapshot.clone();
+    let share = AssumedValue::Share(Ratio::part(usage, requests)?);
+    set_metric(&mut snapshot, 0, None, &share).ok()?;
+    let decision = look(&snapshot);
+    let proposal = decision.metric(0)?.proposal()?;
+    Some(Some(proposal.replicas) > decision.replicas_before())
 }
 
 fn by_name(pods: &[Shared<Pod>]) -> HashMap<&str, &Shared<Pod>> {

@@ -107,6 +107,14 @@ impl Ratio {
         }
     }
 
+    /// One amount as a share of another; `None` if it is negative or beyond 64 bits.
+    pub(super) fn part(amount: i128, whole: i128) -> Option<Self> {
+        Some(Self {
+            numerator: amount.try_into().ok()?,
+            denominator: whole.try_into().ok()?,
+        })
+    }
+
     /// Digits with a point among them, with the number of digits after it.
     fn parse(text: &str, places: usize) -> Result<Self, ValueError> {
         let (whole, after_point) = text.split_once('.').unwrap_or((text, ""));

@@ -284,6 +284,8 @@ fn metrics_of_one_name_are_told_apart() {
         "External/rps=40",
         "--pod",
         "web-assumed-1:Pods/rps=30",
+        "--missing",
+        "2",
     ];
     assert_eq!(proposals(&rps, &flags), Ok(vec![Some(3), Some(4)]));
     let cpus = both(of("Pods", "cpu"), cpu);

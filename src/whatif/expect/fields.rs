@@ -185,10 +185,17 @@ pub(super) fn find_metric(
             let message = format!("the HPA has no metric {name:?}");
             Err((message, format!("it has {there}")))
         }
-        several => Err((
-            format!("the HPA has {} metrics {name:?}", several.len()),
-            format!("name one: {}", fields(several)),
-        )),
+        several => {
+            let times = |label: &String| labels.iter().filter(|own| *own == label).count();
+            let mut known = several.to_vec();
+            known.retain(|place| times(&labels[*place]) == 1);
+            let hint = match &known[..] {
+                [] => "they differ only in their targets, so no name means one of them".to_owned(),
+                known => format!("name one: {}", fields(known)),
+            };
+            let message = format!("the HPA has {} metrics {name:?}", several.len());
+            Err((message, hint))
+        }
     }
 }
 

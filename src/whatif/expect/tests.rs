@@ -452,6 +452,14 @@ fn metrics_are_found_by_label_or_by_name_alone() {
         error.hint,
         "name one: metric.\"queue{q=a}\".value, metric.\"queue{q=b}\".value"
     );
+    let mut twice = spec();
+    twice.metrics.push(twice.metrics[0].clone());
+    let parsed = Expression::parse("metric.cpu.desired < 3").unwrap();
+    let error = parsed.check(&twice).unwrap_err();
+    assert_eq!(
+        error.hint,
+        "they differ only in their targets, so no name means one of them"
+    );
     let error = check("metric.cpu.desired < 3 and metric.memory.desired < 3");
     assert_eq!(error.at, 27);
     assert_eq!(error.message, "the HPA has no metric \"memory\"");

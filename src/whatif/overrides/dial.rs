@@ -1,6 +1,6 @@
 //! A metric that is set to one value after the other, to see what a pass makes of each.
 
-use super::metric::{Metric, PodPart, Spread};
+use super::metric::{Metric, PodPart, Spread, failure_of};
 use super::samples::{change, samples};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -47,18 +47,15 @@ impl Dial {
         let filled = samples(snapshot, index, own).is_empty();
         let mut changed = snapshot.clone();
         let percent = own.is_utilization();
-        let nothing = if percent {
-            AssumedValue::Share(Ratio::percent(0))
-        } else {
-            AssumedValue::Amount(0)
-        };
-        metric.set(&mut changed, &nothing)?;
-        let step = metric.step(&changed, percent);
-        let [all, counted] = step.as_ref().map_or([1, 1], |step| metric.weights(step));
+        metric.set(&mut changed, &AssumedValue::Amount(0))?;
+        let base = if filled { &changed } else { snapshot };
+        let step = metric.step(base, percent);
+        let weights = step.as_ref().map(|step| metric.weights(base, step));
+        let [all, counted] = weights.unwrap_or([1, 1]);
         let parts = percent
-            .then(|| metric.parts(&changed, &step?, true))
+            .then(|| metric.parts(base, &step?, true))
             .transpose()
-            .map_err(|e| match metric.failure(&changed) {
+            .map_err(|e| match failure_of(base, index, own) {
                 Some(message) => Error { message, ..e },
                 None => e,
             })?;

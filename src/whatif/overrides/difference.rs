@@ -224,6 +224,20 @@ pub(in crate::whatif) fn source_of(metric: &MetricSpec) -> MetricSpec {
     source
 }
 
+/// Returns the place in another spec of the metric at a place in this one: the first of several that differ only in
+/// their targets is the first of them there.
+pub(in crate::whatif) fn same_metric(
+    of: &[MetricSpec],
+    place: usize,
+    other: &[MetricSpec],
+) -> Option<usize> {
+    let source = source_of(&of[place]);
+    let is_same = |own: &MetricSpec| source_of(own) == source;
+    let before = of[..place].iter().filter(|own| is_same(own)).count();
+    let mut same = (0..other.len()).filter(|at| is_same(&other[*at]));
+    same.nth(before)
+}
+
 /// Returns the path of a metric's target.
 pub(super) fn target_path(metric: &MetricSpec, place: usize) -> Vec<PathStep> {
     let name = |text: &str| PathStep::Name(text.to_owned());

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::Reported;
 use super::pods::{WITHOUT_PODS, known_selector};
 use super::samples::{change, failure, fill, is_running, samples};
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
@@ -41,7 +41,7 @@ pub fn set_metric(
 ///
 /// # Errors
 ///
-/// The same as for [`set_metric`].
+/// The same as for [`set_metric`], and that a share is of no request.
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
@@ -54,7 +54,11 @@ pub(in crate::whatif) fn set_traced(
         metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
                                such as --replicas 3";
     }
-    metric.set(snapshot, value)
+    metric.set(snapshot, value)?;
+    match metric.failure(snapshot) {
+        Some(why) if matches!(value, AssumedValue::Share(_)) => Err(metric.no_percentage(&why)),
+        _ => Ok(()),
+    }
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -92,12 +96,10 @@ pub(super) fn set_pod(
                 Err(_) if metric.failure(&measured).is_some() => return Ok(()),
                 step => step?,
             };
-            let row = step
-                .pods
-                .iter()
-                .find(|row| one(&snapshot.pods[row.pod as usize]));
-            let request = row
-                .and_then(|row| row.request)
+            let mut rows = step.pods.iter();
+            let request = rows
+                .find(|row| one(&snapshot.pods[row.pod as usize]))
+                .and_then(|row| metric.request(snapshot, row))
                 .ok_or_else(|| metric.no_request(pod))?;
             let part = Spread::of(*ratio, true).next(request);
             Some(part.ok_or_else(|| metric.too_large())?)
@@ -245,7 +247,9 @@ impl Metric {
                 let row = rows.get(&*pod);
                 let whole = match row {
                     _ if !is_share => observed,
-                    Some(row) => row.request.ok_or_else(|| self.no_request(&pod))?,
+                    Some(row) => self
+                        .request(snapshot, row)
+                        .ok_or_else(|| self.no_request(&pod))?,
                     // The usage of a pod that is not in the list is no share of anything.
                     None => return Ok(PodPart::Stays(observed)),
                 };
@@ -259,7 +263,7 @@ impl Metric {
 
     /// Returns the weight in the metric of all pods, and of those that count: their requests if values are shares
     /// of them, or else their number.
-    pub(super) fn weights(&self, step: &MetricStep) -> [i128; 2] {
+    pub(super) fn weights(&self, snapshot: &Snapshot, step: &MetricStep) -> [i128; 2] {
         let is_share = self.spec.is_utilization();
         if self.spec.is_total() {
             return [1, 1];
@@ -267,7 +271,7 @@ impl Metric {
         let [mut all, mut counted] = [0, 0];
         for row in step.pods.iter().filter(|row| row.group != Group::Ignored) {
             let weight = if is_share {
-                row.request.unwrap_or(0)
+                self.request(snapshot, row).unwrap_or(0)
             } else {
                 1
             };
@@ -301,17 +305,26 @@ impl Metric {
     }
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
-    /// it can, or if the usage matters.
-    pub(super) fn failure(&self, snapshot: &Snapshot) -> Option<String> {
-        if !self.spec.is_utilization() {
-            return None;
-        }
-        let decision = probe(snapshot, self.index, &self.spec);
-        let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
-        match &step.result {
-            MetricResult::Error(e) => Some(e.message.clone()),
-            _ => None,
-        }
+    /// it can, or if the usage matters, also to another metric.
+    fn failure(&self, snapshot: &Snapshot) -> Option<String> {
+        let Self { index, spec, .. } = self;
+        let mut others = snapshot.hpa.spec.metrics.iter().enumerate();
+        let fail = others.all(|(place, other)| {
+            !(other.shares_usage(spec) || other.id() == spec.id())
+                || failure_of(snapshot, place, other).is_some()
+        });
+        failure_of(snapshot, *index, spec).filter(|_| fail)
+    }
+
+    /// Returns the request that a share of a pod's value is of: a container's own, whatever the controller makes of
+    /// it.
+    fn request(&self, snapshot: &Snapshot, row: &PodRow) -> Option<i64> {
+        let Some(name) = self.spec.container() else {
+            return row.request;
+        };
+        let mut running = snapshot.pods[row.pod as usize].running(false);
+        let own = running.find(|own| *own.name == *name)?;
+        own.requests.get(self.spec.name()).map(Amount::milli_value)
     }
 
     /// Returns the step with the request and the group of each pod, from a pass that is run for this purpose.
@@ -324,14 +337,11 @@ impl Metric {
                 let error = probed.outcome.error.as_deref();
                 self.unknown_pods(error.unwrap_or("there are none"))
             })?;
+        let is_of_pods = is_share && self.spec.container().is_none();
         let mut requests = step.pods.iter().map(|row| row.request);
         match &step.result {
-            MetricResult::Error(e) if is_share && requests.any(|own| own.is_none()) => {
-                Err(Error::usage(format!(
-                    "{}: a percentage cannot be used: {}",
-                    self.label, e.message
-                ))
-                .hint(self.without_request()))
+            MetricResult::Error(e) if is_of_pods && requests.any(|own| own.is_none()) => {
+                Err(self.no_percentage(&e.message))
             }
             _ => Ok(step.clone()),
         }
@@ -368,13 +378,13 @@ impl Metric {
     }
 
     fn no_request(&self, pod: &str) -> Error {
-        Error::usage(format!("{}: the request of {pod} is unknown", self.label))
-            .hint(self.without_request())
+        self.no_percentage(&format!("{pod} has no request for it"))
     }
 
-    /// Returns the hint for a metric that does not accept a percentage.
-    fn without_request(&self) -> String {
-        format!("an amount such as {} needs no request", self.amount())
+    fn no_percentage(&self, why: &str) -> Error {
+        let (label, amount) = (&self.label, self.amount());
+        Error::usage(format!("{label}: a percentage cannot be used: {why}"))
+            .hint(format!("an amount such as {amount} needs no request"))
     }
 
     /// An amount in a unit of the metric.
@@ -482,6 +492,20 @@ impl Spread {
         };
         let next = part - std::mem::replace(&mut self.part, part);
         next.try_into().ok()
+    }
+}
+
+/// Returns why the controller cannot evaluate the metric at a place, or a part of it, whatever its pods use; `None` if it
+/// can, or if the usage matters.
+pub(super) fn failure_of(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Option<String> {
+    if !spec.is_utilization() {
+        return None;
+    }
+    let decision = probe(snapshot, index, spec);
+    let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
+    match &step.result {
+        MetricResult::Error(e) => Some(e.message.clone()),
+        _ => None,
     }
 }
 

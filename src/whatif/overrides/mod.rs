@@ -25,7 +25,8 @@ use serde::{Serialize, Serializer};
 
 pub use candidate::Candidate;
 pub use dial::Dial;
-pub(super) use difference::source_of;
+pub(super) use difference::same_metric;
+use difference::source_of;
 pub use metric::set_metric;
 pub(super) use metric::{alone, probe, set_traced};
 pub use named::{Meant, NamedMetric};
@@ -48,7 +49,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::hpa::MetricId;
+use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::snapshot::pod::Pod;
@@ -198,7 +199,7 @@ impl Override {
             current(decision, *place)
         } else {
             let metric = snapshot.hpa.spec.metrics[*place].part(container.as_deref());
-            current(&alone(snapshot, *place, metric), 0)
+            value_alone(snapshot, *place, &metric)
         };
         self.result = result.filter(|reported| reported.to_string() != *text);
     }
@@ -267,6 +268,7 @@ impl Assumptions {
             }
         }
         values.check_whole(snapshot)?;
+        values.check_unread(snapshot, &chosen)?;
         values.share(snapshot);
         if let Some(had) = had {
             mark_missing(snapshot, &had);
@@ -380,6 +382,17 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
         .or(current.value.as_ref())
         .or(current.average_value.as_ref());
     value.cloned().map(Reported::Amount)
+}
+
+/// Returns the value of the metric at a place, or of a part of it, whatever else is in the HPA and its target: the average
+/// of its pods if it proposes nothing.
+fn value_alone(snapshot: &Snapshot, place: usize, spec: &MetricSpec) -> Option<Reported> {
+    current(&alone(snapshot, place, spec.clone()), 0).or_else(|| {
+        let values = samples(snapshot, place, spec);
+        let sum: i128 = values.iter().map(|(_, value)| i128::from(*value)).sum();
+        let average = sum.checked_div(values.len() as i128)?;
+        Some(metric::reported(spec, average.try_into().ok()?))
+    })
 }
 
 /// Runs a pass on a changed snapshot, for its data about the pods, which does not depend on the controller's

@@ -567,9 +567,7 @@ fn add(
             node: None,
             ..model.clone()
         };
-        if !is_ready(model) {
-            be_ready(&mut pod);
-        }
+        be_ready(&mut pod);
         snapshot.pods.push(pod.into());
         if let Some((first, averages)) = &usage {
             let mut item = PodMetrics {

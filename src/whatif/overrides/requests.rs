@@ -149,6 +149,33 @@ impl NewRequest {
         Ok(None)
     }
 
+    /// Returns why the API server would reject a pod with it: it is above its limit, or the pod as a whole requests
+    /// less than its containers.
+    fn refusal(&self, pod: &Pod, rules: &Rules) -> Option<String> {
+        let resource = &self.resource;
+        let text = |amount: &Amount| resource_amount(resource, amount.milli_value());
+        let limits = match &self.container {
+            None => &pod.limits,
+            Some(name) => &pod.container(name)?.limits,
+        };
+        if let Some((own, limit)) = self.request(pod).zip(limits.get(resource))
+            && own > limit
+        {
+            let (item, own, limit) = (self.item(), text(own), text(limit));
+            return Some(format!(
+                "the {item} would be {own}, above the limit of {limit}"
+            ));
+        }
+        let whole = pod.requests.get(resource);
+        let whole = whole.filter(|_| counts_as_whole(pod, None, rules))?;
+        let sum = aggregate_request(pod, resource).filter(|sum| sum > whole)?;
+        let (sum, whole) = (text(&sum), text(whole));
+        Some(format!(
+            "the containers of a pod would request {sum} {resource}, more than the {whole} of the pod as a whole \
+             (spec.resources)"
+        ))
+    }
+
     /// Gives it to a pod, whose containers run with it. Returns whether that changes the pod.
     fn set(&self, pod: &mut Pod) -> Result<bool, Error> {
         let Some(requests) = self.requests(pod) else {
@@ -374,21 +401,11 @@ pub(super) fn set_typed(
     set_requests(input, was, &new, &|_, _| true, overrides)?;
     let Snapshot { controller, .. } = &input.snapshot;
     let rules = Rules::of(&controller.version, controller.gates);
-    let pods = of_target(&input.snapshot)?;
-    for pod in pods.iter().filter(|pod| counts_as_whole(pod, None, &rules)) {
-        for (NewRequest { resource, .. }, flag) in new.iter().zip(&flags) {
-            let sum = aggregate_request(pod, resource);
-            let Some((sum, whole)) = sum.zip(pod.requests.get(resource)) else {
-                continue;
-            };
-            if sum > *whole {
-                let [sum, whole] =
-                    [&sum, whole].map(|own| resource_amount(resource, own.milli_value()));
-                return Err(Error::usage(format!(
-                    "{flag}: the containers of a pod would request {sum} {resource}, more than the {whole} \
-                     of the pod as a whole (spec.resources)"
-                ))
-                .hint("the API server would reject such a pod"));
+    for pod in of_target(&input.snapshot)? {
+        for (request, flag) in new.iter().zip(&flags) {
+            if let Some(why) = request.refusal(pod, &rules) {
+                return Err(Error::usage(format!("{flag}: {why}"))
+                    .hint("the API server would reject such a pod"));
             }
         }
     }

@@ -5,7 +5,8 @@ use serde_json::Value as Json;
 
 use super::candidate::{Candidate, Chosen, Manifest, rejected_of_keda, same_target};
 use super::difference::{
-    Difference, PathStep, differences, overlap, plain, reported, source_of, target_path, to_json,
+    Difference, PathStep, differences, overlap, plain, reported, same_metric, source_of,
+    target_path, to_json,
 };
 use super::named::{NamedMetric, split};
 use super::patch::{NewTarget, Patch, TARGETS};
@@ -199,14 +200,10 @@ impl SpecChanges {
             ))
             .hint(KEEP_ONE));
         }
-        let source = source_of(metric);
-        let observed = before
-            .metrics
-            .iter()
-            .find(|metric| source_of(metric) == source)
-            .and_then(MetricSpec::target)
-            .map(reported);
         target.set(metric, &label)?;
+        let observed = same_metric(&spec.metrics, place, &before.metrics)
+            .and_then(|own| before.metrics[own].target())
+            .map(reported);
         let item = format!("target of {label}");
         Ok((path, Override::new(item, target.to_string(), observed)))
     }

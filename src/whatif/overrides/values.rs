@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use super::metric::{alone, reported, set_metric, set_pod, value_of};
+use super::metric::{reported, set_metric, set_pod, value_of};
 use super::named::Meant;
 use super::pods::{State, named, of_target};
-use super::samples::{change, samples};
+use super::samples::{change, is_running, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
-use super::{Override, Reported, current, source_of};
+use super::{Override, Reported, source_of, value_alone};
 use crate::error::Error;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{MetricId, MetricSpec};
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::unit;
@@ -79,8 +80,7 @@ impl<'d> Values<'d> {
     /// Returns the value of a metric before any change; the answer about it is at a place.
     pub(in crate::whatif) fn observed(&self, spec: &MetricSpec, answer: usize) -> Option<Reported> {
         let before = self.before(spec, answer);
-        let own = before.hpa.spec.metrics[0].clone();
-        current(&alone(&before, 0, own), 0)
+        value_alone(&before, 0, &before.hpa.spec.metrics[0])
     }
 
     /// Sets the value of a metric, or of a container without a metric of its own. `chosen` are the pods that were put in a
@@ -237,6 +237,50 @@ impl<'d> Values<'d> {
                 snapshot.metrics[place] = was;
             }
         }
+    }
+
+    /// Checks that a metric that was not read has a value for each running pod that is not assumed to lack one.
+    ///
+    /// # Errors
+    ///
+    /// Only some of them were given a value: nothing is known of the others.
+    pub(super) fn check_unread(
+        &self,
+        snapshot: &Snapshot,
+        chosen: &[(Box<str>, State)],
+    ) -> Result<(), Error> {
+        let metrics = &snapshot.hpa.spec.metrics;
+        for (place, (spec, was)) in metrics.iter().zip(&self.answers).enumerate() {
+            let is_given = matches!(
+                snapshot.metrics[place],
+                MetricAnswer::PodMetrics | MetricAnswer::Pods(_)
+            );
+            if !is_given || !matches!(was, MetricAnswer::Unread(_)) {
+                continue;
+            }
+            let own = samples(snapshot, place, spec);
+            let known: Names<&str> = own.iter().map(|(pod, _)| &**pod).collect();
+            let mut running = of_target(snapshot)?;
+            running.retain(|pod| is_running(pod) && !self.lacks_value(&pod.name, spec, chosen));
+            if let Some(pod) = running.iter().find(|pod| !known.contains(&pod.name)) {
+                let (label, name) = (spec.label(metrics), &pod.name);
+                return Err(
+                    Error::usage(format!("{label}: the value of {name} is unknown")).hint(
+                        "set the value of every pod, or assume with --missing that it has none",
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a pod is assumed to have no value of a metric.
+    fn lacks_value(&self, pod: &str, spec: &MetricSpec, chosen: &[(Box<str>, State)]) -> bool {
+        let reads = |other: &MetricSpec| other.id() == spec.id() || other.shares_usage(spec);
+        let mut taken = self.taken.iter();
+        let mut states = chosen.iter();
+        states.any(|(name, state)| **name == *pod && *state == State::Missing)
+            || taken.any(|own| own.pod.as_deref() == Some(pod) && reads(&own.spec))
     }
 
     /// Checks that the pods are measured for which the usage of a container was set.

@@ -717,6 +717,16 @@ fn what_cannot_be_played_is_an_error() {
     let message = "the trace load.csv:1: column 2 and column 3 are based on the same usage: \
                    set only one";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+    let mut bare = world.snapshot();
+    for pod in &mut bare.pods {
+        pod.containers[0].requests.0.clear();
+    }
+    let result = play_with(bare, plan("1m", "time,cpu\n0s,80%\n"), &mut Vec::new());
+    let message = result.map_err(|e| e.message).expect_err("no base");
+    assert!(
+        message.contains("cpu: a percentage cannot be used: "),
+        "{message}"
+    );
     let id = world.snapshot().hpa.spec.metrics[0].id();
     let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(id, 0, None, "80%")];
     let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);

@@ -64,6 +64,8 @@ fn most(values: &Values, high: i32) -> Option<i32> {
 pub(super) struct Pods {
     /// Its `status.replicas`.
     pub(super) replicas: i32,
+    /// How many are not pending.
+    pub(super) begun: i32,
     /// How many are ready.
     pub(super) ready: i32,
 }
@@ -156,7 +158,8 @@ impl ProposalTerms<'_> {
         Some(vec![self.requested..=self.requested, least..=i32::MAX])
     }
 
-    /// Returns the proposal if the pods that are ready counted, as they do now.
+    /// Returns the proposal if the pods counted that do now: for cpu and a total, those that are ready, and for another
+    /// value of each pod all that are not pending.
     fn of_pods(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<i32> {
         let ratio = ratio(spec.target()?, reported)?;
         if self.is_within(ratio) {
@@ -164,6 +167,7 @@ impl ProposalTerms<'_> {
         }
         let there = match self.there {
             Some(there) if is_average_over_target(spec) => there.replicas,
+            Some(there) if counts_unready(spec) => there.begun,
             Some(there) => there.ready,
             None => self.requested,
         };
@@ -215,6 +219,14 @@ fn ratio(wanted: &MetricTarget, reported: &MetricValueStatus) -> Option<f64> {
 /// Whether a metric is a total that is compared as an average over the target's `status.replicas`.
 pub(super) fn is_average_over_target(spec: &MetricSpec) -> bool {
     wanted_average(spec).is_some()
+}
+
+/// Whether pods that are not ready count with their values: only for cpu, the controller asks whether they are.
+fn counts_unready(spec: &MetricSpec) -> bool {
+    match spec.source() {
+        MetricSource::Pods(_) => true,
+        _ => spec.is_resource() && spec.name() != "cpu",
+    }
 }
 
 /// Returns the target average of such a metric, in milli-units.
@@ -420,23 +432,35 @@ mod tests {
         }
     }
 
-    fn there(replicas: i32, ready: i32) -> Pods {
-        Pods { replicas, ready }
-    }
-
-    /// A mean over pods is of those that are ready, and a mean over the target is of all.
+    /// One of ten pods is pending. A mean of cpu is over those that are ready, that of other values over those that are
+    /// not pending, and a mean over the target over all.
     #[test]
     fn pods_that_are_not_ready_bring_a_mean_over_pods_nearer_to_its_target() {
+        let average = json!({"averageValue": "20"});
+        let of_memory = [
+            build::resource("memory", &build::average("10")),
+            json!({"type": "Resource", "resource": {"name": "memory", "current": average}}),
+        ];
+        let of_pods = |key: &str, value: &Value| json!({"type": "Pods", "pods": {"metric": {"name": "rps"}, key: value}});
+        let rps = [
+            of_pods("target", &build::average("10")),
+            of_pods("current", &average),
+        ];
         for (metric, ready, likely) in [
-            (cpu(70, 190), 10, 28),
             (cpu(70, 190), 9, 25),
             (cpu(70, 190), 6, 17),
             (cpu(70, 35), 6, 3),
+            (of_memory, 6, 18),
+            (rps, 6, 18),
             (object("Value", "10", "20"), 6, 12),
             (object("AverageValue", "10", "20"), 6, 20),
             (external("10", "20"), 6, 20),
         ] {
-            let pods = Some(there(10, ready));
+            let pods = Some(Pods {
+                replicas: 10,
+                begun: 9,
+                ready,
+            });
             let asked = read(
                 &hpa(std::slice::from_ref(&metric)),
                 &Controller::default(),
@@ -489,7 +513,11 @@ mod tests {
                 &hpa(&[cpu(50, share)]),
                 &controller,
                 None,
-                Some(there(4, 4)),
+                Some(Pods {
+                    replicas: 4,
+                    begun: 4,
+                    ready: 4,
+                }),
             );
             let range = if likely == 10 { (10, 10) } else { (0, ANY) };
             assert_eq!(

@@ -543,6 +543,7 @@ pub(super) mod tests {
         assert_eq!(likely(&hpa, None), ((9, i32::MAX), None));
         let there = Pods {
             replicas: 8,
+            begun: 8,
             ready: 8,
         };
         assert_eq!(likely(&hpa, Some(there)), ((9, i32::MAX), Some(9)));

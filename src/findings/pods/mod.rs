@@ -183,16 +183,19 @@ fn add_nodes(about: &About<'_>, message: &str) -> Advice {
     } else {
         ""
     };
-    let bound = bounds_to_lower(about);
-    Remedy::AddNodes.says(format!("Add nodes{place}, or lower {bound}."))
+    let lower = or_lower(about);
+    Remedy::AddNodes.says(format!("Add nodes{place}{lower}."))
 }
 
-/// Names the bounds that have to be lowered for fewer pods.
-fn bounds_to_lower(about: &About<'_>) -> String {
+/// Names the bounds that have to be lowered for fewer pods, as an alternative: `, or lower maxReplicas`. Empty for the only
+/// pod.
+fn or_lower(about: &About<'_>) -> String {
     let (decision, spec) = (&about.pass.decision, &about.hpa().spec);
-    let replicas = decision.replicas_before().unwrap_or_default();
+    let Some(replicas) = decision.replicas_before().filter(|it| *it > 1) else {
+        return String::new();
+    };
     let [min, max] = ["minReplicas", "maxReplicas"];
-    if spec.min() < replicas {
+    let bounds = if spec.min() < replicas {
         about.field(max)
     } else if decision
         .proposal
@@ -201,7 +204,8 @@ fn bounds_to_lower(about: &About<'_>) -> String {
         about.field(min)
     } else {
         format!("{} and {}", about.field_name(min), about.field(max))
-    }
+    };
+    format!(", or lower {bounds}")
 }
 
 /// Describes what a container waits for, and how often it has restarted.

@@ -1,6 +1,6 @@
 //! The finding `unschedulable-pods`.
 
-use super::{add_nodes, among, bounds_to_lower, pod_names, weigh};
+use super::{add_nodes, among, or_lower, pod_names, weigh};
 use crate::findings::prelude::*;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::evidence::TRIGGERED;
@@ -94,19 +94,15 @@ impl Kind for UnschedulablePods {
             Remedy::Nothing
                 .says("Nothing to do: the metrics propose no more pods than those with a node.")
         } else if is_full {
-            Remedy::AddNodes.says(format!(
-                "Raise the maximum of the node group, or lower {}.",
-                bounds_to_lower(about)
-            ))
+            let lower = or_lower(about);
+            Remedy::AddNodes.says(format!("Raise the maximum of the node group{lower}."))
         } else if refuses.is_some() {
             Remedy::AddNodes.says(
                 "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
             )
         } else if about.finding.severity == Severity::Info {
-            Remedy::WaitForPods.waits(format!(
-                "for a node; if none comes, add nodes or lower {}",
-                bounds_to_lower(about)
-            ))
+            let lower = or_lower(about);
+            Remedy::WaitForPods.waits(format!("for a node; if none comes, add nodes{lower}"))
         } else {
             add_nodes(about, &self.message)
         };
@@ -263,7 +259,7 @@ mod tests {
             - Pending for 60s: web-2.
             - The scheduler says: 0/3 nodes are available.
             - With it running, and as busy as the others on average: 5 replicas.
-            > Wait for a node; if none comes, add nodes or lower maxReplicas.
+            > Wait for a node; if none comes, add nodes, or lower maxReplicas.
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         are gated: none
@@ -347,7 +343,7 @@ mod tests {
             - The scheduler says: 0/3 nodes are available: 3 Insufficient cpu.
             - The cluster autoscaler says at 05:58:00Z: pod triggered scale-up: [{pool 3->4 (max: 9)}].
             - With it running, and as busy as the others on average: 6 replicas.
-            > Wait for a node; if none comes, add nodes or lower maxReplicas.
+            > Wait for a node; if none comes, add nodes, or lower maxReplicas.
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         added no node: warning, explains, without it 6 -> 6

@@ -511,16 +511,15 @@ impl MissingRequest {
         )
     }
 
-    /// Returns what the requests of whole pods leave for the request of a container, in milli-units; `None` if no pod
-    /// has one. An API server rejects pods whose containers request more than the pod.
+    /// Returns what the requests of whole pods leave for each container that has none, in milli-units; `None` if no pod has
+    /// one. An API server rejects pods whose containers request more than the pod.
     fn room(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
         let of = |requests: &Requests| requests.get(&self.resource).map(Amount::milli_value);
         let rooms = holders(about, container).filter_map(|pod| {
-            let others = pod
-                .running(false)
-                .filter(|it| *it.name != *container.container);
-            let requested: i64 = others.filter_map(|it| of(&it.requests)).sum();
-            Some(of(&pod.requests)? - requested)
+            let each: Vec<Option<i64>> = pod.running(false).map(|it| of(&it.requests)).collect();
+            let lacking = each.iter().filter(|it| it.is_none()).count().max(1);
+            let room = of(&pod.requests)? - each.iter().flatten().sum::<i64>();
+            Some(room / i64::try_from(lacking).ok()?)
         });
         rooms.min()
     }
@@ -1099,7 +1098,7 @@ mod tests {
         };
         for (whole, other, want) in [
             ("1", None, Some("cpu=400m")),
-            ("300m", None, Some("cpu=300m")),
+            ("300m", None, Some("cpu=150m")),
             ("300m", Some("100m"), Some("cpu=200m")),
             ("300m", Some("300m"), None),
         ] {

@@ -18,6 +18,7 @@ use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::pod::{Phase, Pod};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
 
@@ -102,12 +103,16 @@ pub fn infer(
 /// Returns the pods of a target with this scale. Where none are known, all of them are ready.
 fn pods(observed: &Snapshot, scale: &Scale) -> Pods {
     let replicas = scale.status_replicas;
-    let pods = observed.unended_pods();
-    let unready = pods.filter(|pod| pod.is_active() && !pod.is_ready());
-    let unready = i32::try_from(unready.count()).unwrap_or(replicas);
+    let without = |goes: fn(&Pod) -> bool| {
+        let pods = observed.unended_pods();
+        let gone = pods.filter(|pod| pod.is_active() && goes(pod)).count();
+        let gone = i32::try_from(gone).unwrap_or(replicas);
+        replicas.saturating_sub(gone).max(0)
+    };
     Pods {
         replicas,
-        ready: replicas.saturating_sub(unready).max(0),
+        begun: without(|pod| pod.phase == Phase::Pending),
+        ready: without(|pod| !pod.is_ready()),
     }
 }
 

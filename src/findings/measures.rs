@@ -52,17 +52,20 @@ pub(super) fn has_part(name: &str, parts: &[&str]) -> bool {
     parts.iter().any(|part| lowercase.contains(part))
 }
 
-/// Whether a metric measures time, judging by its name.
+/// Whether a metric measures time, judging by its name. A span over which something else is counted is none, such as that
+/// of `requests_last_60_seconds`.
 pub(super) fn is_duration(name: &str) -> bool {
-    const PARTS: [&str; 6] = [
-        "latenc",
-        "duration",
-        "seconds",
-        "millis",
-        "response_time",
-        "responsetime",
-    ];
-    has_part(name, &PARTS)
+    const PARTS: [&str; 4] = ["latenc", "duration", "response_time", "responsetime"];
+    let words = words_of(name);
+    let is_unit = |word: &str| ["seconds", "millis"].iter().any(|unit| word.contains(unit));
+    let is_span = |place: usize| place > 0 && is_of_span(&words[place - 1]);
+    let mut places = 0..words.len();
+    has_part(name, &PARTS) || places.any(|place| is_unit(&words[place]) && !is_span(place))
+}
+
+/// Whether a word before a unit of time makes it a span: `per` or a number.
+fn is_of_span(word: &str) -> bool {
+    word == "per" || is_number(word)
 }
 
 /// Why a metric may be a counter.
@@ -168,13 +171,23 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
     const QUEUES: [&str; 7] = [
         "queue", "length", "depth", "size", "backlog", "messages", "lag",
     ];
-    /// Words after `per` that do not grow with the pods.
-    const FIXED: [&str; 6] = ["queue", "topic", "partition", "user", "tenant", "request"];
+    /// Words after `per` for what grows with the pods.
+    const EACH: [&str; 9] = [
+        "backend",
+        "container",
+        "host",
+        "instance",
+        "node",
+        "pod",
+        "replica",
+        "server",
+        "target",
+    ];
     let words = words_of(name);
-    let is_of_each = words.windows(2).any(|pair| {
-        let each = &*pair[1];
-        pair[0] == "per" && !is_number(each) && !is_unit_of_time(each) && !FIXED.contains(&each)
-    });
+    let is_each = |word: &str| EACH.contains(&word.strip_suffix('s').unwrap_or(word));
+    let is_of_each = words
+        .windows(2)
+        .any(|pair| pair[0] == "per" && is_each(&pair[1]));
     let is_mean = has_word(name, &MEANS) && !has_word(name, &QUEUES);
     let is_wait = has_word(name, &["wait", "delay"]) && !ends_in(&words, &QUEUES);
     let is_time = (is_duration(name) || is_time(&words)) && !is_of_clock(&words);
@@ -302,6 +315,9 @@ mod tests {
             ("requests-per-second", false, true),
             ("requests_per_minute", false, true),
             ("requests_per_server", true, true),
+            ("requests_per_service", false, true),
+            ("requests_last_60_seconds", false, false),
+            ("http_requests_per_seconds", false, true),
             ("rps_per_pods", true, true),
             ("wait_queue", false, true),
             ("delay_queue_length", false, true),

@@ -61,11 +61,13 @@ pub(crate) fn is_rate(query: &str) -> bool {
     words_of(&without_matchers(query)).any(|word| RATES.contains(&word))
 }
 
-/// Whether such a query names a counter, of which it takes no rate.
+/// Whether such a query names a counter, of which it takes no rate. A difference or a quotient of counters is something
+/// else, such as a backlog, and so is a number of series.
 pub(crate) fn is_counter(query: &str) -> bool {
     let plain = without_matchers(query);
-    let is_difference = words_of(&plain).any(|word| word == "offset");
-    !is_difference && !is_rate(query) && words_of(&plain).any(|word| word.ends_with("_total"))
+    let is_other = plain.contains(['-', '/'])
+        || words_of(&plain).any(|word| ["offset", "count"].contains(&word));
+    !is_other && !is_rate(query) && words_of(&plain).any(|word| word.ends_with("_total"))
 }
 
 /// Returns the names and keywords of a query.
@@ -108,4 +110,31 @@ fn without_matchers(query: &str) -> String {
         }
     }
     plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_counter;
+
+    #[test]
+    fn a_counter_is_named_without_a_rate() {
+        for (query, want) in [
+            ("sum(http_requests_total)", true),
+            (r#"sum(http_requests_total{path="/a-b"}) * 2"#, true),
+            ("sum(rate(http_requests_total[2m]))", false),
+            (
+                "sum(http_requests_total) - sum(http_requests_total offset 5m)",
+                false,
+            ),
+            (
+                "sum(jobs_enqueued_total) - sum(jobs_completed_total)",
+                false,
+            ),
+            ("sum(errors_total) / sum(requests_total)", false),
+            ("count(http_requests_total)", false),
+            ("sum(queue_length)", false),
+        ] {
+            assert_eq!(is_counter(query), want, "{query}");
+        }
+    }
 }

@@ -1527,10 +1527,26 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     ] {
         let error = predict(input, &[format!("--request={typed}")]).expect_err(typed);
         assert_eq!(error.message, format!("--request {typed}: {message}"));
-        let hint = "the API server would reject such a pod";
+        let hint = "the API server would reject such a pod: raise the limit, too, in a manifest of the target (--hpa)";
         assert_eq!(error.hint.as_deref(), Some(hint));
     }
+    // A pod that has ended, and the limits of running pods where the template has others, are no obstacle.
+    let mut ended = limited.clone();
+    ended.snapshot.pods[1].phase = Phase::Failed;
+    let mut raised = limited.clone();
+    let container = build::with(
+        build::requesting("app", "100m"),
+        &json!({"resources": {"limits": {"cpu": "500m"}}}),
+    );
+    let template =
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
+    let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
+    raised.surroundings.workloads =
+        vec![serde_json::from_value(target).expect("a Deployment")].into();
     for (input, typed) in [
+        (&ended, "app=cpu=300m"),
+        (&raised, "app=cpu=300m"),
         (&limited, "app=cpu=250m"),
         (&limited, "proxy=cpu=1"),
         (&whole, "cpu=250m"),

@@ -55,10 +55,10 @@ pub(in crate::whatif) fn set_traced(
                                such as --replicas 3";
     }
     metric.set(snapshot, value)?;
-    match metric.failure(snapshot) {
-        Some(why) if matches!(value, AssumedValue::Share(_)) => Err(metric.no_percentage(&why)),
-        _ => Ok(()),
+    if matches!(value, AssumedValue::Share(_)) {
+        metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
     }
+    Ok(())
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -305,11 +305,14 @@ impl Metric {
     }
 
     /// Returns why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if
-    /// it can, or if the usage matters, also to another metric.
+    /// it can, if it evaluates no such part of a metric, or if the usage matters, also to another metric.
     fn failure(&self, snapshot: &Snapshot) -> Option<String> {
         let Self { index, spec, .. } = self;
-        let mut others = snapshot.hpa.spec.metrics.iter().enumerate();
-        let fail = others.all(|(place, other)| {
+        let metrics = &snapshot.hpa.spec.metrics;
+        if metrics[*index].container() != spec.container() {
+            return None;
+        }
+        let fail = metrics.iter().enumerate().all(|(place, other)| {
             !(other.shares_usage(spec) || other.id() == spec.id())
                 || failure_of(snapshot, place, other).is_some()
         });

@@ -149,27 +149,32 @@ impl NewRequest {
         Ok(None)
     }
 
-    /// Returns why the API server would reject a pod with it: it is above its limit, or the pod as a whole requests
-    /// less than its containers.
-    fn refusal(&self, pod: &Pod, rules: &Rules) -> Option<String> {
-        let resource = &self.resource;
-        let text = |amount: &Amount| resource_amount(resource, amount.milli_value());
+    /// Returns the limit of what it is the request of, if a pod has that.
+    fn limit<'p>(&self, pod: &'p Pod) -> Option<&'p Amount> {
         let limits = match &self.container {
             None => &pod.limits,
             Some(name) => &pod.container(name)?.limits,
         };
-        if let Some((own, limit)) = self.request(pod).zip(limits.get(resource))
-            && own > limit
-        {
-            let (item, own, limit) = (self.item(), text(own), text(limit));
-            return Some(format!(
-                "the {item} would be {own}, above the limit of {limit}"
-            ));
-        }
+        limits.get(&self.resource)
+    }
+
+    /// Returns why the API server would reject new pods with it: it is above its limit in them.
+    fn above_limit<'p>(&self, made: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
+        made.into_iter().find_map(|pod| {
+            let (own, limit) = self.request(pod).zip(self.limit(pod))?;
+            let text = |amount: &Amount| resource_amount(&self.resource, amount.milli_value());
+            let (item, of, most) = (self.item(), text(own), text(limit));
+            (own > limit).then(|| format!("the {item} would be {of}, above the limit of {most}"))
+        })
+    }
+
+    /// Returns why the API server would reject a pod with it: the pod as a whole requests less than its containers.
+    fn beyond_whole(&self, pod: &Pod, rules: &Rules) -> Option<String> {
+        let resource = &self.resource;
         let whole = pod.requests.get(resource);
         let whole = whole.filter(|_| counts_as_whole(pod, None, rules))?;
         let sum = aggregate_request(pod, resource).filter(|sum| sum > whole)?;
-        let (sum, whole) = (text(&sum), text(whole));
+        let [sum, whole] = [&sum, whole].map(|own| resource_amount(resource, own.milli_value()));
         Some(format!(
             "the containers of a pod would request {sum} {resource}, more than the {whole} of the pod as a whole \
              (spec.resources)"
@@ -399,15 +404,33 @@ pub(super) fn set_typed(
         }
     }
     set_requests(input, was, &new, &|_, _| true, overrides)?;
-    let Snapshot { controller, .. } = &input.snapshot;
+    let Snapshot {
+        controller, hpa, ..
+    } = &input.snapshot;
     let rules = Rules::of(&controller.version, controller.gates);
-    for pod in of_target(&input.snapshot)? {
-        for (request, flag) in new.iter().zip(&flags) {
-            if let Some(why) = request.refusal(pod, &rules) {
-                return Err(Error::usage(format!("{flag}: {why}"))
-                    .hint("the API server would reject such a pod"));
-            }
-        }
+    let target = input.surroundings.workload(&hpa.spec.scale_target_ref);
+    let template = target.and_then(|it| it.template.as_deref());
+    let pods = of_target(&input.snapshot)?;
+    for (request, flag) in new.iter().zip(&flags) {
+        // New pods are made from the template, whose limits may differ from those of the pods that run; others are set
+        // by something else, such as a LimitRange.
+        let above_limit = match template.filter(|it| request.limit(it).is_some()) {
+            Some(template) => request.above_limit([template]),
+            None => request.above_limit(pods.iter().map(|pod| &***pod).filter(|it| it.is_active())),
+        };
+        let (why, hint) = if let Some(why) = above_limit {
+            let hint = "the API server would reject such a pod: raise the limit, too, in a manifest of the target \
+                        (--hpa)";
+            (why, hint)
+        } else if let Some(why) = pods
+            .iter()
+            .find_map(|pod| request.beyond_whole(pod, &rules))
+        {
+            (why, "the API server would reject such a pod")
+        } else {
+            continue;
+        };
+        return Err(Error::usage(format!("{flag}: {why}")).hint(hint));
     }
     Ok(())
 }

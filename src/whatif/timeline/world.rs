@@ -169,6 +169,10 @@ impl World {
         if self.snapshot.pods.iter().any(lacks) {
             return Err(no_base("some pods lack the container"));
         }
+        let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
+        if !self.snapshot.pods.iter().any(|pod| shares(&pod.name)) {
+            return Err(no_base("no pod is ready"));
+        }
         let mut full = self.snapshot.clone();
         set_traced(
             &mut full,
@@ -178,7 +182,6 @@ impl World {
         )?;
         let items = full.pod_metrics.iter();
         let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
-        let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
         let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
             .ok_or_else(|| no_base("no pod is ready"))?;
         Ok(whole.milli())

@@ -6,7 +6,7 @@
 use crate::common::ran::{Ran, program, run};
 use crate::common::{self, build, recorded};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
 use kubectl_hpa::args::Validate;
 use kubectl_hpa::engine;
@@ -17,6 +17,7 @@ use kubectl_hpa::findings::{Code, FindingView, Severity};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
+use kubectl_hpa::saved;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -397,7 +398,7 @@ fn a_candidate_gives_the_recorded_answer() {
             also: candidate.metrics().to_vec(),
             ..Options::default()
         };
-        let input = assemble(objects, &options, jiff::Timestamp::UNIX_EPOCH).expect("an input");
+        let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
         let mut assumptions = Assumptions::default();
         assumptions.replace_hpa(candidate);
         let check = || {
@@ -1542,8 +1543,9 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
         json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
     let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
         "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
-    raised.surroundings.workloads =
-        vec![serde_json::from_value(target).expect("a Deployment")].into();
+    let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
+    let read = saved::read(&state, &Options::default(), Timestamp::UNIX_EPOCH).expect("a state");
+    raised.surroundings.workloads = read.surroundings.workloads;
     for (input, typed) in [
         (&ended, "app=cpu=300m"),
         (&raised, "app=cpu=300m"),

@@ -170,7 +170,8 @@ impl World {
             return Err(no_base("some pods lack the container"));
         }
         let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
-        if !self.snapshot.pods.iter().any(|pod| shares(&pod.name)) {
+        let pods = &self.snapshot.pods;
+        if !pods.is_empty() && !pods.iter().any(|pod| shares(&pod.name)) {
             return Err(no_base("no pod is ready"));
         }
         let mut full = self.snapshot.clone();

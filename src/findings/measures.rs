@@ -58,14 +58,20 @@ pub(super) fn is_duration(name: &str) -> bool {
     const PARTS: [&str; 4] = ["latenc", "duration", "response_time", "responsetime"];
     let words = words_of(name);
     let is_unit = |word: &str| ["seconds", "millis"].iter().any(|unit| word.contains(unit));
-    let is_span = |place: usize| place > 0 && is_of_span(&words[place - 1]);
     let mut places = 0..words.len();
-    has_part(name, &PARTS) || places.any(|place| is_unit(&words[place]) && !is_span(place))
+    has_part(name, &PARTS)
+        || places.any(|place| is_unit(&words[place]) && !ends_before_span(&words[..place]))
 }
 
-/// Whether a word before a unit of time makes it a span: `per` or a number.
-fn is_of_span(word: &str) -> bool {
-    word == "per" || is_number(word)
+/// Whether the words before a unit of time make it a span: `per`, or a number such as that of `last_60`. The number of
+/// a quantile makes none.
+fn ends_before_span(words: &[String]) -> bool {
+    const SPANS: [&str; 6] = ["every", "in", "last", "over", "past", "per"];
+    match words {
+        [.., last] if last == "per" => true,
+        [.., first, number] => is_number(number) && SPANS.contains(&&**first),
+        _ => false,
+    }
 }
 
 /// Why a metric may be a counter.
@@ -172,19 +178,25 @@ pub(super) fn falls_with_replicas(name: &str) -> bool {
         "queue", "length", "depth", "size", "backlog", "messages", "lag",
     ];
     /// Words after `per` for what grows with the pods.
-    const EACH: [&str; 9] = [
+    const EACH: [&str; 13] = [
         "backend",
+        "consumer",
         "container",
         "host",
         "instance",
+        "machine",
         "node",
         "pod",
+        "process",
         "replica",
         "server",
         "target",
+        "worker",
     ];
     let words = words_of(name);
-    let is_each = |word: &str| EACH.contains(&word.strip_suffix('s').unwrap_or(word));
+    let is_each = |word: &str| {
+        EACH.contains(&word) || word.strip_suffix('s').is_some_and(|it| EACH.contains(&it))
+    };
     let is_of_each = words
         .windows(2)
         .any(|pair| pair[0] == "per" && is_each(&pair[1]));
@@ -318,6 +330,10 @@ mod tests {
             ("requests_per_service", false, true),
             ("requests_last_60_seconds", false, false),
             ("http_requests_per_seconds", false, true),
+            ("http_request_p999_seconds", true, true),
+            ("rpc_quantile_95_seconds", true, true),
+            ("jobs_per_worker", true, true),
+            ("jobs_per_process", true, true),
             ("rps_per_pods", true, true),
             ("wait_queue", false, true),
             ("delay_queue_length", false, true),

@@ -64,9 +64,11 @@ pub(crate) fn is_rate(query: &str) -> bool {
 /// Whether such a query names a counter, of which it takes no rate. A difference or a quotient of counters is something
 /// else, such as a backlog, and so is a number of series.
 pub(crate) fn is_counter(query: &str) -> bool {
+    const OTHER: [&str; 3] = ["offset", "count", "count_over_time"];
     let plain = without_matchers(query);
-    let is_other = plain.contains(['-', '/'])
-        || words_of(&plain).any(|word| ["offset", "count"].contains(&word));
+    // Keywords are in any case.
+    let makes_other = |word: &str| OTHER.iter().any(|it| word.eq_ignore_ascii_case(it));
+    let is_other = plain.contains(['-', '/']) || words_of(&plain).any(makes_other);
     !is_other && !is_rate(query) && words_of(&plain).any(|word| word.ends_with("_total"))
 }
 
@@ -132,6 +134,7 @@ mod tests {
             ),
             ("sum(errors_total) / sum(requests_total)", false),
             ("count(http_requests_total)", false),
+            ("COUNT(http_requests_total)", false),
             ("sum(queue_length)", false),
         ] {
             assert_eq!(is_counter(query), want, "{query}");

@@ -1535,10 +1535,7 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     let mut ended = limited.clone();
     ended.snapshot.pods[1].phase = Phase::Failed;
     let mut raised = limited.clone();
-    let container = build::with(
-        build::requesting("app", "100m"),
-        &json!({"resources": {"limits": {"cpu": "500m"}}}),
-    );
+    let container = json!({"name": "app", "resources": {"limits": {"cpu": "500m"}}});
     let template =
         json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
     let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
@@ -1546,6 +1543,11 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
     let read = saved::read(&state, &Options::default(), Timestamp::UNIX_EPOCH).expect("a state");
     raised.surroundings.workloads = read.surroundings.workloads;
+    let error = predict(&raised, &["--request=app=cpu=x6".to_owned()]).expect_err("above the new");
+    assert_eq!(
+        error.message,
+        "--request app=cpu=x6: the cpu request of app would be 600m, above the limit of 500m"
+    );
     for (input, typed) in [
         (&ended, "app=cpu=300m"),
         (&raised, "app=cpu=300m"),

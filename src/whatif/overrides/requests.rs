@@ -158,10 +158,14 @@ impl NewRequest {
         limits.get(&self.resource)
     }
 
-    /// Returns why the API server would reject new pods with it: it is above its limit in them.
-    fn above_limit<'p>(&self, made: impl IntoIterator<Item = &'p Pod>) -> Option<String> {
-        made.into_iter().find_map(|pod| {
-            let (own, limit) = self.request(pod).zip(self.limit(pod))?;
+    /// Returns why the API server would reject new pods with it: it is above its limit. They have the limit of the
+    /// template, which may differ from that of the pods that run; if it states none, something else may set it, such as a
+    /// LimitRange. Requests are those of the pods, too, because a template has no defaults.
+    fn above_limit(&self, active: &[&Pod], template: Option<&Pod>) -> Option<String> {
+        let new_limit = template.and_then(|it| self.limit(it));
+        template.iter().chain(active).find_map(|pod| {
+            let limit = new_limit.or_else(|| self.limit(pod));
+            let (own, limit) = self.request(pod).zip(limit)?;
             let text = |amount: &Amount| resource_amount(&self.resource, amount.milli_value());
             let (item, of, most) = (self.item(), text(own), text(limit));
             (own > limit).then(|| format!("the {item} would be {of}, above the limit of {most}"))
@@ -411,18 +415,17 @@ pub(super) fn set_typed(
     let target = input.surroundings.workload(&hpa.spec.scale_target_ref);
     let template = target.and_then(|it| it.template.as_deref());
     let pods = of_target(&input.snapshot)?;
+    let active: Vec<&Pod> = pods
+        .iter()
+        .map(|pod| &***pod)
+        .filter(|it| it.is_active())
+        .collect();
     for (request, flag) in new.iter().zip(&flags) {
-        // New pods are made from the template, whose limits may differ from those of the pods that run; others are set
-        // by something else, such as a LimitRange.
-        let above_limit = match template.filter(|it| request.limit(it).is_some()) {
-            Some(template) => request.above_limit([template]),
-            None => request.above_limit(pods.iter().map(|pod| &***pod).filter(|it| it.is_active())),
-        };
-        let (why, hint) = if let Some(why) = above_limit {
+        let (why, hint) = if let Some(why) = request.above_limit(&active, template) {
             let hint = "the API server would reject such a pod: raise the limit, too, in a manifest of the target \
                         (--hpa)";
             (why, hint)
-        } else if let Some(why) = pods
+        } else if let Some(why) = active
             .iter()
             .find_map(|pod| request.beyond_whole(pod, &rules))
         {

@@ -171,7 +171,7 @@ impl World {
         }
         let shares = |pod: &str| matches!(self.workload.role(pod), Role::Shares(_));
         let pods = &self.snapshot.pods;
-        if !pods.is_empty() && !pods.iter().any(|pod| shares(&pod.name)) {
+        if pods.iter().any(|pod| pod.is_active()) && !pods.iter().any(|pod| shares(&pod.name)) {
             return Err(no_base("no pod is ready"));
         }
         let mut full = self.snapshot.clone();

@@ -29,6 +29,7 @@ pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{ExpectArgs, ExpectShorthand, FailOn, Report};
 pub use form::Form;
+pub(crate) use named::check_namespace;
 pub use named::{Named, NamedRequest, Target, meant_as_type, states_no_type};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use prometheus::{PrometheusArgs, PrometheusServer, RecordedArgs, TimeArgument};

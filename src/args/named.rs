@@ -127,6 +127,9 @@ impl NamedRequest {
         if let Some(Some(namespace)) = namespaces.first() {
             request.connection.namespace = Some((*namespace).to_owned());
         }
+        if let Some(namespace) = &request.connection.namespace {
+            check_namespace(namespace)?;
+        }
         Ok(request)
     }
 
@@ -287,6 +290,20 @@ fn read<'w>(type_: Option<&Type>, word: &'w str) -> Result<(Option<&'w str>, Nam
     match Type::known(before).or_else(|| before.contains('.').then(|| Type::of(before))) {
         Some(type_) => Ok((None, type_.named(name))),
         None => Ok((Some(before), Named::Hpa(name))),
+    }
+}
+
+/// Checks a namespace, which is a segment of every path.
+///
+/// # Errors
+///
+/// It would lead to another path.
+pub(crate) fn check_namespace(namespace: &str) -> Result<(), Error> {
+    match &*names::path_segment(namespace) {
+        [] => Ok(()),
+        [wrong, ..] => Err(Error::usage(format!(
+            "invalid namespace {namespace:?}: {wrong}"
+        ))),
     }
 }
 
@@ -468,6 +485,14 @@ mod tests {
             ("hpa/..", "invalid resource name \"..\": may not be '..'"),
             ("deploy .", "invalid resource name \".\": may not be '.'"),
             ("", "resource name may not be empty"),
+            (
+                "-n a%b web",
+                "invalid namespace \"a%b\": may not contain '%'",
+            ),
+            (
+                "-n shop/",
+                "invalid namespace \"shop/\": may not contain '/'",
+            ),
             ("-n test shop/web", "shop/web contradicts -n test"),
             (
                 "shop/web test/web",

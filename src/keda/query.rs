@@ -55,10 +55,20 @@ fn is_open(letter: char) -> bool {
     letter.is_whitespace() || letter == '('
 }
 
-/// Whether such a query has a rate of something.
+/// Whether such a query has a rate of something, or the result of a recording rule that has one: the name of a rule ends
+/// with its operations, as in `job:http_requests_total:rate5m`.
 pub(crate) fn is_rate(query: &str) -> bool {
-    const RATES: [&str; 5] = ["rate", "irate", "increase", "delta", "deriv"];
-    words_of(&without_matchers(query)).any(|word| RATES.contains(&word))
+    const RATES: [&str; 7] = [
+        "rate", "irate", "increase", "delta", "idelta", "deriv", "changes",
+    ];
+    let plain = without_matchers(query);
+    let operations = plain
+        .split(':')
+        .skip(1)
+        .filter_map(|it| words_of(it).next());
+    let mut parts = operations.flat_map(|word| word.split('_'));
+    parts.any(|part| RATES.iter().any(|rate| part.starts_with(rate)))
+        || words_of(&plain).any(|word| RATES.contains(&word))
 }
 
 /// Whether such a query names a counter, of which it takes no rate. A difference or a quotient of counters is something
@@ -136,6 +146,15 @@ mod tests {
             ("count(http_requests_total)", false),
             ("COUNT(http_requests_total)", false),
             ("sum(queue_length)", false),
+            ("sum(idelta(http_requests_total[2m]))", false),
+            ("sum(changes(http_requests_total[2m]))", false),
+            ("sum(job:http_requests_total:rate5m)", false),
+            (
+                "sum(node_namespace_pod_container:container_cpu_usage_seconds_total:sum_irate)",
+                false,
+            ),
+            ("sum(job:http_requests_total:sum)", true),
+            ("sum(rate_limited_total)", true),
         ] {
             assert_eq!(is_counter(query), want, "{query}");
         }

@@ -8,8 +8,7 @@ use std::path::Path;
 use super::config_file::{Cluster, Context, User};
 use super::environment::Environment;
 use super::kubeconfig::{Loaded, words};
-use crate::apimachinery::names;
-use crate::args::ConnectionFlags;
+use crate::args::{ConnectionFlags, check_namespace};
 use crate::error::Error;
 use crate::saved::file;
 use crate::secret::Secret;
@@ -88,12 +87,7 @@ pub(crate) fn resolve(
         // In a pod, kubectl prefers the pod's namespace even if a kubeconfig names the cluster.
         .or(in_cluster.map(|own| own.namespace))
         .unwrap_or_else(|| "default".to_owned());
-    if let [wrong, ..] = &*names::path_segment(&target.namespace) {
-        let namespace = &target.namespace;
-        return Err(Error::usage(format!(
-            "invalid namespace {namespace:?}: {wrong}"
-        )));
-    }
+    check_namespace(&target.namespace)?;
     // Without a fault of its own, the kubeconfig is not to blame.
     check(&target, cluster_name).map_err(|e| match check(&entries, cluster_name) {
         Ok(()) if !nothing => e.of_flags(),

@@ -400,8 +400,11 @@ impl<'i, 'o> Place<'i, 'o> {
         let is_stated = |api| requests.error(hpa, api, None).is_some_and(|e| !e.assumed);
         surroundings.lacks_scale =
             scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-        let lacks_answers = scale.as_ref().is_err_and(|e| e.lacking().is_some())
-            || metrics.iter().any(MetricAnswer::is_missing);
+        // If the scale was refused, nothing else was requested.
+        let lacks_answers = match scale {
+            Ok(_) => metrics.iter().any(MetricAnswer::is_missing),
+            Err(e) => e.lacking().is_some(),
+        };
         let may_select = |pod: &Pod| {
             let selector = snapshot.selector();
             selector.map_or(true, |selector| selector.matches(&pod.labels))

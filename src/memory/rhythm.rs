@@ -62,11 +62,7 @@ impl Rhythm {
     /// Whether the status names the spec that its pass found, and that spec differs from the current one: no
     /// pass over the current spec has written the status yet.
     pub(super) fn is_pending(&self, hpa: &Hpa) -> bool {
-        let observed = hpa.status.observed_generation;
-        self.extra_on_change
-            && !hpa.written.by_us
-            && hpa.generation.is_some()
-            && observed.is_some_and(|observed| Some(observed) != hpa.generation)
+        self.extra_on_change && hpa.is_status_of_other_spec()
     }
 }
 

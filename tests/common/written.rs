@@ -145,7 +145,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 41] = [
+pub(crate) const CASES: [Case; 43] = [
     Case {
         name: "as it was",
         change: |_| {},
@@ -293,6 +293,27 @@ pub(crate) const CASES: [Case; 41] = [
         },
         codes: &["spec-changed"],
         rows: &[DESIRED, "cpu", "queue", "AbleToScale"],
+    },
+    Case {
+        name: "a smaller maximum, at an unknown time",
+        change: |world| {
+            world.hpa["metadata"]["managedFields"] = json!([]);
+            world.hpa["spec"]["maxReplicas"] = json!(3);
+        },
+        codes: &["spec-changed"],
+        rows: &[DESIRED, "cpu", "queue", "AbleToScale"],
+    },
+    Case {
+        name: "another generation, since v1.37",
+        change: |world| {
+            world.state["kubernetesVersion"] = json!("v1.37.0");
+            world.hpa["metadata"]["managedFields"] = json!([]);
+            world.hpa["metadata"]["generation"] = json!(4);
+            world.hpa["status"]["observedGeneration"] = json!(3);
+            world.hpa["spec"]["metrics"][1]["external"]["target"]["value"] = json!("2");
+        },
+        codes: &["spec-changed"],
+        rows: &[DESIRED, "AbleToScale", "ScalingLimited", "ScaledToZero"],
     },
     Case {
         name: "other metrics",

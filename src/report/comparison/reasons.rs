@@ -16,7 +16,7 @@ use crate::findings::last_pass::LastPass;
 use crate::outlook::{AtBound, Range};
 use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::hpa::{HpaSpec, HpaStatus};
+use crate::snapshot::hpa::HpaStatus;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::pod::Pod;
@@ -174,16 +174,7 @@ impl<'a> ReasonFinder<'a> {
     }
 
     fn spec(&mut self) {
-        let HpaSpec { metrics, .. } = &self.input.snapshot.hpa.spec;
-        let before = list_of(self.then);
-        let same = before.iter().zip(metrics).all(|(status, spec)| {
-            let named = status
-                .labelled()
-                .is_none_or(|(name, _)| name == spec.short_label());
-            (status.type_.is_empty() || status.type_ == spec.type_) && named
-        });
-        if !same || (!before.is_empty() && before.len() != metrics.len()) {
-            let message = "the status has different metrics than the spec, which has changed since";
+        if let Some(message) = self.contradicts_spec() {
             return self.push(DifferenceCode::SpecChanged, BearsOn::All, message);
         }
         let Some(time) = self.input.snapshot.hpa.written.spec else {
@@ -200,6 +191,44 @@ impl<'a> ReasonFinder<'a> {
             }
             Since::Old => self.old.push(("the HPA was changed".to_owned(), time)),
         }
+    }
+
+    /// Returns how the status shows that it was written for another spec.
+    fn contradicts_spec(&self) -> Option<String> {
+        let snapshot = &self.input.snapshot;
+        let spec = &snapshot.hpa.spec;
+        let before = list_of(self.then);
+        let same = before.iter().zip(&spec.metrics).all(|(status, spec)| {
+            let named = status
+                .labelled()
+                .is_none_or(|(name, _)| name == spec.short_label());
+            (status.type_.is_empty() || status.type_ == spec.type_) && named
+        });
+        if !same || (!before.is_empty() && before.len() != spec.metrics.len()) {
+            let message = "the status has different metrics than the spec, which has changed since";
+            return Some(message.to_owned());
+        }
+        if snapshot.controller.gates.generation && snapshot.hpa.is_status_of_other_spec() {
+            let message = "the observedGeneration of the status is not the generation of the HPA: the spec has changed \
+                           since";
+            return Some(message.to_owned());
+        }
+        // A pass corrects replicas beyond a bound, if it can.
+        let now = snapshot.scale.as_ref().ok()?.spec_replicas;
+        let able = self.then.condition("AbleToScale");
+        let left = LastPass::of(self.then, now)?;
+        let is_left = left.from == now && left.to == now && now > 0;
+        let field = if now > spec.max_replicas {
+            "maxReplicas"
+        } else if now < spec.min() {
+            "minReplicas"
+        } else {
+            return None;
+        };
+        (is_left && able.is_none_or(|it| it.status != "False")).then(|| {
+            let left = count(now, "replica");
+            format!("the last pass left {left}, so {field} was changed after it")
+        })
     }
 
     fn replicas(&mut self) {

@@ -73,6 +73,15 @@ impl Hpa {
         self.written.tool.or_else(|| Tool::of_labels(&self.labels))
     }
 
+    /// Whether the status names another spec than the current one as that of its pass. Controllers name it with the gate
+    /// `HPAGeneration`.
+    pub(crate) fn is_status_of_other_spec(&self) -> bool {
+        let observed = self.status.observed_generation;
+        !self.written.by_us
+            && self.generation.is_some()
+            && observed.is_some_and(|observed| Some(observed) != self.generation)
+    }
+
     /// Whether, according to the last status, the metrics API of a group had no value for one of the metrics:
     /// the status has a gap in its place, or the condition names its type.
     pub(crate) fn lacked_values_of(&self, group: &str) -> bool {

@@ -290,14 +290,18 @@ const SECOND: i64 = 1000;
 fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastField>, Vec<String>) {
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let millis = at.as_millisecond();
-    let of = |samples: &Samples| samples.near(millis).map(|value| value as i32);
-    if let Some(min) = of(&history.min) {
+    // What no API server stores was not recorded of this spec.
+    let of = |samples: &Samples, least: i32| {
+        let value = samples.near(millis).map(|value| value as i32);
+        value.filter(|value| *value >= least)
+    };
+    if let Some(min) = of(&history.min, 0) {
         changed.extend(difference("minReplicas", &min, &spec.min()));
         if Some(min) != spec.min_replicas.or(Some(1)) {
             spec.min_replicas = Some(min);
         }
     }
-    if let Some(max) = of(&history.max) {
+    if let Some(max) = of(&history.max, 1) {
         changed.extend(difference("maxReplicas", &max, &spec.max_replicas));
         spec.max_replicas = max;
     }
@@ -323,14 +327,16 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
             samples.near(millis).filter(|_| is_alone)
         };
         let mut is_told = false;
-        if let (Some(now), Some(then)) = (average_utilization, recorded("utilization")) {
+        let percent = recorded("utilization").filter(|then| *then >= 1.0);
+        if let (Some(now), Some(then)) = (average_utilization, percent) {
             let (percent_then, percent_now) = (format!("{then}%"), format!("{now}%"));
             changed.extend(difference(&field, &percent_then, &percent_now));
             *now = then as i32;
             is_told = true;
         }
         for (own, kind) in [(average_value, "average"), (value, "value")] {
-            let (Some(now), Some(then)) = (own, recorded(kind)) else {
+            let milli_or_more = recorded(kind).filter(|then| *then >= 1e-3);
+            let (Some(now), Some(then)) = (own, milli_or_more) else {
                 continue;
             };
             is_told = true;

@@ -610,6 +610,18 @@ fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
     );
 }
 
+/// No API server stores a target of 0, so it was not that of this HPA.
+#[test]
+fn a_target_that_cannot_be_was_not_recorded() {
+    let mut history = history();
+    let key = ("cpu".to_owned(), "utilization".to_owned());
+    history.targets.insert(key, samples(|_| 0.0));
+    let input = past(&[cpu()], &history).unwrap().input;
+    let target = input.snapshot.hpa.spec.metrics[0].target().unwrap();
+    assert_eq!(target.average_utilization, Some(50));
+    assert_eq!(input.evidence.past.unwrap().kept, ["cpu"]);
+}
+
 #[test]
 fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
     let created = at().as_second() - 300;

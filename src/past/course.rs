@@ -164,21 +164,21 @@ impl RecordedCourse {
             by_pass,
             ..
         } = change;
+        // The spans of later passes begin and end later, so each search ends near its end of the range, however long that is.
         let near = |time: i64| (time - self.likely).div_euclid(self.period);
-        let places = near(from) - 2..=near(until) + 2;
+        let end = near(until) + 2;
         let (first, last) = if by_pass {
-            let mut possible = places.filter(|place| {
-                let (earliest, latest) = self.span(*place);
-                let exists = self.begin.is_none_or(|begin| begin <= latest);
-                exists && from <= latest && earliest <= until
-            });
-            let first = possible.next().unwrap_or_else(|| near(until));
-            (first, possible.next_back().unwrap_or(first))
+            let since = self.begin.map_or(from, |begin| from.max(begin));
+            let places = near(since) - 2..=end;
+            let first = places.clone().find(|place| since <= self.span(*place).1);
+            let last = places.rev().find(|place| self.span(*place).0 <= until);
+            let possible = first.zip(last).filter(|(first, last)| first <= last);
+            possible.unwrap_or((near(until), near(until)))
         } else {
+            let places = near(from) - 2..end;
             let first = places.clone().find(|place| from < self.span(*place).1);
-            let last = places.clone().find(|place| until <= self.span(*place).0);
-            let or_last = |place: Option<i64>| place.unwrap_or(*places.end()) - 1;
-            (or_last(first), or_last(last))
+            let last = places.clone().rfind(|place| self.span(*place).0 < until);
+            (first.unwrap_or(end) - 1, last.unwrap_or(places.start - 1))
         };
         Placed {
             change,

@@ -241,10 +241,14 @@ impl<'s> ValueSearch<'s> {
         })
     }
 
-    /// The values that count as on target.
+    /// The values that count as on target: the first ones, because numbers of replicas that overflow may do so again.
     pub(super) fn tolerance(&self) -> Option<Span> {
-        let from = self.lowest(&|seen| seen.tolerated)?;
-        let to = self.highest(&|seen| seen.tolerated)?;
+        let seen = self.seen.iter().skip_while(|(_, seen)| !seen.tolerated);
+        let mut on_target = seen
+            .take_while(|(_, seen)| seen.tolerated)
+            .map(|(value, _)| *value);
+        let from = on_target.next()?;
+        let to = on_target.last().unwrap_or(from);
         Some(Span { from, to })
     }
 

@@ -28,10 +28,20 @@ impl CommandFlags {
         }
     }
 
-    /// Returns the flags for a state that is read from files.
+    /// Returns the flags for a state that is read from files. A descriptor, such as of `<(kubectl get hpa -o yaml)`, is
+    /// closed when the command is pasted: like standard input, it has to be given again.
     pub(crate) fn of_files(files: &[String]) -> Self {
-        let flags: Vec<String> = files
-            .iter()
+        const DESCRIPTORS: [&str; 3] = ["/dev/stdin", "/dev/fd/", "/proc/self/fd/"];
+        let is_descriptor = |file: &str| DESCRIPTORS.iter().any(|it| file.starts_with(it));
+        let mut words: Vec<&str> = Vec::new();
+        for file in files {
+            let word = if is_descriptor(file) { "-" } else { file };
+            if word != "-" || !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        let flags: Vec<String> = words
+            .into_iter()
             .map(|file| format!("-f {}", shell_word(file)))
             .collect();
         Self {
@@ -115,6 +125,11 @@ mod tests {
             ..CommandFlags::default()
         };
         let files = CommandFlags::of_files(&["a b.yaml".to_owned(), "-".to_owned()]);
+        let descriptors = ["/dev/fd/63", "/dev/fd/62", "a.yaml"].map(str::to_owned);
+        assert_eq!(
+            CommandFlags::of_files(&descriptors).plugin,
+            "-f - -f a.yaml"
+        );
         let settings = [
             ("--now", "2026-11-21T06:00:00Z"),
             ("--feature-gates", "HPAScaleToZero=true"),

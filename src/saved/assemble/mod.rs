@@ -400,11 +400,10 @@ impl<'i, 'o> Place<'i, 'o> {
         let is_stated = |api| requests.error(hpa, api, None).is_some_and(|e| !e.assumed);
         surroundings.lacks_scale =
             scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-        // If the scale was refused, nothing else was requested.
-        let lacks_answers = match scale {
-            Ok(_) => metrics.iter().any(MetricAnswer::is_missing),
-            Err(e) => e.lacking().is_some(),
-        };
+        // If a server has refused the scale, nothing else was requested.
+        let is_requested = scale.is_ok() || surroundings.lacks_scale;
+        let lacks_answers = scale.as_ref().is_err_and(|e| e.lacking().is_some())
+            || is_requested && metrics.iter().any(MetricAnswer::is_missing);
         let may_select = |pod: &Pod| {
             let selector = snapshot.selector();
             selector.map_or(true, |selector| selector.matches(&pod.labels))

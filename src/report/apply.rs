@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Explanation;
 use super::page::{Page, Words};
-use super::section::{Detail, Part, Section, Symbols};
+use super::section::{Detail, Part, Section};
 use crate::apimachinery::names::shell_word;
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
@@ -329,15 +329,10 @@ fn refusal(concern: &Concern) -> Error {
 
 impl Page {
     /// Returns the page of a plan: the pass in short, the values to write, and what comes next.
-    pub(crate) fn of_plan(
-        explanation: &Explanation<'_>,
-        applied: &Applied,
-        symbols: Symbols,
-    ) -> Self {
+    pub(crate) fn of_plan(explanation: &Explanation<'_>, applied: &Applied) -> Self {
         let words = Words {
             explanation,
             wide: false,
-            symbols,
         };
         let metrics = [Part::Table(words.metric_table())];
         let metrics = Section::new("", Detail::Always, metrics).unless_empty();
@@ -346,7 +341,7 @@ impl Page {
         sections.extend(metrics);
         sections.extend(words.path());
         sections.extend(words.rests_on(Severity::Warning, Vec::new(), Vec::new()));
-        sections.extend(written(explanation, applied, symbols));
+        sections.extend(written(explanation, applied));
         sections.extend(coming(applied));
 
         let ignored = applied.ignores_stabilization.then(|| {
@@ -365,9 +360,9 @@ impl Page {
 }
 
 /// Returns the values to write, the scale first.
-fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Option<Section> {
+fn written(explanation: &Explanation<'_>, applied: &Applied) -> Option<Section> {
     let (change, at) = (applied.change?, applied.at.as_ref()?);
-    let mut lines = vec![(name(explanation), write(change, at, symbols))];
+    let mut lines = vec![(name(explanation), write(change, at))];
     if applied.writes_status {
         let text = "as the controller would write it (--write-status)";
         lines.push(("status of the HPA".to_owned(), text.to_owned()));
@@ -414,11 +409,10 @@ fn name(explanation: &Explanation<'_>) -> String {
 }
 
 /// Returns the text for a write of the scale, and the value that it replaces.
-fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
-    let arrow = symbols.arrow;
+fn write(Change { from, to }: Change, at: &ScaleAt) -> String {
     let version = &at.state.resource_version;
     format!(
-        "{from} {arrow} {to} replicas, replacing resourceVersion {version}, as field manager \
+        "{from} → {to} replicas, replacing resourceVersion {version}, as field manager \
          {FIELD_MANAGER}"
     )
 }
@@ -456,12 +450,11 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             let words = Words {
                 explanation,
                 wide: false,
-                symbols: Symbols::UNICODE,
             };
             let (headline, why) = words.verdict();
             format!(
                 "{}, so nothing is written. {}",
-                headline.text(words.symbols),
+                headline.text(),
                 why.join(" ")
             )
         }
@@ -549,7 +542,6 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     let words = Words {
         explanation: &explanation,
         wide: false,
-        symbols: Symbols::ASCII,
     };
     let (_, why) = words.verdict();
     let does = match next.verdict {

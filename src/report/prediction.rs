@@ -8,7 +8,7 @@ use super::chart::Chart;
 use super::expected::Judged;
 use super::page::verdict::Headline;
 use super::page::{Page, Words, changes};
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::findings::Severity;
@@ -154,17 +154,16 @@ impl<'a> Prediction<'a> {
 impl Page {
     /// Creates the page of a prediction: its assumptions, the page of its pass, and the answer without the
     /// overrides.
-    pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let mut page = Self::with_assumptions(prediction, wide, symbols);
+    pub fn of_prediction(prediction: &Prediction<'_>, wide: bool) -> Self {
+        let mut page = Self::with_assumptions(prediction, wide);
         page.expect(&prediction.expectations);
         page.without_owner(&prediction.explanation.pass.input.snapshot.hpa)
     }
 
-    fn with_assumptions(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
+    fn with_assumptions(prediction: &Prediction<'_>, wide: bool) -> Self {
         let words = Words {
             explanation: &prediction.explanation,
             wide,
-            symbols,
         };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
@@ -184,7 +183,7 @@ impl Page {
         // A timeline covers the same for a load that does not follow the pods.
         sections.extend(match (played, &prediction.backtest) {
             (_, Some(_)) => None,
-            (Some(played), None) => Some(played.section(symbols, wide)),
+            (Some(played), None) => Some(played.section(wide)),
             (None, None) => words.upcoming(),
         });
         // Without a scale, no value was tried.
@@ -204,7 +203,7 @@ impl Page {
             sections.extend(words.wide_hint());
             sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
             let mut page = words.advising_page(sections);
-            assume(&mut page, prediction, symbols);
+            assume(&mut page, prediction);
             return page;
         };
         // The comparison comes first; the pass that it begins with is a detail.
@@ -215,14 +214,14 @@ impl Page {
         let mut page = words.page(Vec::new());
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
-        page.sections = backtest.sections(symbols, wide);
+        page.sections = backtest.sections(wide);
         page.sections.extend(words.lasting_findings(backtest, wide));
         page.sections.extend(curve);
         page.sections
             .push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));
         page.warning = backtest.warning();
-        page.assuming = backtest.assuming(symbols);
+        page.assuming = backtest.assuming();
         (page.tone, page.verdict) = backtest.headline();
         page.why = Vec::from_iter(backtest.doubt());
         page
@@ -230,9 +229,9 @@ impl Page {
 }
 
 /// Adds the assumptions of a prediction, with the answer without them.
-fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
+fn assume(page: &mut Page, prediction: &Prediction<'_>) {
     let observed = prediction.observed.map(|ObservedAnswer { range, .. }| {
-        let headline = prediction.observed_headline.text(symbols).to_uppercase();
+        let headline = prediction.observed_headline.text().to_uppercase();
         match range.filter(|it| it.min != it.max) {
             Some(Range { min, max }) => {
                 format!("{headline}, not certain: between {min} and {max}")
@@ -249,7 +248,7 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
         let answers = observed
             .as_deref()
             .map(|observed| [&*page.verdict, observed]);
-        let table = overrides(prediction, answers, symbols);
+        let table = overrides(prediction, answers);
         page.sections
             .insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
     }
@@ -257,19 +256,19 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
         prediction
             .overrides
             .iter()
-            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around))),
+            .map(|own| format!("assuming {}", in_words(own, around))),
     );
     page.observed = observed.filter(|_| !around.lacks_pods);
 }
 
 /// Returns the assumed and the observed values, side by side, with the verdict on each, if anything was
 /// observed.
-fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: Symbols) -> Table {
+fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>) -> Table {
     let all = &prediction.overrides;
     let has_observed = verdicts.is_some() || all.iter().any(|own| own.observed().is_some());
     let rows = all.iter().map(|own| {
         let observed = has_observed.then(|| own.observed().unwrap_or_default());
-        [own.item.clone(), assumed(own, symbols.arrow)]
+        [own.item.clone(), assumed(own)]
             .into_iter()
             .chain(observed)
             .collect()

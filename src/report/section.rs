@@ -6,26 +6,6 @@ use std::borrow::Cow;
 use super::chart::Chart;
 use crate::findings::Severity;
 
-/// The symbols of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbols {
-    pub(crate) arrow: &'static str,
-    pub(crate) times: &'static str,
-}
-
-impl Symbols {
-    /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self {
-        arrow: "->",
-        times: "x",
-    };
-    /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self {
-        arrow: "→",
-        times: "×",
-    };
-}
-
 /// The tone of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
 use super::clock::{TimeDisplay, millis};
 use super::page::verdict::{corrected, disables};
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
@@ -92,7 +92,7 @@ impl<'a> Played<'a> {
     }
 
     /// Returns a row for each change (only the first of many unless `wide`), its end, the totals, and a chart.
-    pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
+    pub(super) fn section(&self, wide: bool) -> Section {
         let Timeline {
             start,
             period,
@@ -109,7 +109,7 @@ impl<'a> Played<'a> {
             duration(*period)
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
-        let [changes, more] = self.changes(("AFTER", true), when, symbols, wide);
+        let [changes, more] = self.changes(("AFTER", true), when, wide);
         let end = self.end().into_iter().chain([totals::sentence(totals)]);
         let body = [
             changes,
@@ -125,18 +125,13 @@ impl<'a> Played<'a> {
         &self,
         time: (&'static str, bool),
         when: impl Fn(Timestamp) -> String,
-        symbols: Symbols,
         wide: bool,
     ) -> [Part; 2] {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
         let cells = changes.iter().take(shown).map(|change| {
             let PassChange { time, from, to, .. } = change;
-            vec![
-                when(*time),
-                format!("{from} {} {to}", symbols.arrow),
-                self.because(change),
-            ]
+            vec![when(*time), format!("{from} → {to}"), self.because(change)]
         });
         let rows = Vec::from_iter(cells);
         let hidden = changes.len() - rows.len();

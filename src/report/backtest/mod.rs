@@ -13,7 +13,7 @@ use std::path::Path;
 
 use super::clock::TimeDisplay;
 use super::search::Searched;
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use crate::backtest::{Backtest, CandidateRun, Parting, Run};
 use crate::calendar::Calendar;
@@ -170,15 +170,15 @@ impl<'a> Compared<'a> {
     }
 
     /// Returns a line for each assumption: first those of all runs, then those of each candidate.
-    pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
+    pub(super) fn assuming(&self) -> Vec<String> {
         let around = &self.backtest.replay.pass.input.surroundings;
         let shared = self
             .shared()
-            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
+            .map(|own| format!("assuming {}", in_words(own, around)));
         let of_each = self.each().filter_map(|(name, candidate, _)| {
             let own: Vec<String> = self
                 .own(candidate)
-                .map(|own| in_words(own, symbols.arrow, around))
+                .map(|own| in_words(own, around))
                 .collect();
             (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
         });
@@ -205,7 +205,7 @@ impl<'a> Compared<'a> {
 
     /// Returns the sections: the load and the check, the totals, where candidates part, and a chart; and the
     /// changes of each run.
-    pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
+    pub(super) fn sections(&self, wide: bool) -> Vec<Section> {
         let shared = self.shared().map(|own| assumed_row("all runs", own));
         let of_each = self.each().flat_map(|(name, candidate, _)| {
             self.own(candidate).map(move |own| assumed_row(&name, own))
@@ -251,7 +251,7 @@ impl<'a> Compared<'a> {
                 if is_after { " (after the load)" } else { "" }
             };
             let when = |time| format!("{}{}", clock.at(time), after(time));
-            let changes = played.changes(("TIME", false), when, symbols, wide);
+            let changes = played.changes(("TIME", false), when, wide);
             Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes).unless_empty()
         }));
         sections

@@ -156,7 +156,6 @@ mod tests {
     use crate::findings::{find, views};
     use crate::report::Explanation;
     use crate::report::page::Page;
-    use crate::report::section::Symbols;
 
     /// The verdict states the rule that decides, and nothing repeats it; a rule that it does not name is a finding.
     #[test]
@@ -174,7 +173,7 @@ mod tests {
                 "ControllerState",
                 &json!({ "recommendations": recommendations }),
             );
-            let page = Page::new(&Explanation::new(&pass(&items)), false, Symbols::UNICODE);
+            let page = Page::new(&Explanation::new(&pass(&items)), false);
             let shown = page.sections.iter().filter(|it| it.title == "FINDINGS");
             let shown = shown.flat_map(|section| &section.body);
             let codes = shown.filter_map(|part| match part {

@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::section::{Detail, Part, Section, Symbols, Table, Tone};
+use super::section::{Detail, Part, Section, Table, Tone};
 use crate::words::{count, list};
 use verdict::Headline;
 
@@ -68,12 +68,8 @@ impl Page {
 
     /// Creates the page of an explanation. `wide` adds details that are usually not needed: every pod, and the
     /// tolerance of each metric.
-    pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words {
-            explanation,
-            wide,
-            symbols,
-        };
+    pub fn new(explanation: &Explanation<'_>, wide: bool) -> Self {
+        let words = Words { explanation, wide };
         let mut sections = Vec::from_iter(words.findings(Severity::Info));
         sections.extend(words.metrics());
         sections.extend(words.path());
@@ -110,12 +106,33 @@ impl Page {
                     *text = text.replace(&selector, "");
                 }
             };
-            let texts = self.why.iter_mut().chain(&mut self.assuming);
-            texts.for_each(&mut shorten);
-            let sections = self.expected.iter_mut().chain(&mut self.sections);
-            sections.for_each(|section| section.each_text(&mut shorten));
+            self.each_text(&mut shorten);
         }
         self
+    }
+
+    /// Returns the page with its own symbols in ASCII. Other letters are made ASCII when they are shown.
+    #[must_use]
+    pub fn in_ascii(mut self) -> Self {
+        self.each_text(&mut |text| {
+            if !text.is_ascii() {
+                *text = text.replace('→', "->").replace('×', "x");
+            }
+        });
+        self
+    }
+
+    /// Changes each of its texts, except commands.
+    fn each_text(&mut self, change: &mut impl FnMut(&mut String)) {
+        let lines = [&mut self.title, &mut self.verdict];
+        let others = self.observed.iter_mut().chain(&mut self.warning);
+        let sentences = self.assuming.iter_mut().chain(&mut self.why);
+        for text in lines.into_iter().chain(others).chain(sentences) {
+            change(text);
+        }
+        for section in self.expected.iter_mut().chain(&mut self.sections) {
+            section.each_text(change);
+        }
     }
 }
 
@@ -123,7 +140,6 @@ impl Page {
 pub(super) struct Words<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     pub(super) wide: bool,
-    pub(super) symbols: Symbols,
 }
 
 impl Words<'_> {
@@ -156,7 +172,7 @@ impl Words<'_> {
     /// Describes what happens, with the finding that is the cause if the controller cannot decide, does not run
     /// or could not write.
     fn headline(&self, headline: Headline) -> String {
-        let text = headline.text(self.symbols);
+        let text = headline.text();
         let mut troubles = self
             .explanation
             .findings
@@ -194,14 +210,13 @@ impl Words<'_> {
     fn title(&self) -> String {
         let hpa = &self.explanation.pass.input.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
-        let arrow = self.symbols.arrow;
         let deleted = if hpa.deletion_timestamp.is_some() {
             ", BEING DELETED"
         } else {
             ""
         };
         format!(
-            "{}/{} {arrow} {}/{}{deleted}",
+            "{}/{} → {}/{}{deleted}",
             hpa.namespace, hpa.name, target.kind, target.name
         )
     }

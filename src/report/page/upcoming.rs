@@ -184,7 +184,6 @@ mod tests {
     use crate::build;
     use crate::findings::testing::{pass, state};
     use crate::report::Explanation;
-    use crate::report::section::Symbols;
 
     /// Four pods that need 8 replicas.
     fn busy() -> Vec<Value> {
@@ -208,7 +207,6 @@ mod tests {
         let words = Words {
             explanation: &explanation,
             wide: false,
-            symbols: Symbols::UNICODE,
         };
         let body = words
             .upcoming()

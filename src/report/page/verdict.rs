@@ -11,7 +11,7 @@ use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::{Pass, RecommendationOrigin};
-use crate::report::section::{Symbols, Tone};
+use crate::report::section::Tone;
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
@@ -81,21 +81,20 @@ impl Headline {
         }
     }
 
-    pub(in crate::report) fn text(self, symbols: Symbols) -> String {
-        let arrow = symbols.arrow;
+    pub(in crate::report) fn text(self) -> String {
         match self {
             Self::NoTarget => "unknown: the input has no target".to_owned(),
             Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
-            Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
+            Self::CannotWrite { from, to } => format!("cannot scale {from} → {to}"),
             Self::Lacks(Documents::Pod) => "unknown: the input has no pods".to_owned(),
             Self::Lacks(documents) => {
                 format!("unknown: the {} lacks a metric", documents.container())
             }
             Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
             Self::NotRead => "unknown: no answer about the metrics".to_owned(),
-            Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
-            Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
+            Self::Scale { from, to } if to > from => format!("scale up {from} → {to}"),
+            Self::Scale { from, to } => format!("scale down {from} → {to}"),
             Self::Disabled => "disabled at 0".to_owned(),
             Self::Undecided(current) => format!("cannot decide, stays at {current}"),
             Self::Stays(current) => format!("stays at {current}"),
@@ -616,11 +615,9 @@ mod tests {
                 &max,
             ));
             let explanation = Explanation::new(&pass);
-            let symbols = Symbols::UNICODE;
             Words {
                 explanation: &explanation,
                 wide: false,
-                symbols,
             }
             .verdict()
             .1

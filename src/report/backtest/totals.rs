@@ -45,11 +45,11 @@ impl<'a> Compared<'a> {
             kind: RunKind::Replay,
             ends_at: Some(ends_at(&self.backtest.replay)),
         };
-        let candidates = self.each().map(|(name, candidate, _)| Column {
-            title: heading(&name),
-            totals: &candidate.run.timeline.totals,
+        let candidates = self.candidates.iter().map(|it| Column {
+            title: heading(&it.name),
+            totals: it.totals(),
             kind: RunKind::Candidate,
-            ends_at: Some(ends_at(&candidate.run)),
+            ends_at: Some(ends_at(&it.candidate.run)),
         });
         let all = recorded.into_iter().chain([replayed]).chain(candidates);
         let columns: Vec<Column<'_>> = all.collect();

@@ -3,6 +3,7 @@
 use super::{Compared, at_a_glance};
 use crate::report::chart::{Chart, MOST_SERIES};
 use crate::report::clock::millis;
+use crate::report::timeline::Played;
 use crate::words::long;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -35,11 +36,7 @@ impl<'a> Compared<'a> {
         }));
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
-        let mut bounds: Vec<(i32, String)> = self
-            .played()
-            .flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")])
-            .map(|(count, name)| (count, name.to_owned()))
-            .collect();
+        let mut bounds: Vec<(i32, String)> = self.played().flat_map(Played::bounds).collect();
         bounds.sort();
         bounds.dedup();
         // A bound near one of the lines is drawn, and any other is named at the edge.

@@ -96,7 +96,7 @@ struct RunView<'a> {
     overrides: &'a [Override],
     certainty: Certainty,
     totals: TotalsView,
-    changes: Vec<ChangeView<'a>>,
+    changes: Vec<ChangeView>,
     #[serde(flatten)]
     passes: Option<PassesView>,
 }
@@ -136,7 +136,7 @@ struct PartingView<'a> {
 #[serde(rename_all = "camelCase")]
 struct PartingPassView<'a> {
     #[serde(flatten)]
-    change: ChangeView<'a>,
+    change: ChangeView,
     value: Option<&'a Reported>,
     within_tolerance: bool,
     filled_within_tolerance: bool,

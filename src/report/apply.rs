@@ -254,30 +254,22 @@ impl<'a> ApplyResult<'a> {
             wait,
             ..
         } = self.applied;
-        let text = || self.result.message.clone();
+        let failed = Error::failed(self.result.message.clone());
         let told = match result {
-            ApplyOutcome::Refused => {
-                let concerns = self.applied.concerns.iter();
-                let refused = concerns.filter(|concern| !concern.forced);
-                refused.map(refusal).collect()
+            ApplyOutcome::Refused => refused(self.applied).map(refusal).collect(),
+            ApplyOutcome::Moved(_) => vec![failed.hint("run it again, or use --retry")],
+            ApplyOutcome::Superseded(_) => {
+                vec![failed.hint("the write can no longer take effect; run apply again")]
             }
-            ApplyOutcome::Moved(_) => {
-                vec![Error::failed(text()).hint("run it again, or use --retry")]
-            }
-            ApplyOutcome::Superseded(_) => vec![
-                Error::failed(text()).hint("the write can no longer take effect; run apply again"),
-            ],
-            ApplyOutcome::NotWritten(e) => {
-                vec![Error {
-                    message: text(),
-                    ..e.clone()
-                }]
-            }
+            ApplyOutcome::NotWritten(e) => vec![Error {
+                message: failed.message,
+                ..e.clone()
+            }],
             ApplyOutcome::Unknown(..) => {
                 let hint = format!("`{}` shows its current replicas", self.get_target());
-                vec![Error::failed(text()).hint(hint)]
+                vec![failed.hint(hint)]
             }
-            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![Error::failed(text())],
+            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![failed],
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state)
                     .map(Error::failed)
@@ -290,30 +282,27 @@ impl<'a> ApplyResult<'a> {
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
                 Extra::Written => None,
-                Extra::NotWritten(e) => {
-                    let message = format!("{what} was not written: {}", e.message);
-                    Some(Error {
-                        message,
-                        bare: false,
-                        ..e.clone()
-                    })
-                }
+                Extra::NotWritten(e) => Some(Error {
+                    bare: false,
+                    ..e.clone().within(format!("{what} was not written"))
+                }),
                 Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
             });
         let waited = wait.iter().filter_map(|wait| match wait {
-            Err(e) => {
-                let message = format!("failed to wait: {}", e.message);
-                Some(Error {
-                    message,
-                    bare: false,
-                    ..e.clone()
-                })
-            }
+            Err(e) => Some(Error {
+                bare: false,
+                ..e.clone().within("failed to wait")
+            }),
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
         told.into_iter().chain(extras).chain(waited).collect()
     }
+}
+
+/// Returns the concerns because of which nothing is written.
+fn refused(applied: &Applied) -> impl Iterator<Item = &Concern> {
+    applied.concerns.iter().filter(|concern| !concern.forced)
 }
 
 /// Returns the error with the reason why nothing is written, and with the remedies.
@@ -459,8 +448,7 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             )
         }
         ApplyOutcome::Refused => {
-            let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let texts: Vec<&str> = refused.map(|concern| &*concern.text).collect();
+            let texts: Vec<&str> = refused(applied).map(|concern| &*concern.text).collect();
             format!("{}; nothing written", texts.join("; "))
         }
         ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),

@@ -39,8 +39,6 @@ pub struct Prediction<'a> {
     pub(crate) thresholds: Vec<Thresholds>,
     /// The targets that keep the scale points, if other requests are assumed.
     pub(crate) kept_targets: Vec<KeptTarget>,
-    #[serde(skip)]
-    observed_headline: Headline,
 }
 
 /// An expectation as the contract has it.
@@ -76,6 +74,8 @@ pub(crate) struct ObservedAnswer {
     pub(crate) certainty: Certainty,
     /// The replicas after the pass, over all unknowns.
     pub(crate) range: Option<Range>,
+    #[serde(skip)]
+    headline: Headline,
 }
 
 impl<'a> Prediction<'a> {
@@ -108,11 +108,11 @@ impl<'a> Prediction<'a> {
                     replicas: observed.decision.replicas_after(),
                     certainty: Certainty::of(range),
                     range,
+                    headline: Headline::of(observed),
                 }),
             expectations,
             thresholds,
             kept_targets: Vec::new(),
-            observed_headline: Headline::of(observed),
         }
     }
 
@@ -168,7 +168,7 @@ impl Page {
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
         let rows = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
-        let changes = Part::Records(rows);
+        let changes = Section::new("CHANGES", Detail::Always, [Part::Records(rows)]);
         let curve = prediction.curve().map(|curve| {
             Section::new(
                 curve.title.clone(),
@@ -177,22 +177,15 @@ impl Page {
             )
         });
 
-        let mut sections = Vec::from_iter(words.findings(Severity::Info));
-        sections.extend(words.metrics());
-        sections.extend(words.path());
         // A timeline covers the same for a load that does not follow the pods.
-        sections.extend(match (played, &prediction.backtest) {
+        let next = match (played, &prediction.backtest) {
             (_, Some(_)) => None,
             (Some(played), None) => Some(played.section(wide)),
             (None, None) => words.upcoming(),
-        });
+        };
         // Without a scale, no value was tried.
-        if prediction.explanation.pass.input.snapshot.scale.is_ok() {
-            sections.push(Section::new("CHANGES", Detail::Always, [changes]));
-        }
-        sections.extend(words.evidence());
-        sections.extend(words.pods());
-        sections.extend(words.conditions_and_events());
+        let has_scale = prediction.explanation.pass.input.snapshot.scale.is_ok();
+        let mut sections = words.of_pass(next, has_scale.then_some(changes));
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
         if played.is_some() && words.has_other_writer() {
             let ends = "assumed not to set the replicas from now on";
@@ -230,15 +223,19 @@ impl Page {
 
 /// Adds the assumptions of a prediction, with the answer without them.
 fn assume(page: &mut Page, prediction: &Prediction<'_>) {
-    let observed = prediction.observed.map(|ObservedAnswer { range, .. }| {
-        let headline = prediction.observed_headline.text().to_uppercase();
-        match range.filter(|it| it.min != it.max) {
-            Some(Range { min, max }) => {
-                format!("{headline}, not certain: between {min} and {max}")
+    let observed = prediction.observed.map(
+        |ObservedAnswer {
+             range, headline, ..
+         }| {
+            let headline = headline.text().to_uppercase();
+            match range.filter(|it| it.min != it.max) {
+                Some(Range { min, max }) => {
+                    format!("{headline}, not certain: between {min} and {max}")
+                }
+                None => headline,
             }
-            None => headline,
-        }
-    });
+        },
+    );
     let around = &prediction.explanation.pass.input.surroundings;
     let was_observed = around.supposed.is_none() && !around.lacks_pods;
     if prediction.overrides.is_empty() && was_observed {

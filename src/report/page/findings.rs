@@ -138,7 +138,7 @@ impl Words<'_> {
     }
 
     /// Returns all findings with their evidence, as a comment folds them; the wide report begins with them.
-    pub(in crate::report) fn evidence(&self) -> Option<Section> {
+    pub(super) fn evidence(&self) -> Option<Section> {
         let findings = self.explanation.findings.iter().filter(|_| !self.wide);
         let remarks = findings.map(|it| remark(it, true)).collect();
         let body = [Part::Findings(remarks)];

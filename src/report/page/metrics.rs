@@ -14,7 +14,7 @@ use crate::words::{amount_of, count, fills, list, number, quantity, value};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
-    pub(in crate::report) fn metrics(&self) -> Option<Section> {
+    pub(super) fn metrics(&self) -> Option<Section> {
         let body = [
             Part::Table(self.metric_table()),
             Part::Pairs(self.metric_details()),

@@ -70,14 +70,7 @@ impl Page {
     /// tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool) -> Self {
         let words = Words { explanation, wide };
-        let mut sections = Vec::from_iter(words.findings(Severity::Info));
-        sections.extend(words.metrics());
-        sections.extend(words.path());
-        sections.extend(words.upcoming());
-        sections.extend(words.evidence());
-        sections.extend(words.pods());
-        sections.extend(words.conditions_and_events());
-        sections.extend(words.comparison());
+        let mut sections = words.of_pass(words.upcoming(), None);
         sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Severity::Info, Vec::new(), Vec::new()));
         words
@@ -161,6 +154,22 @@ impl Words<'_> {
         }
     }
 
+    /// Returns the sections on the pass itself, with the passes that follow and the changes of the answer.
+    pub(super) fn of_pass(&self, next: Option<Section>, changes: Option<Section>) -> Vec<Section> {
+        let [findings, metrics] = [self.findings(Severity::Info), self.metrics()];
+        let first = [
+            findings,
+            metrics,
+            self.path(),
+            next,
+            changes,
+            self.evidence(),
+        ];
+        let last = [self.conditions_and_events(), self.comparison()];
+        let sections = first.into_iter().flatten().chain(self.pods());
+        sections.chain(last.into_iter().flatten()).collect()
+    }
+
     /// Returns a page with these sections that, after what decides, gives the advice on it.
     pub(super) fn advising_page(&self, sections: Vec<Section>) -> Page {
         let mut page = self.page(sections);
@@ -242,7 +251,7 @@ impl Words<'_> {
     }
 
     /// Returns conditions as the controller would write them, and events as it would send them.
-    pub(super) fn conditions_and_events(&self) -> Option<Section> {
+    fn conditions_and_events(&self) -> Option<Section> {
         let outcome = self.explanation.outcome;
         let conditions = outcome
             .status
@@ -344,71 +353,66 @@ impl Words<'_> {
     /// Describes assumptions that are not defaults.
     fn briefly_assumed(&self) -> Option<String> {
         let pass = self.explanation.pass;
-        let history = match pass.remembered.knowledge {
-            Knowledge::Stated => None,
-            Knowledge::JustStarted if pass.remembered.is_known_empty() => None,
-            Knowledge::JustStarted if pass.input.is_new_hpa => Some("a new HPA without a history"),
-            Knowledge::JustStarted => Some("a controller that has just started"),
-            Knowledge::Inferred if pass.input.evidence.past.is_some() => {
-                Some("a history inferred from the passes before")
-            }
-            Knowledge::Inferred => Some("a history inferred from the status and events"),
-            Knowledge::Unknown => Some("the current replicas as the only recommendation"),
-        };
         let is_used = pass.decision.stabilization().is_some();
-        let used = history.filter(|_| is_used).map(str::to_owned);
+        let history = self.history().0.filter(|_| is_used);
         let basis = pass.input.basis.iter().filter_map(Basis::brief);
-        let all: Vec<String> = basis.chain(used).collect();
+        let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
         (!all.is_empty()).then(|| format!("Assuming {}", list(&all)))
     }
 
     fn assumed(&self) -> Vec<(String, String)> {
-        let mut lines: Vec<(String, String)> = self
-            .explanation
-            .basis
-            .iter()
-            .map(|basis| {
-                (
-                    basis.item.to_owned(),
-                    format!("{} ({})", basis.value, basis.source),
-                )
-            })
-            .collect();
-        let history = match self.explanation.pass.remembered.knowledge {
+        let basis = self.explanation.basis.iter().map(|basis| {
+            let text = format!("{} ({})", basis.value, basis.source);
+            (basis.item.to_owned(), text)
+        });
+        let history = self.history().1.map(|text| ("history".to_owned(), text));
+        basis.chain(history).collect()
+    }
+
+    /// Describes the controller's history: in short, if it is not stated, and in a line of its own, if nothing in
+    /// the basis states it.
+    fn history(&self) -> (Option<&'static str>, Option<String>) {
+        let Pass {
+            input, remembered, ..
+        } = self.explanation.pass;
+        let (brief, line) = match remembered.knowledge {
             Knowledge::Stated => {
-                let memory = &self.explanation.pass.remembered.likely;
+                let memory = &remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
                 let seeded = match recommendations {
                     0 => ", so that the current replicas count as one,",
                     _ => "",
                 };
-                format!(
+                let line = format!(
                     "{}{seeded} and {} (stated in the input)",
                     count(recommendations, "recommendation"),
                     count(events, "scale event")
-                )
+                );
+                return (None, Some(line));
             }
-            // The basis already states it.
-            Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
-                return lines;
-            }
-            Knowledge::JustStarted if self.explanation.pass.input.is_new_hpa => {
-                "the HPA is new: the current replicas count as the only recommendation".to_owned()
-            }
-            Knowledge::JustStarted => {
+            Knowledge::JustStarted if remembered.is_known_empty() => return (None, None),
+            Knowledge::JustStarted if input.is_new_hpa => (
+                "a new HPA without a history",
+                "the HPA is new: the current replicas count as the only recommendation",
+            ),
+            Knowledge::JustStarted => (
+                "a controller that has just started",
                 "just started: the current replicas count as the only recommendation (no history \
-                 is stated)"
-                    .to_owned()
+                 is stated)",
+            ),
+            Knowledge::Inferred if input.evidence.past.is_some() => {
+                return (Some("a history inferred from the passes before"), None);
             }
-            Knowledge::Inferred => return lines,
-            Knowledge::Unknown => {
+            Knowledge::Inferred => {
+                return (Some("a history inferred from the status and events"), None);
+            }
+            Knowledge::Unknown => (
+                "the current replicas as the only recommendation",
                 "unknown: the current replicas are assumed to be the only recommendation (no \
-                 evidence of others)"
-                    .to_owned()
-            }
+                 evidence of others)",
+            ),
         };
-        lines.push(("history".to_owned(), history));
-        lines
+        (Some(brief), Some(line.to_owned()))
     }
 }

@@ -324,7 +324,7 @@ impl Page {
             wide: false,
         };
         let metrics = [Part::Table(words.metric_table())];
-        let metrics = Section::new("", Detail::Always, metrics).unless_empty();
+        let metrics = Section::new("", Detail::Always, metrics);
         // An ordinary rule at work is no argument against writing its result.
         let mut sections = Vec::from_iter(words.findings(Severity::Warning));
         sections.extend(metrics);
@@ -366,7 +366,7 @@ fn written(explanation: &Explanation<'_>, applied: &Applied) -> Option<Section> 
             format!("{}: {} (--event)", event.reason, event.message),
         )
     }));
-    Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
+    Section::new("WRITE", Detail::Always, [Part::Pairs(lines)])
 }
 
 /// Describes how the live controller will respond.
@@ -380,7 +380,7 @@ fn coming(applied: &Applied) -> Option<Section> {
         .chain(std::iter::repeat(""))
         .map(str::to_owned);
     let lines = Part::Pairs(labels.zip(lines).collect());
-    Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
+    Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines])
 }
 
 /// Returns the question to confirm before a change is written.

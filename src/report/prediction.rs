@@ -169,23 +169,20 @@ impl Page {
         let now = prediction.explanation.pass.input.snapshot.now;
         let rows = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
         let changes = Section::new("CHANGES", Detail::Always, [Part::Records(rows)]);
-        let curve = prediction.curve().map(|curve| {
-            Section::new(
-                curve.title.clone(),
-                Detail::Always,
-                [Part::Chart(curve.into())],
-            )
+        let curve = prediction.curve().and_then(|curve| {
+            let title = curve.title.clone();
+            Section::new(title, Detail::Always, [Part::Chart(curve.into())])
         });
 
         // A timeline covers the same for a load that does not follow the pods.
         let next = match (played, &prediction.backtest) {
             (_, Some(_)) => None,
-            (Some(played), None) => Some(played.section(wide)),
+            (Some(played), None) => played.section(wide),
             (None, None) => words.upcoming(),
         };
         // Without a scale, no value was tried.
         let has_scale = prediction.explanation.pass.input.snapshot.scale.is_ok();
-        let mut sections = words.of_pass(next, has_scale.then_some(changes));
+        let mut sections = words.of_pass(next, changes.filter(|_| has_scale));
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
         if played.is_some() && words.has_other_writer() {
             let ends = "assumed not to set the replicas from now on";
@@ -211,7 +208,7 @@ impl Page {
         page.sections.extend(words.lasting_findings(backtest, wide));
         page.sections.extend(curve);
         page.sections
-            .push(Section::new(title, Detail::Wide, [Part::Text(first)]));
+            .extend(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));
         page.warning = backtest.warning();
         page.assuming = backtest.assuming();
@@ -246,8 +243,8 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>) {
             .as_deref()
             .map(|observed| [&*page.verdict, observed]);
         let table = overrides(prediction, answers);
-        page.sections
-            .insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
+        let table = Section::new("", Detail::Comment, [Part::Table(table)]);
+        page.sections.splice(0..0, table);
     }
     page.assuming.extend(
         prediction

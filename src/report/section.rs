@@ -120,8 +120,17 @@ impl Table {
 }
 
 impl Section {
-    /// Returns a section with the parts that are not empty.
+    /// Returns a section with the parts that are not empty; `None` if all are.
     pub(crate) fn new<const N: usize>(
+        title: impl Into<String>,
+        detail: Detail,
+        body: [Part; N],
+    ) -> Option<Self> {
+        Some(Self::titled(title, detail, body)).filter(|section| !section.body.is_empty())
+    }
+
+    /// Returns the same with a title that says something even if all parts are empty.
+    pub(crate) fn titled<const N: usize>(
         title: impl Into<String>,
         detail: Detail,
         body: [Part; N],
@@ -131,11 +140,6 @@ impl Section {
             detail,
             body: body.into_iter().filter(|part| !part.is_empty()).collect(),
         }
-    }
-
-    /// Returns the same section; `None` if no part has content.
-    pub(crate) fn unless_empty(self) -> Option<Self> {
-        (!self.body.is_empty()).then_some(self)
     }
 
     /// Changes each of its texts, except commands.

@@ -89,7 +89,7 @@ impl<'a> Played<'a> {
     }
 
     /// Returns a row for each change (only the first of many unless `wide`), its end, the totals, and a chart.
-    pub(super) fn section(&self, wide: bool) -> Section {
+    pub(super) fn section(&self, wide: bool) -> Option<Section> {
         let Timeline {
             start,
             period,

@@ -215,10 +215,8 @@ impl<'a> Compared<'a> {
         let assumed = Part::Table(Table::new(columns, assumed.collect()));
         let facts = Part::Pairs(self.facts());
         let parted = Part::Pairs(self.parted());
-        let mut sections = vec![
-            Section::new("", Detail::Comment, [assumed]),
-            Section::new("", Detail::Always, [facts]),
-        ];
+        let mut sections = Vec::from_iter(Section::new("", Detail::Comment, [assumed]));
+        sections.extend(Section::new("", Detail::Always, [facts]));
         sections.extend(self.search().iter().flat_map(Searched::sections));
         // In a search, the replay is a row of its table.
         let detail = if self.search().is_some() {
@@ -226,19 +224,13 @@ impl<'a> Compared<'a> {
         } else {
             Detail::Always
         };
-        sections.extend([
-            Section::new("", detail, self.table()),
-            Section::new("FIRST DIFFERENCE", Detail::Always, [parted]),
-            Section::new(
-                "",
-                detail,
-                [
-                    Part::Chart(self.chart().into()),
-                    Part::Text(self.not_drawn()),
-                ],
-            ),
-        ]);
-        sections.retain(|section| !section.body.is_empty());
+        let chart = [
+            Part::Chart(self.chart().into()),
+            Part::Text(self.not_drawn()),
+        ];
+        sections.extend(Section::new("", detail, self.table()));
+        sections.extend(Section::new("FIRST DIFFERENCE", Detail::Always, [parted]));
+        sections.extend(Section::new("", detail, chart));
         let candidates = self.candidates.iter().map(|it| (&it.name, &it.played));
         let replay = (&self.backtest.replay.name, &self.replay);
         let runs = std::iter::once(replay).chain(candidates);
@@ -251,7 +243,7 @@ impl<'a> Compared<'a> {
             };
             let when = |time| format!("{}{}", clock.at(time), after(time));
             let changes = played.changes(("TIME", false), when, wide);
-            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes).unless_empty()
+            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes)
         }));
         sections
     }

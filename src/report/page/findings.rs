@@ -73,7 +73,7 @@ impl Words<'_> {
             Part::Findings(remarks),
             Part::Hinted(more, " (-o wide shows all)"),
         ];
-        Section::new("FINDINGS", Detail::Always, body).unless_empty()
+        Section::new("FINDINGS", Detail::Always, body)
     }
 
     /// Returns how many findings of at least this severity are left out because others are more important.
@@ -134,7 +134,7 @@ impl Words<'_> {
             }
         }
         let body = [Part::Findings(remarks)];
-        Section::new("FINDINGS", Detail::Always, body).unless_empty()
+        Section::new("FINDINGS", Detail::Always, body)
     }
 
     /// Returns all findings with their evidence, as a comment folds them; the wide report begins with them.
@@ -142,7 +142,7 @@ impl Words<'_> {
         let findings = self.explanation.findings.iter().filter(|_| !self.wide);
         let remarks = findings.map(|it| remark(it, true)).collect();
         let body = [Part::Findings(remarks)];
-        Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body).unless_empty()
+        Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body)
     }
 }
 

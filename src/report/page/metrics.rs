@@ -19,7 +19,7 @@ impl Words<'_> {
             Part::Table(self.metric_table()),
             Part::Pairs(self.metric_details()),
         ];
-        Section::new("", Detail::Always, body).unless_empty()
+        Section::new("", Detail::Always, body)
     }
 
     pub(in crate::report) fn metric_table(&self) -> Table {

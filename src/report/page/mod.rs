@@ -275,7 +275,7 @@ impl Words<'_> {
         let conditions = Table::new([("", false); 4], conditions.collect());
         let events = Table::new([("", false); 3], events.collect());
         let body = [Part::Records(conditions), Part::Records(events)];
-        Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
+        Section::new("CONDITIONS AND EVENTS", Detail::Wide, body)
     }
 
     /// Returns the sections on what the answer is based on, with further assumptions about later passes, the more
@@ -298,11 +298,6 @@ impl Words<'_> {
             " (-o wide for more).",
         );
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
-        let brief = if self.wide {
-            None
-        } else {
-            brief.unless_empty()
-        };
         let Pass { input, newer, .. } = self.explanation.pass;
         // No finding repeats those on a past pass.
         let past = input.evidence.past.iter();
@@ -311,7 +306,7 @@ impl Words<'_> {
         let others = all.filter(|note| !self.is_found(note, least));
         let texts = of_past.chain(others.map(ToString::to_string));
         let notes = Section::new("NOTES", Detail::Always, [Part::Text(texts.collect())]);
-        [assumed.unless_empty(), brief, notes.unless_empty()]
+        [assumed, brief.filter(|_| !self.wide), notes]
             .into_iter()
             .flatten()
     }
@@ -347,7 +342,7 @@ impl Words<'_> {
     pub(super) fn wide_hint(&self) -> Option<Section> {
         let is_mentioned = self.briefly_assumed().is_some();
         let hint = Part::Hint("-o wide shows the evidence, with commands to paste.");
-        (!is_mentioned && self.hides_evidence()).then(|| Section::new("", Detail::Always, [hint]))
+        Section::new("", Detail::Always, [hint]).filter(|_| !is_mentioned && self.hides_evidence())
     }
 
     /// Describes assumptions that are not defaults.

@@ -79,7 +79,7 @@ impl Words<'_> {
             briefly(&mut lines);
         }
         let body = [Part::Steps(lines)];
-        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body).unless_empty()
+        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body)
     }
 
     /// Describes which recommendation holds the replicas, and for how long.

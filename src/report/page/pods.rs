@@ -61,7 +61,7 @@ impl Words<'_> {
                 (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all pods)"));
             let body = [Part::Records(table), Part::Text(Vec::from_iter(left_out))];
             let title = format!("PODS FOR {}", self.label(metric));
-            sections.push(Section::new(title, Detail::Wide, body));
+            sections.extend(Section::new(title, Detail::Wide, body));
         }
         sections
     }

@@ -76,7 +76,7 @@ impl Words<'_> {
         }
         let known = self.lacking().map_or("", |_| "KNOWN ");
         let title = format!("NEXT PASSES, IF THE {known}METRICS KEEP PROPOSING {asked}");
-        Section::new(title, Detail::Folded, [Part::Steps(lines)]).unless_empty()
+        Section::new(title, Detail::Folded, [Part::Steps(lines)])
     }
 
     /// Whether something else sets the replicas, so that they do not follow from the passes alone.

@@ -254,20 +254,23 @@ impl Words<'_> {
     fn clock(&self, doubt: ClockDoubt) -> String {
         let ClockDoubt { why, newest } = doubt;
         let by = age(self.now().duration_since(newest).abs());
+        let is_old = self.now() > newest;
         let newest = SecondsTime(newest);
+        let use_now = format!("To explain the pass at that time, use --now {newest}.");
         match why {
-            Why::Unstated if self.now() > doubt.newest => format!(
-                "The input does not state when it was saved, and its newest sample is {by} old. \
-                 To explain the pass at that time, use --now {newest}."
-            ),
-            Why::Unstated => format!(
-                "The input does not state when it was saved, and its newest sample is {by} ahead \
-                 of the system clock. To explain the pass at that time, use --now {newest}."
-            ),
-            Why::Ahead => format!(
-                "The stated time is wrong: the newest sample is {by} later. To explain \
-                 the pass at that time, use --now {newest}."
-            ),
+            Why::Unstated => {
+                let side = if is_old {
+                    "old"
+                } else {
+                    "ahead of the system clock"
+                };
+                format!(
+                    "The input does not state when it was saved, and its newest sample is {by} {side}. {use_now}"
+                )
+            }
+            Why::Ahead => {
+                format!("The stated time is wrong: the newest sample is {by} later. {use_now}")
+            }
             Why::Old => format!(
                 "The newest sample is {by} old: either metrics have stopped arriving, or the \
                  stated time is wrong (try --now {newest})."

@@ -691,7 +691,7 @@ mod tests {
                 text: String::new(),
                 layout: &layout,
             };
-            lines.grid(&columns, rows.clone());
+            lines.grid(&columns, &rows);
             assert!(
                 lines.text.contains("big-candidate.yaml"),
                 "{width}:\n{}",

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use super::backtest::Compared;
 use super::chart::Chart;
 use super::expected::Judged;
-use super::page::verdict::Headline;
+use super::page::headline::Headline;
 use super::page::{Page, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;

@@ -6,6 +6,7 @@
 pub(in crate::report) mod changes;
 mod comparison;
 mod findings;
+pub(in crate::report) mod headline;
 pub(in crate::report) mod metrics;
 mod path;
 mod pods;
@@ -18,7 +19,7 @@ use jiff::Timestamp;
 
 use super::section::{Detail, Part, Section, Table, Tone};
 use crate::words::{count, list};
-use verdict::Headline;
+use headline::Headline;
 
 use super::Explanation;
 use super::expected::{Judged, expected};

@@ -90,7 +90,7 @@ pub(crate) fn future(now: Timestamp, at: Timestamp) -> String {
 }
 
 /// Returns the text for an override: what is assumed, and what was observed or, in a manifest, stated.
-pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> String {
+pub(crate) fn in_words(own: &Override, around: &Surroundings) -> String {
     let was = match around.supposed {
         Some(_) => "stated",
         None => "observed",
@@ -99,15 +99,15 @@ pub(crate) fn in_words(own: &Override, arrow: &str, around: &Surroundings) -> St
     format!(
         "{} {}{}",
         own.item,
-        assumed(own, arrow),
+        assumed(own),
         before.unwrap_or_default()
     )
 }
 
 /// Returns the assumed value, with its result.
-pub(crate) fn assumed(own: &Override, arrow: &str) -> String {
+pub(crate) fn assumed(own: &Override) -> String {
     match &own.result {
-        Some(result) => format!("{} {arrow} {}", own.assumed, result.plain()),
+        Some(result) => format!("{} → {}", own.assumed, result.plain()),
         None => own.assumed.clone(),
     }
 }

@@ -21,7 +21,6 @@ use kubectl_hpa::report::expected::Judged;
 use kubectl_hpa::report::list::{ExplanationList, SPARE, overview, row};
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::report::timeline::Played;
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file::read_text;
@@ -181,13 +180,11 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     )
     .with_kept_targets(kept_targets(&observed, &assumed));
     assert_structured(&prediction);
-    for (layout, wide, symbols) in layouts() {
-        assert_harmless(&page(
-            &Page::of_prediction(&prediction, wide, symbols),
-            &layout,
-        ));
+    for (layout, wide) in layouts() {
+        let shown = Page::of_prediction(&prediction, wide);
+        assert_harmless(&page(&shown, &layout));
     }
-    let drawn = Page::of_prediction(&prediction, false, Symbols::UNICODE);
+    let drawn = Page::of_prediction(&prediction, false);
     assert_harmless(&markdown(&drawn));
     let played = prediction.timeline.as_ref().map(Played::chart);
     for chart in prediction.curve().into_iter().chain(played) {
@@ -218,10 +215,10 @@ fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
 pub(super) fn assert_worded(pass: &Pass) {
     let explanation = Explanation::new(pass);
     assert_structured(&explanation);
-    for (layout, wide, symbols) in layouts() {
-        assert_harmless(&page(&Page::new(&explanation, wide, symbols), &layout));
+    for (layout, wide) in layouts() {
+        assert_harmless(&page(&Page::new(&explanation, wide), &layout));
     }
-    let shown = Page::new(&explanation, false, Symbols::UNICODE);
+    let shown = Page::new(&explanation, false);
     assert_harmless(&markdown(&shown));
     if let (Some(range), Some(replicas)) = (explanation.range, pass.decision.replicas_after()) {
         let inside = (range.min..=range.max).contains(&replicas);
@@ -281,16 +278,13 @@ fn is_sayable(saved: &Value) -> bool {
 }
 
 /// A wide layout, and a narrow one.
-fn layouts() -> [(Layout, bool, Symbols); 2] {
+fn layouts() -> [(Layout, bool); 2] {
     let narrow = Layout {
         width: Some(20),
         ascii: true,
         ..Layout::default()
     };
-    [
-        (Layout::default(), false, Symbols::UNICODE),
-        (narrow, true, Symbols::ASCII),
-    ]
+    [(Layout::default(), false), (narrow, true)]
 }
 
 /// Asserts that JSON and YAML are valid and equal.

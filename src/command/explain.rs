@@ -200,14 +200,14 @@ impl One<'_> {
             Some(Output::Jsonl) => structured::json_line(&explanation)?,
             Some(Output::Yaml) => structured::yaml(&explanation)?,
             Some(Output::Markdown) => {
-                let mut page = Page::new(&explanation, false, terminal.symbols());
+                let mut page = Page::new(&explanation, false);
                 page.expect(std::slice::from_ref(&watched.judged));
-                markdown(&page)
+                markdown(&terminal.shown(page))
             }
             output @ (None | Some(Output::Wide)) => {
                 let is_wide = output == Some(Output::Wide);
-                let page = Page::new(&explanation, is_wide, terminal.symbols());
-                page::page(&page, &terminal.layout())
+                let page = Page::new(&explanation, is_wide);
+                page::page(&terminal.shown(page), &terminal.layout())
             }
         };
         let unsaved = match &args.save {

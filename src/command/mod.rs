@@ -30,7 +30,7 @@ use crate::cluster::{self, Environment, Session, connect};
 use crate::error::{Error, ErrorKind};
 use crate::render::layout::Layout;
 use crate::render::style::Styles;
-use crate::report::section::Symbols;
+use crate::report::page::Page;
 use crate::saved::file;
 use crate::saved::save::Saved;
 
@@ -312,12 +312,9 @@ impl Terminal {
         }
     }
 
-    fn symbols(&self) -> Symbols {
-        if self.ascii {
-            Symbols::ASCII
-        } else {
-            Symbols::UNICODE
-        }
+    /// Returns a page with the symbols that can be shown.
+    fn shown(&self, page: Page) -> Page {
+        if self.ascii { page.in_ascii() } else { page }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The layout of text: its width, colors and symbols.
+//! The layout of text: its width and colors, and the form of commands.
 
 use super::style::{Styles, clean};
 use crate::args::Form;

@@ -1,4 +1,4 @@
-//! The appearance of text: colors and symbols, chosen once, and the cleaning that keeps a terminal from
+//! The appearance of text: colors, chosen once, and the cleaning that keeps a terminal from
 //! interpreting the contents of an object. The default is plain, for pipes and tests.
 
 use std::borrow::Cow;

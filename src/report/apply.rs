@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Explanation;
 use super::page::{Page, Words};
-use super::section::{Detail, Part, Section, Symbols};
+use super::section::{Detail, Part, Section};
 use crate::apimachinery::names::shell_word;
 use crate::apply::gate::{Concern, Leader};
 use crate::apply::next::{NextPass, Verdict};
@@ -254,30 +254,22 @@ impl<'a> ApplyResult<'a> {
             wait,
             ..
         } = self.applied;
-        let text = || self.result.message.clone();
+        let failed = Error::failed(self.result.message.clone());
         let told = match result {
-            ApplyOutcome::Refused => {
-                let concerns = self.applied.concerns.iter();
-                let refused = concerns.filter(|concern| !concern.forced);
-                refused.map(refusal).collect()
+            ApplyOutcome::Refused => refused(self.applied).map(refusal).collect(),
+            ApplyOutcome::Moved(_) => vec![failed.hint("run it again, or use --retry")],
+            ApplyOutcome::Superseded(_) => {
+                vec![failed.hint("the write can no longer take effect; run apply again")]
             }
-            ApplyOutcome::Moved(_) => {
-                vec![Error::failed(text()).hint("run it again, or use --retry")]
-            }
-            ApplyOutcome::Superseded(_) => vec![
-                Error::failed(text()).hint("the write can no longer take effect; run apply again"),
-            ],
-            ApplyOutcome::NotWritten(e) => {
-                vec![Error {
-                    message: text(),
-                    ..e.clone()
-                }]
-            }
+            ApplyOutcome::NotWritten(e) => vec![Error {
+                message: failed.message,
+                ..e.clone()
+            }],
             ApplyOutcome::Unknown(..) => {
                 let hint = format!("`{}` shows its current replicas", self.get_target());
-                vec![Error::failed(text()).hint(hint)]
+                vec![failed.hint(hint)]
             }
-            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![Error::failed(text())],
+            ApplyOutcome::Unmet(_) | ApplyOutcome::Declined => vec![failed],
             ApplyOutcome::Altered(state, _) | ApplyOutcome::Accepted(state) => {
                 altered(self.applied, state)
                     .map(Error::failed)
@@ -290,30 +282,27 @@ impl<'a> ApplyResult<'a> {
             .into_iter()
             .filter_map(|(what, extra)| match extra.as_ref()? {
                 Extra::Written => None,
-                Extra::NotWritten(e) => {
-                    let message = format!("{what} was not written: {}", e.message);
-                    Some(Error {
-                        message,
-                        bare: false,
-                        ..e.clone()
-                    })
-                }
+                Extra::NotWritten(e) => Some(Error {
+                    bare: false,
+                    ..e.clone().within(format!("{what} was not written"))
+                }),
                 Extra::Unknown(message) => Some(Error::failed(format!("{what}: {message}"))),
             });
         let waited = wait.iter().filter_map(|wait| match wait {
-            Err(e) => {
-                let message = format!("failed to wait: {}", e.message);
-                Some(Error {
-                    message,
-                    bare: false,
-                    ..e.clone()
-                })
-            }
+            Err(e) => Some(Error {
+                bare: false,
+                ..e.clone().within("failed to wait")
+            }),
             Ok(waited) if matches!(waited.end, WaitEnd::Ready | WaitEnd::Changed) => None,
             Ok(waited) => Some(Error::failed(ended(waited))),
         });
         told.into_iter().chain(extras).chain(waited).collect()
     }
+}
+
+/// Returns the concerns because of which nothing is written.
+fn refused(applied: &Applied) -> impl Iterator<Item = &Concern> {
+    applied.concerns.iter().filter(|concern| !concern.forced)
 }
 
 /// Returns the error with the reason why nothing is written, and with the remedies.
@@ -329,24 +318,19 @@ fn refusal(concern: &Concern) -> Error {
 
 impl Page {
     /// Returns the page of a plan: the pass in short, the values to write, and what comes next.
-    pub(crate) fn of_plan(
-        explanation: &Explanation<'_>,
-        applied: &Applied,
-        symbols: Symbols,
-    ) -> Self {
+    pub(crate) fn of_plan(explanation: &Explanation<'_>, applied: &Applied) -> Self {
         let words = Words {
             explanation,
             wide: false,
-            symbols,
         };
         let metrics = [Part::Table(words.metric_table())];
-        let metrics = Section::new("", Detail::Always, metrics).unless_empty();
+        let metrics = Section::new("", Detail::Always, metrics);
         // An ordinary rule at work is no argument against writing its result.
         let mut sections = Vec::from_iter(words.findings(Severity::Warning));
         sections.extend(metrics);
         sections.extend(words.path());
         sections.extend(words.rests_on(Severity::Warning, Vec::new(), Vec::new()));
-        sections.extend(written(explanation, applied, symbols));
+        sections.extend(written(explanation, applied));
         sections.extend(coming(applied));
 
         let ignored = applied.ignores_stabilization.then(|| {
@@ -365,9 +349,9 @@ impl Page {
 }
 
 /// Returns the values to write, the scale first.
-fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -> Option<Section> {
+fn written(explanation: &Explanation<'_>, applied: &Applied) -> Option<Section> {
     let (change, at) = (applied.change?, applied.at.as_ref()?);
-    let mut lines = vec![(name(explanation), write(change, at, symbols))];
+    let mut lines = vec![(name(explanation), write(change, at))];
     if applied.writes_status {
         let text = "as the controller would write it (--write-status)";
         lines.push(("status of the HPA".to_owned(), text.to_owned()));
@@ -382,7 +366,7 @@ fn written(explanation: &Explanation<'_>, applied: &Applied, symbols: Symbols) -
             format!("{}: {} (--event)", event.reason, event.message),
         )
     }));
-    Some(Section::new("WRITE", Detail::Always, [Part::Pairs(lines)]))
+    Section::new("WRITE", Detail::Always, [Part::Pairs(lines)])
 }
 
 /// Describes how the live controller will respond.
@@ -396,7 +380,7 @@ fn coming(applied: &Applied) -> Option<Section> {
         .chain(std::iter::repeat(""))
         .map(str::to_owned);
     let lines = Part::Pairs(labels.zip(lines).collect());
-    Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines]).unless_empty()
+    Section::new("NEXT PASS OF THE CONTROLLER", Detail::Always, [lines])
 }
 
 /// Returns the question to confirm before a change is written.
@@ -414,11 +398,10 @@ fn name(explanation: &Explanation<'_>) -> String {
 }
 
 /// Returns the text for a write of the scale, and the value that it replaces.
-fn write(Change { from, to }: Change, at: &ScaleAt, symbols: Symbols) -> String {
-    let arrow = symbols.arrow;
+fn write(Change { from, to }: Change, at: &ScaleAt) -> String {
     let version = &at.state.resource_version;
     format!(
-        "{from} {arrow} {to} replicas, replacing resourceVersion {version}, as field manager \
+        "{from} → {to} replicas, replacing resourceVersion {version}, as field manager \
          {FIELD_MANAGER}"
     )
 }
@@ -456,18 +439,16 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             let words = Words {
                 explanation,
                 wide: false,
-                symbols: Symbols::UNICODE,
             };
             let (headline, why) = words.verdict();
             format!(
                 "{}, so nothing is written. {}",
-                headline.text(words.symbols),
+                headline.text(),
                 why.join(" ")
             )
         }
         ApplyOutcome::Refused => {
-            let refused = applied.concerns.iter().filter(|concern| !concern.forced);
-            let texts: Vec<&str> = refused.map(|concern| &*concern.text).collect();
+            let texts: Vec<&str> = refused(applied).map(|concern| &*concern.text).collect();
             format!("{}; nothing written", texts.join("; "))
         }
         ApplyOutcome::Unmet(what) | ApplyOutcome::Moved(what) => format!("{what}; nothing written"),
@@ -549,7 +530,6 @@ fn worded(next: &NextPass, change: Option<Change>) -> Vec<String> {
     let words = Words {
         explanation: &explanation,
         wide: false,
-        symbols: Symbols::ASCII,
     };
     let (_, why) = words.verdict();
     let does = match next.verdict {

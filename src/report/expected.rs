@@ -37,7 +37,7 @@ impl Judged {
 /// Returns whether expectations hold; `None` without any.
 pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
     let lines = Part::Pairs(judged.iter().flat_map(worded).collect());
-    Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()
+    Section::new("EXPECTED", Detail::Always, [lines])
 }
 
 /// Returns each expectation with its result, and the basis of the result.

@@ -6,9 +6,9 @@ use serde::{Serialize, Serializer};
 use super::backtest::Compared;
 use super::chart::Chart;
 use super::expected::Judged;
-use super::page::verdict::Headline;
+use super::page::headline::Headline;
 use super::page::{Page, Words, changes};
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::{Certainty, Explanation, Range};
 use crate::findings::Severity;
@@ -39,8 +39,6 @@ pub struct Prediction<'a> {
     pub(crate) thresholds: Vec<Thresholds>,
     /// The targets that keep the scale points, if other requests are assumed.
     pub(crate) kept_targets: Vec<KeptTarget>,
-    #[serde(skip)]
-    observed_headline: Headline,
 }
 
 /// An expectation as the contract has it.
@@ -76,6 +74,8 @@ pub(crate) struct ObservedAnswer {
     pub(crate) certainty: Certainty,
     /// The replicas after the pass, over all unknowns.
     pub(crate) range: Option<Range>,
+    #[serde(skip)]
+    headline: Headline,
 }
 
 impl<'a> Prediction<'a> {
@@ -108,11 +108,11 @@ impl<'a> Prediction<'a> {
                     replicas: observed.decision.replicas_after(),
                     certainty: Certainty::of(range),
                     range,
+                    headline: Headline::of(observed),
                 }),
             expectations,
             thresholds,
             kept_targets: Vec::new(),
-            observed_headline: Headline::of(observed),
         }
     }
 
@@ -154,46 +154,35 @@ impl<'a> Prediction<'a> {
 impl Page {
     /// Creates the page of a prediction: its assumptions, the page of its pass, and the answer without the
     /// overrides.
-    pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
-        let mut page = Self::with_assumptions(prediction, wide, symbols);
+    pub fn of_prediction(prediction: &Prediction<'_>, wide: bool) -> Self {
+        let mut page = Self::with_assumptions(prediction, wide);
         page.expect(&prediction.expectations);
         page.without_owner(&prediction.explanation.pass.input.snapshot.hpa)
     }
 
-    fn with_assumptions(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
+    fn with_assumptions(prediction: &Prediction<'_>, wide: bool) -> Self {
         let words = Words {
             explanation: &prediction.explanation,
             wide,
-            symbols,
         };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
         let rows = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
-        let changes = Part::Records(rows);
-        let curve = prediction.curve().map(|curve| {
-            Section::new(
-                curve.title.clone(),
-                Detail::Always,
-                [Part::Chart(curve.into())],
-            )
+        let changes = Section::new("CHANGES", Detail::Always, [Part::Records(rows)]);
+        let curve = prediction.curve().and_then(|curve| {
+            let title = curve.title.clone();
+            Section::new(title, Detail::Always, [Part::Chart(curve.into())])
         });
 
-        let mut sections = Vec::from_iter(words.findings(Severity::Info));
-        sections.extend(words.metrics());
-        sections.extend(words.path());
         // A timeline covers the same for a load that does not follow the pods.
-        sections.extend(match (played, &prediction.backtest) {
+        let next = match (played, &prediction.backtest) {
             (_, Some(_)) => None,
-            (Some(played), None) => Some(played.section(symbols, wide)),
+            (Some(played), None) => played.section(wide),
             (None, None) => words.upcoming(),
-        });
+        };
         // Without a scale, no value was tried.
-        if prediction.explanation.pass.input.snapshot.scale.is_ok() {
-            sections.push(Section::new("CHANGES", Detail::Always, [changes]));
-        }
-        sections.extend(words.evidence());
-        sections.extend(words.pods());
-        sections.extend(words.conditions_and_events());
+        let has_scale = prediction.explanation.pass.input.snapshot.scale.is_ok();
+        let mut sections = words.of_pass(next, changes.filter(|_| has_scale));
         let mut assumed = played.map(Played::assumed).unwrap_or_default();
         if played.is_some() && words.has_other_writer() {
             let ends = "assumed not to set the replicas from now on";
@@ -204,7 +193,7 @@ impl Page {
             sections.extend(words.wide_hint());
             sections.extend(words.rests_on(Severity::Info, assumed, Vec::new()));
             let mut page = words.advising_page(sections);
-            assume(&mut page, prediction, symbols);
+            assume(&mut page, prediction);
             return page;
         };
         // The comparison comes first; the pass that it begins with is a detail.
@@ -215,14 +204,14 @@ impl Page {
         let mut page = words.page(Vec::new());
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
-        page.sections = backtest.sections(symbols, wide);
+        page.sections = backtest.sections(wide);
         page.sections.extend(words.lasting_findings(backtest, wide));
         page.sections.extend(curve);
         page.sections
-            .push(Section::new(title, Detail::Wide, [Part::Text(first)]));
+            .extend(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));
         page.warning = backtest.warning();
-        page.assuming = backtest.assuming(symbols);
+        page.assuming = backtest.assuming();
         (page.tone, page.verdict) = backtest.headline();
         page.why = Vec::from_iter(backtest.doubt());
         page
@@ -230,16 +219,20 @@ impl Page {
 }
 
 /// Adds the assumptions of a prediction, with the answer without them.
-fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
-    let observed = prediction.observed.map(|ObservedAnswer { range, .. }| {
-        let headline = prediction.observed_headline.text(symbols).to_uppercase();
-        match range.filter(|it| it.min != it.max) {
-            Some(Range { min, max }) => {
-                format!("{headline}, not certain: between {min} and {max}")
+fn assume(page: &mut Page, prediction: &Prediction<'_>) {
+    let observed = prediction.observed.map(
+        |ObservedAnswer {
+             range, headline, ..
+         }| {
+            let headline = headline.text().to_uppercase();
+            match range.filter(|it| it.min != it.max) {
+                Some(Range { min, max }) => {
+                    format!("{headline}, not certain: between {min} and {max}")
+                }
+                None => headline,
             }
-            None => headline,
-        }
-    });
+        },
+    );
     let around = &prediction.explanation.pass.input.surroundings;
     let was_observed = around.supposed.is_none() && !around.lacks_pods;
     if prediction.overrides.is_empty() && was_observed {
@@ -249,27 +242,27 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
         let answers = observed
             .as_deref()
             .map(|observed| [&*page.verdict, observed]);
-        let table = overrides(prediction, answers, symbols);
-        page.sections
-            .insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
+        let table = overrides(prediction, answers);
+        let table = Section::new("", Detail::Comment, [Part::Table(table)]);
+        page.sections.splice(0..0, table);
     }
     page.assuming.extend(
         prediction
             .overrides
             .iter()
-            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around))),
+            .map(|own| format!("assuming {}", in_words(own, around))),
     );
     page.observed = observed.filter(|_| !around.lacks_pods);
 }
 
 /// Returns the assumed and the observed values, side by side, with the verdict on each, if anything was
 /// observed.
-fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: Symbols) -> Table {
+fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>) -> Table {
     let all = &prediction.overrides;
     let has_observed = verdicts.is_some() || all.iter().any(|own| own.observed().is_some());
     let rows = all.iter().map(|own| {
         let observed = has_observed.then(|| own.observed().unwrap_or_default());
-        [own.item.clone(), assumed(own, symbols.arrow)]
+        [own.item.clone(), assumed(own)]
             .into_iter()
             .chain(observed)
             .collect()

@@ -120,15 +120,13 @@ impl<'a> Searched<'a> {
         (Tone::Stay, text)
     }
 
-    pub(super) fn sections(&self) -> Vec<Section> {
+    pub(super) fn sections(&self) -> impl Iterator<Item = Section> {
         let parts = [Part::Table(self.table()), Part::Text(self.sentences())];
         let table = Section::new("SETTINGS, BY REPLICA-HOURS", Detail::Always, parts);
-        if self.found.front.is_empty() {
-            return vec![table];
-        }
         let parts = [Part::Chart(self.chart().into())];
         let chart = Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, parts);
-        vec![table, chart]
+        let chart = chart.filter(|_| !self.found.front.is_empty());
+        table.into_iter().chain(chart)
     }
 
     /// The last parts of the paths that distinguish the fields, with the unit that a part names.
@@ -287,14 +285,12 @@ impl Serialize for Searched<'_> {
             front,
             stopped,
         } = self.found;
+        let paths = || search.axes.iter().map(|axis| &*axis.path);
         let settings: Vec<TriedView<'_>> = tried
             .iter()
             .enumerate()
             .map(|(place, own)| TriedView {
-                set: TriedSettings {
-                    search,
-                    place: own.place,
-                },
+                set: paths().zip(search.values(own.place)).collect(),
                 totals: own.result.as_ref().ok().map(TotalsView::from),
                 refused: own.result.as_ref().err().map(|e| &*e.message),
                 meets_expectations: match (&own.result, own.meets) {
@@ -316,7 +312,9 @@ impl Serialize for Searched<'_> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct TriedView<'a> {
-    set: TriedSettings<'a>,
+    /// The values of the fields, in the order of the fields.
+    #[serde(serialize_with = "in_order")]
+    set: Vec<(&'a str, String)>,
     totals: Option<TotalsView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<&'a str>,
@@ -324,14 +322,6 @@ struct TriedView<'a> {
     best: bool,
 }
 
-struct TriedSettings<'a> {
-    search: &'a Search,
-    place: usize,
-}
-
-impl Serialize for TriedSettings<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let paths = self.search.axes.iter().map(|axis| &axis.path);
-        serializer.collect_map(paths.zip(self.search.values(self.place)))
-    }
+fn in_order<S: Serializer>(set: &[(&str, String)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(set.iter().map(|(path, value)| (path, value)))
 }

@@ -6,26 +6,6 @@ use std::borrow::Cow;
 use super::chart::Chart;
 use crate::findings::Severity;
 
-/// The symbols of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbols {
-    pub(crate) arrow: &'static str,
-    pub(crate) times: &'static str,
-}
-
-impl Symbols {
-    /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self {
-        arrow: "->",
-        times: "x",
-    };
-    /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self {
-        arrow: "→",
-        times: "×",
-    };
-}
-
 /// The tone of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
@@ -140,8 +120,17 @@ impl Table {
 }
 
 impl Section {
-    /// Returns a section with the parts that are not empty.
+    /// Returns a section with the parts that are not empty; `None` if all are.
     pub(crate) fn new<const N: usize>(
+        title: impl Into<String>,
+        detail: Detail,
+        body: [Part; N],
+    ) -> Option<Self> {
+        Some(Self::titled(title, detail, body)).filter(|section| !section.body.is_empty())
+    }
+
+    /// Returns the same with a title that says something even if all parts are empty.
+    pub(crate) fn titled<const N: usize>(
         title: impl Into<String>,
         detail: Detail,
         body: [Part; N],
@@ -151,11 +140,6 @@ impl Section {
             detail,
             body: body.into_iter().filter(|part| !part.is_empty()).collect(),
         }
-    }
-
-    /// Returns the same section; `None` if no part has content.
-    pub(crate) fn unless_empty(self) -> Option<Self> {
-        (!self.body.is_empty()).then_some(self)
     }
 
     /// Changes each of its texts, except commands.

@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use super::chart::{Chart, ChartSeries, MOST_ROWS, Shape};
 use super::clock::{TimeDisplay, millis};
 use super::page::verdict::{corrected, disables};
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::totals::{self, TotalsView};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
@@ -23,38 +23,35 @@ use crate::whatif::timeline::{
 };
 use crate::words::{count, distance, duration, first_few, list, time};
 
-/// A timeline, with the facts about the first pass that its texts need.
+/// A timeline, with its first pass.
 #[derive(Debug)]
 pub struct Played<'a> {
     pub(super) timeline: &'a Timeline,
+    pass: &'a Pass,
     doubts: Doubts,
-    /// The possible replicas after the first pass.
-    first: Option<Range>,
-    /// The labels of the metrics of the spec.
-    metrics: Vec<String>,
-    pub(super) bounds: (i32, i32),
-    /// The controller's `--horizontal-pod-autoscaler-cpu-initialization-period`.
-    initialization: SignedDuration,
 }
 
 impl<'a> Played<'a> {
-    /// Prepares the texts of a timeline that begins with a pass.
-    pub(super) fn new(timeline: &'a Timeline, pass: &Pass) -> Self {
-        let snapshot = &pass.input.snapshot;
-        let spec = &snapshot.hpa.spec;
+    pub(super) fn new(timeline: &'a Timeline, pass: &'a Pass) -> Self {
         let Totals { highest, asked, .. } = &timeline.totals;
         Self {
             timeline,
+            pass,
             doubts: pass.doubts(highest.replicas, *asked),
-            first: pass.outlook.range(&pass.decision),
-            metrics: spec
-                .metrics
-                .iter()
-                .map(|own| own.label(&spec.metrics))
-                .collect(),
-            bounds: (spec.min(), spec.max_replicas),
-            initialization: snapshot.controller.cpu_initialization_period,
         }
+    }
+
+    /// The bounds of the spec, with their names.
+    pub(super) fn bounds(&self) -> [(i32, String); 2] {
+        let spec = &self.pass.input.snapshot.hpa.spec;
+        [(spec.min(), "min"), (spec.max_replicas, "max")]
+            .map(|(count, name)| (count, name.to_owned()))
+    }
+
+    /// Returns the label of the metric that decided.
+    fn metric(&self, change: &PassChange) -> Option<String> {
+        let metrics = &self.pass.input.snapshot.hpa.spec.metrics;
+        Some(metrics.get(change.by?)?.label(metrics))
     }
 
     /// Whether another course is possible.
@@ -82,7 +79,7 @@ impl<'a> Played<'a> {
         .filter(|(is_open, _)| *is_open)
         .map(|(_, what)| what.to_owned())
         .collect();
-        let first = match self.first {
+        let first = match self.pass.outlook.range(&self.pass.decision) {
             Some(Range { min, max }) if min != max => {
                 format!("the first pass may end anywhere from {min} to {max}")
             }
@@ -92,7 +89,7 @@ impl<'a> Played<'a> {
     }
 
     /// Returns a row for each change (only the first of many unless `wide`), its end, the totals, and a chart.
-    pub(super) fn section(&self, symbols: Symbols, wide: bool) -> Section {
+    pub(super) fn section(&self, wide: bool) -> Option<Section> {
         let Timeline {
             start,
             period,
@@ -109,7 +106,7 @@ impl<'a> Played<'a> {
             duration(*period)
         );
         let when = |time: Timestamp| duration(time.duration_since(*start));
-        let [changes, more] = self.changes(("AFTER", true), when, symbols, wide);
+        let [changes, more] = self.changes(("AFTER", true), when, wide);
         let end = self.end().into_iter().chain([totals::sentence(totals)]);
         let body = [
             changes,
@@ -125,18 +122,13 @@ impl<'a> Played<'a> {
         &self,
         time: (&'static str, bool),
         when: impl Fn(Timestamp) -> String,
-        symbols: Symbols,
         wide: bool,
     ) -> [Part; 2] {
         let changes = &self.timeline.changes;
         let shown = if wide { changes.len() } else { SHOWN };
         let cells = changes.iter().take(shown).map(|change| {
             let PassChange { time, from, to, .. } = change;
-            vec![
-                when(*time),
-                format!("{from} {} {to}", symbols.arrow),
-                self.because(change),
-            ]
+            vec![when(*time), format!("{from} → {to}"), self.because(change)]
         });
         let rows = Vec::from_iter(cells);
         let hidden = changes.len() - rows.len();
@@ -147,10 +139,7 @@ impl<'a> Played<'a> {
 
     /// Describes why a pass changed the replicas as it did.
     pub(super) fn because(&self, change: &PassChange) -> String {
-        let asked = match (
-            change.proposal,
-            change.by.and_then(|by| self.metrics.get(by)),
-        ) {
+        let asked = match (change.proposal, self.metric(change)) {
             (None, _) => String::new(),
             (Some(proposal), Some(metric)) => {
                 let value = change
@@ -314,10 +303,7 @@ impl<'a> Played<'a> {
             .filter_map(|(_, count)| *count)
             .max()
             .unwrap_or(0);
-        let (min, max) = self.bounds;
-        let bounds = [(min, "min"), (max, "max")]
-            .into_iter()
-            .filter(|(count, _)| *count <= highest);
+        let bounds = self.bounds().into_iter();
         let last = period.saturating_mul(passes.len().saturating_sub(1) as i32);
         let clock = TimeDisplay::Since(*start);
         Chart {
@@ -331,9 +317,7 @@ impl<'a> Played<'a> {
                 replicas,
                 self.series("proposed", 0, passes.iter().map(|p| p.proposal)),
             ],
-            bounds: bounds
-                .map(|(count, name)| (count, name.to_owned()))
-                .collect(),
+            bounds: bounds.filter(|(count, _)| *count <= highest).collect(),
             current: None,
             events: Vec::new(),
             gaps: Vec::new(),
@@ -412,7 +396,13 @@ impl<'a> Played<'a> {
                 PodLack::Metrics => "without metrics".to_owned(),
                 PodLack::Readiness => format!(
                     "unready: {they_are} not within the CPU initialization period of {}",
-                    duration(self.initialization)
+                    duration(
+                        self.pass
+                            .input
+                            .snapshot
+                            .controller
+                            .cpu_initialization_period
+                    )
                 ),
             };
             format!("{} {stay} {how}", first_few(&pods, NAMED))
@@ -483,22 +473,19 @@ impl Serialize for Played<'_> {
 
 impl Played<'_> {
     /// Returns how a pass changed the replicas, as data.
-    pub(super) fn view(&self, change: &PassChange) -> ChangeView<'_> {
+    pub(super) fn view(&self, change: &PassChange) -> ChangeView {
         ChangeView {
             time: SecondsTime(change.time).to_string(),
             from: change.from,
             to: change.to,
             proposal: change.proposal,
-            metric: change
-                .by
-                .and_then(|by| self.metrics.get(by))
-                .map(String::as_str),
+            metric: self.metric(change),
             limits: change.limits.iter().filter_map(LimitView::of).collect(),
         }
     }
 
     /// Returns the passes that changed the replicas, as data.
-    pub(super) fn change_views(&self) -> Vec<ChangeView<'_>> {
+    pub(super) fn change_views(&self) -> Vec<ChangeView> {
         self.timeline
             .changes
             .iter()
@@ -546,12 +533,12 @@ struct TimelineTraceView<'a> {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct ChangeView<'a> {
+pub(super) struct ChangeView {
     time: String,
     from: i32,
     to: i32,
     proposal: Option<i32>,
-    metric: Option<&'a str>,
+    metric: Option<String>,
     limits: Vec<LimitView>,
 }
 

@@ -23,8 +23,8 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::expected::Judged;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
+use kubectl_hpa::report::section::Tone;
 use kubectl_hpa::report::section::{Detail, Part, Remark, Section, StepLine, Table};
-use kubectl_hpa::report::section::{Symbols, Tone};
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file;
 use kubectl_hpa::snapshot::input::{Input, Options};
@@ -675,7 +675,7 @@ fn a_history_without_effect_leaves_nothing_open() {
     }
     let denied = json!({"errors": [{"api": "external", "metric": "queue", "message": "no", "denied": true}]});
     let pass = passed(blocked(3, "app=web", &[], &denied));
-    let page = Page::new(&Explanation::new(&pass), false, Symbols::ASCII);
+    let page = Page::new(&Explanation::new(&pass), false);
     insta::assert_snapshot!(page.why.join("\n"), @"You are not allowed to read queue: the pass may end anywhere from 2 to 6.");
 }
 
@@ -890,7 +890,7 @@ fn markdown_for_a_pull_request() {
         thresholds(&assumed, None),
         &observed,
     );
-    let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
+    let page = Page::of_prediction(&prediction, false);
     insta::assert_snapshot!(markdown(&page), @"
 <code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>
 

@@ -25,7 +25,6 @@ use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::page;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
@@ -398,7 +397,7 @@ fn the_headline_names_the_reason_of_the_verdict() {
     let explanation = Explanation::new(&pass);
     let codes: BTreeSet<Code> = explanation.findings.iter().map(|it| it.code).collect();
     assert!(codes.contains(&Code::OtherWriter), "{codes:?}");
-    let verdict = Page::new(&explanation, false, Symbols::UNICODE).verdict;
+    let verdict = Page::new(&explanation, false).verdict;
     assert_eq!(verdict, "CANNOT DECIDE, STAYS AT 2: MISSING REQUEST");
     // No pass names what does not end it.
     const NEVER: [Code; 5] = [
@@ -430,7 +429,7 @@ fn the_headline_says_that_the_last_write_failed() {
 #[test]
 fn the_same_pods_are_shown_once() {
     let shows = |name: &str, wide: bool, code: &str| {
-        let shown = Page::new(&told::case(name).explanation, wide, Symbols::UNICODE);
+        let shown = Page::new(&told::case(name).explanation, wide);
         page(&shown, &Layout::default()).contains(&format!("  {code}: "))
     };
     for (name, code) in [
@@ -496,7 +495,7 @@ fn half_of_the_screens_fit_24_lines() {
 
 /// The page about a pass without `-o wide`.
 fn narrow(told: &ToldPass) -> Page {
-    Page::new(&told.explanation, false, Symbols::UNICODE)
+    Page::new(&told.explanation, false)
 }
 
 /// A page on a terminal of 80 columns.
@@ -597,7 +596,7 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
         let findings = explanation.findings.iter();
         let codes: Vec<_> = findings.map(|it| (it.code, it.severity)).collect();
         assert_eq!(codes, [(Code::HeldByWindow, Severity::Info)], "{about}");
-        let screen = screen(&Page::new(&explanation, false, Symbols::UNICODE));
+        let screen = screen(&Page::new(&explanation, false));
         let next = screen.split("\nNEXT PASSES").nth(1).expect("what follows");
         longest = longest.max(
             next.split("\n\n")
@@ -719,7 +718,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         let explanation = Explanation::new(&pass);
         let codes: Vec<_> = explanation.findings.iter().map(|it| it.code).collect();
         assert_eq!(codes, [Code::HeldByWindow]);
-        screen(&Page::new(&explanation, false, Symbols::UNICODE))
+        screen(&Page::new(&explanation, false))
     };
     let slowly = json!({
         "scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]},
@@ -1729,7 +1728,7 @@ fn findings_page(told: &ToldPass) -> String {
         width: Some(100),
         ..Layout::default()
     };
-    let mut all = Page::new(&told.explanation, true, Symbols::UNICODE);
+    let mut all = Page::new(&told.explanation, true);
     all.sections.retain(|section| section.title == "FINDINGS");
     page(&all, &layout)
 }

@@ -15,7 +15,6 @@ use kubectl_hpa::prometheus::history::{
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::section::Part;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::MetricAnswer;
 use kubectl_hpa::snapshot::input::Input;
@@ -105,7 +104,7 @@ fn past(metrics: &[Value], history: &History) -> Result<Pass, Error> {
 fn explained(pass: &Pass) -> (Page, Value) {
     let explanation = Explanation::new(pass);
     let json = serde_json::to_value(&explanation).unwrap();
-    (Page::new(&explanation, true, Symbols::ASCII), json)
+    (Page::new(&explanation, true).in_ascii(), json)
 }
 
 #[test]

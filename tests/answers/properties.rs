@@ -25,7 +25,6 @@ use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::page;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::hpa::{Behavior, ScalingRules};
 use kubectl_hpa::snapshot::input::Input;
@@ -862,13 +861,14 @@ fn word(input: &Input) {
     let pass = Pass::with(input.clone(), remembered(input));
     let explanation = Explanation::new(&pass);
     serde_json::to_string(&explanation).expect("an explanation is JSON");
-    for (width, symbols) in [(None, Symbols::UNICODE), (Some(20), Symbols::ASCII)] {
+    let shown = Page::new(&explanation, true);
+    for (width, ascii) in [(None, false), (Some(20), true)] {
         let layout = Layout {
             width,
-            ascii: symbols == Symbols::ASCII,
+            ascii,
             ..Layout::default()
         };
-        assert!(!page(&Page::new(&explanation, true, symbols), &layout).is_empty());
+        assert!(!page(&shown, &layout).is_empty());
     }
 }
 

@@ -16,7 +16,6 @@ use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::list::{Overview, SPARE, overview, row};
 use kubectl_hpa::report::page::Page;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::report::section::{Part, Table};
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file;
@@ -39,12 +38,12 @@ fn screen(name: &str, files: &[&str], wide: bool, layout: &Layout) -> String {
     let input = assemble(file::read(&files).expect("files"), &options, clock).expect("an input");
     let pass = Pass::run(input);
     let explanation = Explanation::new(&pass);
-    let symbols = if layout.ascii {
-        Symbols::ASCII
+    let shown = Page::new(&explanation, wide);
+    if layout.ascii {
+        page(&shown.in_ascii(), layout)
     } else {
-        Symbols::UNICODE
-    };
-    page(&Page::new(&explanation, wide, symbols), layout)
+        page(&shown, layout)
+    }
 }
 
 fn narrow() -> Layout {
@@ -338,7 +337,7 @@ fn page_of(json: &str, wide: bool) -> Page {
     let input = assemble(objects, &options, Timestamp::UNIX_EPOCH).expect("an input");
     let pass = Pass::run(input);
     let explanation = Explanation::new(&pass);
-    Page::new(&explanation, wide, Symbols::ASCII)
+    Page::new(&explanation, wide).in_ascii()
 }
 
 /// Returns what the page of a case says about the last status.
@@ -440,7 +439,7 @@ queue^[[31m\u{202e}  -     5
 #[test]
 fn every_recorded_pass_has_a_verdict_and_a_reason() {
     for (case, told) in told::recorded() {
-        let page = Page::new(&told.explanation, false, Symbols::ASCII);
+        let page = Page::new(&told.explanation, false);
         let why = page.why.join(" ");
         assert!(
             why.len() > 20 && why.ends_with('.'),

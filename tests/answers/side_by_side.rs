@@ -21,7 +21,6 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::backtest::Compared;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::Options;
@@ -147,17 +146,17 @@ fn larger() -> NamedSpec {
 }
 
 fn screen(prediction: &Prediction<'_>, wide: bool, ascii: bool) -> String {
-    let symbols = if ascii {
-        Symbols::ASCII
-    } else {
-        Symbols::UNICODE
-    };
     let layout = Layout {
         width: Some(80),
         ascii,
         ..Layout::default()
     };
-    page(&Page::of_prediction(prediction, wide, symbols), &layout)
+    let shown = Page::of_prediction(prediction, wide);
+    if ascii {
+        page(&shown.in_ascii(), &layout)
+    } else {
+        page(&shown, &layout)
+    }
 }
 
 fn object(prediction: Prediction<'_>, passes: bool) -> Value {
@@ -374,7 +373,7 @@ NOTES
 #[test]
 fn a_replay_that_is_unlike_the_record_is_warned_about() {
     let (text, markdown) = compared(&spec(50, 20), &day(3), &[larger()], |own| {
-        let page = Page::of_prediction(&own, false, Symbols::UNICODE);
+        let page = Page::of_prediction(&own, false);
         (screen(&own, false, false), markdown(&page))
     });
     for text in [&text, &markdown] {
@@ -424,7 +423,7 @@ fn every_form_says_the_same() {
             "{narrow:#?}"
         );
 
-        let comment = markdown(&Page::of_prediction(&own, false, Symbols::UNICODE));
+        let comment = markdown(&Page::of_prediction(&own, false));
         // What GitHub takes.
         assert!(comment.len() < 65_536, "{}", comment.len());
         let (shown, folded) = comment.split_once("<details>").unwrap();

@@ -12,7 +12,6 @@ use kubectl_hpa::render::markdown::markdown;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::page::Page;
 use kubectl_hpa::report::prediction::Prediction;
-use kubectl_hpa::report::section::Symbols;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -348,11 +347,7 @@ fn metrics_of_one_name_are_told_apart() {
         matches!(facts, [Fact::Count { min: 9, .. }, Fact::Unknown(_)]),
         "{facts:?}"
     );
-    let page = markdown(&Page::new(
-        &Explanation::new(&pass),
-        false,
-        Symbols::UNICODE,
-    ));
+    let page = markdown(&Page::new(&Explanation::new(&pass), false));
     assert!(
         page.contains("Pods/rps") && !page.contains("| rps"),
         "{page}"
@@ -1156,7 +1151,7 @@ fn nothing_was_observed_of_assumed_pods() {
             "{}",
             json["observed"]
         );
-        let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
+        let page = Page::of_prediction(&prediction, false);
         assert_eq!(page.observed.is_some(), is_observed);
         let text = markdown(&page);
         let has = |start: &str| text.lines().any(|line| line.starts_with(start));

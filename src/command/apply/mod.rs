@@ -78,7 +78,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     })?;
     messages.extend(plan.messages.iter().cloned());
     let explanation = Explanation::new(&plan.pass);
-    let page = Page::of_plan(&explanation, &plan.applied, terminal.symbols());
+    let page = terminal.shown(Page::of_plan(&explanation, &plan.applied));
     let result = ApplyResult::new(explanation, &plan.applied);
     let text = match args.output {
         Some(ApplyOutput::Json) => structured::json(&result)?,
@@ -226,7 +226,8 @@ impl Attempts<'_> {
     /// Shows the plan and asks whether to write it.
     async fn ask(&self, plan: &WritePlan, change: Change) -> Result<bool, Error> {
         let explanation = Explanation::new(&plan.pass);
-        let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
+        let page = Page::of_plan(&explanation, &plan.applied);
+        let page = self.terminal.shown(page);
         self.tell(&page::page(&page, &self.terminal.layout()));
         // Input that was typed before the question was shown does not answer it.
         forget_typed();

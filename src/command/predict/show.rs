@@ -118,8 +118,8 @@ fn text(
         Some(PredictOutput::Svg) => drawn(prediction, curve).map(|chart| svg(&chart)),
         output @ (None | Some(PredictOutput::Wide)) => {
             let is_wide = output == Some(PredictOutput::Wide);
-            let page = Page::of_prediction(prediction, is_wide, terminal.symbols());
-            Ok(page::page(&page, &terminal.layout()))
+            let page = Page::of_prediction(prediction, is_wide);
+            Ok(page::page(&terminal.shown(page), &terminal.layout()))
         }
     }
 }
@@ -142,7 +142,7 @@ fn drawn(prediction: &Prediction<'_>, curve: Option<&Meant>) -> Result<Chart, Er
 
 /// Returns the page with its assumptions and expectations, for a comment or a summary.
 fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
-    markdown(&Page::of_prediction(prediction, false, terminal.symbols()))
+    markdown(&terminal.shown(Page::of_prediction(prediction, false)))
 }
 
 /// Saves the observed input. Returns the reason if it was not saved.

@@ -3,6 +3,7 @@
 use super::{Compared, at_a_glance};
 use crate::report::chart::{Chart, MOST_SERIES};
 use crate::report::clock::millis;
+use crate::report::timeline::Played;
 use crate::words::long;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -23,8 +24,8 @@ impl<'a> Compared<'a> {
     /// The replicas of the runs over the time of the load.
     pub(in crate::report) fn chart(&self) -> Chart {
         let span = self.totals().span();
-        let drawn = self.each().take(self.drawn());
-        let candidates = drawn.map(|(name, _, played)| played.replicas(&name));
+        let drawn = self.candidates.iter().take(self.drawn());
+        let candidates = drawn.map(|it| it.played.replicas(&it.name));
         // With one candidate, its line is the subject of the comparison.
         let mut series: Vec<_> = candidates.collect();
         series.insert(series.len().min(1), self.replay.replicas("replay"));
@@ -35,11 +36,7 @@ impl<'a> Compared<'a> {
         }));
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
-        let runs = || self.candidates.iter().chain([&self.replay]);
-        let mut bounds: Vec<(i32, String)> = runs()
-            .flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")])
-            .map(|(count, name)| (count, name.to_owned()))
-            .collect();
+        let mut bounds: Vec<(i32, String)> = self.played().flat_map(Played::bounds).collect();
         bounds.sort();
         bounds.dedup();
         // A bound near one of the lines is drawn, and any other is named at the edge.

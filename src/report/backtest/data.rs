@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::Compared;
+use super::{Compared, ComparedRun};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Check, Run};
 use crate::findings::FindingView;
@@ -23,25 +23,29 @@ impl Serialize for Compared<'_> {
             ..
         } = self.backtest;
         let candidates: Vec<CandidateView<'_>> = self
-            .backtest
             .candidates
             .iter()
-            .zip(&self.candidates)
-            .zip(&self.findings)
-            .map(|((candidate, played), findings)| CandidateView {
-                run: RunView::new(&candidate.run, played, self.has_passes),
-                manifest: candidate.manifest.as_ref().map(|it| &*it.file),
-                findings,
-                first_parted: candidate.parted.as_ref().map(|parting| PartingView {
-                    time: SecondsTime(parting.time).to_string(),
-                    replay: PartingPassView::of(&self.replay, &parting.replay),
-                    candidate: PartingPassView::of(played, &parting.candidate),
-                }),
-                differs: DiffersView {
-                    total: candidate.stretches.total().as_secs_f64(),
-                    stretches: &candidate.stretches.all,
+            .map(
+                |ComparedRun {
+                     candidate,
+                     played,
+                     findings,
+                     ..
+                 }| CandidateView {
+                    run: RunView::new(&candidate.run, played, self.has_passes),
+                    manifest: candidate.manifest.as_ref().map(|it| &*it.file),
+                    findings,
+                    first_parted: candidate.parted.as_ref().map(|parting| PartingView {
+                        time: SecondsTime(parting.time).to_string(),
+                        replay: PartingPassView::of(&self.replay, &parting.replay),
+                        candidate: PartingPassView::of(played, &parting.candidate),
+                    }),
+                    differs: DiffersView {
+                        total: candidate.stretches.total().as_secs_f64(),
+                        stretches: &candidate.stretches.all,
+                    },
                 },
-            })
+            )
             .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("start", &SecondsTime(replay.timeline.start).to_string())?;
@@ -92,7 +96,7 @@ struct RunView<'a> {
     overrides: &'a [Override],
     certainty: Certainty,
     totals: TotalsView,
-    changes: Vec<ChangeView<'a>>,
+    changes: Vec<ChangeView>,
     #[serde(flatten)]
     passes: Option<PassesView>,
 }
@@ -132,7 +136,7 @@ struct PartingView<'a> {
 #[serde(rename_all = "camelCase")]
 struct PartingPassView<'a> {
     #[serde(flatten)]
-    change: ChangeView<'a>,
+    change: ChangeView,
     value: Option<&'a Reported>,
     within_tolerance: bool,
     filled_within_tolerance: bool,

@@ -2,8 +2,7 @@
 
 use jiff::SignedDuration;
 
-use super::{Compared, heading};
-use crate::backtest::CandidateRun;
+use super::{Compared, ComparedRun, heading};
 use crate::report::section::Tone;
 use crate::report::totals::hours;
 use crate::whatif::timeline::Totals;
@@ -28,7 +27,7 @@ impl<'a> Compared<'a> {
             let text = "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT";
             return (Tone::Stay, text.to_owned());
         }
-        match &self.backtest.candidates[..] {
+        match &self.candidates[..] {
             [] => {
                 let replay = self.totals();
                 let hours = hours(replay.replica_hours());
@@ -48,9 +47,9 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn headline_of_one(&self, candidate: &CandidateRun) -> (Tone, String) {
-        let name = heading(&self.name(candidate));
-        let (totals, replay) = (&candidate.run.timeline.totals, self.totals());
+    fn headline_of_one(&self, it: &ComparedRun<'_>) -> (Tone, String) {
+        let (name, candidate) = (heading(&it.name), it.candidate);
+        let (totals, replay) = (it.totals(), self.totals());
         if candidate.stretches.all.is_empty() {
             let mut parts = vec![match self.ends(candidate) {
                 None => "THE SAME REPLICAS AS THE REPLAY THROUGHOUT".to_owned(),

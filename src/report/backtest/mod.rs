@@ -13,14 +13,14 @@ use std::path::Path;
 
 use super::clock::TimeDisplay;
 use super::search::Searched;
-use super::section::{Detail, Part, Section, Symbols, Table};
+use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use crate::backtest::{Backtest, CandidateRun, Parting, Run};
 use crate::calendar::Calendar;
 use crate::findings::FindingView;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{LoadFacts, Mark, PassChange, Timeline, Totals};
-use crate::words::{in_words, list, long, part, percent};
+use crate::words::{in_words, list, long, one_or_many, part, percent};
 use jiff::Timestamp;
 
 /// Runs side by side.
@@ -28,11 +28,17 @@ use jiff::Timestamp;
 pub struct Compared<'a> {
     backtest: &'a Backtest,
     replay: Played<'a>,
-    /// In the order of the candidates.
-    candidates: Vec<Played<'a>>,
-    /// The findings of each candidate, in the same order.
-    findings: Vec<Vec<FindingView>>,
+    candidates: Vec<ComparedRun<'a>>,
     has_passes: bool,
+}
+
+/// A candidate, compared with the replay.
+#[derive(Debug)]
+struct ComparedRun<'a> {
+    name: String,
+    candidate: &'a CandidateRun,
+    played: Played<'a>,
+    findings: Vec<FindingView>,
 }
 
 /// The name of a candidate: its file without the directory, if that is unique. A file that is given several
@@ -70,21 +76,28 @@ fn file_name(candidate: &CandidateRun) -> &str {
     name.unwrap_or(file)
 }
 
+impl<'a> ComparedRun<'a> {
+    fn totals(&self) -> &'a Totals {
+        &self.candidate.run.timeline.totals
+    }
+}
+
 impl<'a> Compared<'a> {
     /// Compares runs; with the findings of each candidate, in order.
     pub fn new(backtest: &'a Backtest, findings: Vec<Vec<FindingView>>) -> Self {
         let played = |run: &'a Run| Played::new(&run.timeline, &run.pass);
-        let replay = played(&backtest.replay);
-        let candidates = backtest
-            .candidates
-            .iter()
-            .map(|own| played(&own.run))
-            .collect();
+        let candidates = backtest.candidates.iter().zip(findings);
         Self {
             backtest,
-            replay,
-            candidates,
-            findings,
+            replay: played(&backtest.replay),
+            candidates: candidates
+                .map(|(candidate, findings)| ComparedRun {
+                    name: name(backtest, candidate),
+                    candidate,
+                    played: played(&candidate.run),
+                    findings,
+                })
+                .collect(),
             has_passes: false,
         }
     }
@@ -98,31 +111,21 @@ impl<'a> Compared<'a> {
     }
 
     /// The findings of the candidates, by name.
-    pub(super) fn findings(&self) -> impl Iterator<Item = (String, &[FindingView])> {
-        let findings = self.findings.iter().map(|findings| &findings[..]);
-        self.backtest
-            .candidates
-            .iter()
-            .map(|own| self.name(own))
-            .zip(findings)
-    }
-
-    fn each(&self) -> impl Iterator<Item = (String, &'a CandidateRun, &Played<'a>)> {
-        let candidates = self.backtest.candidates.iter().zip(&self.candidates);
-        candidates.map(|(candidate, played)| (self.name(candidate), candidate, played))
-    }
-
-    fn name(&self, candidate: &CandidateRun) -> String {
-        name(self.backtest, candidate)
+    pub(super) fn findings(&self) -> impl Iterator<Item = (&str, &[FindingView])> {
+        let candidates = self.candidates.iter();
+        candidates.map(|own| (&*own.name, &own.findings[..]))
     }
 
     /// The name of the run whose first pass is explained.
-    pub(super) fn first(&self) -> String {
-        let first = self.backtest.candidates.first();
-        first.map_or_else(
-            || self.backtest.replay.name.clone(),
-            |first| self.name(first),
-        )
+    pub(super) fn first(&self) -> &str {
+        let first = self.candidates.first();
+        first.map_or(&self.backtest.replay.name, |own| &own.name)
+    }
+
+    /// Each run, the replay last.
+    fn played(&self) -> impl Iterator<Item = &Played<'a>> {
+        let candidates = self.candidates.iter().map(|own| &own.played);
+        candidates.chain([&self.replay])
     }
 
     fn totals(&self) -> &'a Totals {
@@ -150,8 +153,7 @@ impl<'a> Compared<'a> {
 
     /// The totals of the candidates.
     fn runs(&self) -> impl Iterator<Item = &'a Totals> {
-        let candidates = self.backtest.candidates.iter();
-        candidates.map(|own| &own.run.timeline.totals)
+        self.candidates.iter().map(ComparedRun::totals)
     }
 
     /// Returns the replicas with which a candidate and the replay end after the load, if they differ.
@@ -162,25 +164,22 @@ impl<'a> Compared<'a> {
 
     /// Returns the reason why the runs are uncertain.
     pub(super) fn doubt(&self) -> Option<String> {
-        let mut all = self.candidates.iter().chain([&self.replay]);
-        let doubt = all.find_map(Played::doubt)?;
+        let doubt = self.played().find_map(Played::doubt)?;
         Some(format!(
             "Not certain: a run {doubt}. These are the most likely ones."
         ))
     }
 
     /// Returns a line for each assumption: first those of all runs, then those of each candidate.
-    pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
+    pub(super) fn assuming(&self) -> Vec<String> {
         let around = &self.backtest.replay.pass.input.surroundings;
         let shared = self
             .shared()
-            .map(|own| format!("assuming {}", in_words(own, symbols.arrow, around)));
-        let of_each = self.each().filter_map(|(name, candidate, _)| {
-            let own: Vec<String> = self
-                .own(candidate)
-                .map(|own| in_words(own, symbols.arrow, around))
-                .collect();
-            (!own.is_empty()).then(|| format!("{name}: {}", list(&own)))
+            .map(|own| format!("assuming {}", in_words(own, around)));
+        let of_each = self.candidates.iter().filter_map(|it| {
+            let own = self.own(it.candidate).map(|own| in_words(own, around));
+            let own = Vec::from_iter(own);
+            (!own.is_empty()).then(|| format!("{}: {}", it.name, list(&own)))
         });
         shared.chain(of_each).collect()
     }
@@ -205,20 +204,19 @@ impl<'a> Compared<'a> {
 
     /// Returns the sections: the load and the check, the totals, where candidates part, and a chart; and the
     /// changes of each run.
-    pub(super) fn sections(&self, symbols: Symbols, wide: bool) -> Vec<Section> {
+    pub(super) fn sections(&self, wide: bool) -> Vec<Section> {
         let shared = self.shared().map(|own| assumed_row("all runs", own));
-        let of_each = self.each().flat_map(|(name, candidate, _)| {
-            self.own(candidate).map(move |own| assumed_row(&name, own))
+        let of_each = self.candidates.iter().flat_map(|it| {
+            let own = self.own(it.candidate);
+            own.map(|own| assumed_row(&it.name, own))
         });
         let assumed = shared.chain(of_each);
         let columns = ["CANDIDATE", "ITEM", "ASSUMED", "RUNNING"].map(|title| (title, false));
         let assumed = Part::Table(Table::new(columns, assumed.collect()));
         let facts = Part::Pairs(self.facts());
         let parted = Part::Pairs(self.parted());
-        let mut sections = vec![
-            Section::new("", Detail::Comment, [assumed]),
-            Section::new("", Detail::Always, [facts]),
-        ];
+        let mut sections = Vec::from_iter(Section::new("", Detail::Comment, [assumed]));
+        sections.extend(Section::new("", Detail::Always, [facts]));
         sections.extend(self.search().iter().flat_map(Searched::sections));
         // In a search, the replay is a row of its table.
         let detail = if self.search().is_some() {
@@ -226,23 +224,16 @@ impl<'a> Compared<'a> {
         } else {
             Detail::Always
         };
-        sections.extend([
-            Section::new("", detail, self.table()),
-            Section::new("FIRST DIFFERENCE", Detail::Always, [parted]),
-            Section::new(
-                "",
-                detail,
-                [
-                    Part::Chart(self.chart().into()),
-                    Part::Text(self.not_drawn()),
-                ],
-            ),
-        ]);
-        sections.retain(|section| !section.body.is_empty());
-        let candidates = self.each().map(|(name, _, played)| (name, played));
-        let runs = [(self.backtest.replay.name.clone(), &self.replay)]
-            .into_iter()
-            .chain(candidates);
+        let chart = [
+            Part::Chart(self.chart().into()),
+            Part::Text(self.not_drawn()),
+        ];
+        sections.extend(Section::new("", detail, self.table()));
+        sections.extend(Section::new("FIRST DIFFERENCE", Detail::Always, [parted]));
+        sections.extend(Section::new("", detail, chart));
+        let candidates = self.candidates.iter().map(|it| (&it.name, &it.played));
+        let replay = (&self.backtest.replay.name, &self.replay);
+        let runs = std::iter::once(replay).chain(candidates);
         sections.extend(runs.filter_map(|(name, played)| {
             let clock = self.clock();
             let Timeline { start, totals, .. } = played.timeline;
@@ -251,8 +242,8 @@ impl<'a> Compared<'a> {
                 if is_after { " (after the load)" } else { "" }
             };
             let when = |time| format!("{}{}", clock.at(time), after(time));
-            let changes = played.changes(("TIME", false), when, symbols, wide);
-            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes).unless_empty()
+            let changes = played.changes(("TIME", false), when, wide);
+            Section::new(format!("RESCALES OF {name}"), Detail::Wide, changes)
         }));
         sections
     }
@@ -270,40 +261,41 @@ impl<'a> Compared<'a> {
 
     /// Returns where each candidate first differs from the replay, and for how long they differ.
     fn parted(&self) -> Vec<(String, String)> {
-        let parted = self.each().map(|(name, candidate, played)| {
-            let Some(Parting {
-                time,
-                replay,
-                candidate: own,
-            }) = &candidate.parted
-            else {
-                let text = match self.ends(candidate) {
-                    None => "nowhere: the replicas are those of the replay throughout".to_owned(),
-                    Some((own, before)) => format!(
-                        "nowhere while the load lasts; after it, it ends at {own}, the replay at \
-                         {before}"
-                    ),
-                };
-                return (name, text);
+        let parted = self.candidates.iter();
+        parted
+            .map(|it| (it.name.clone(), self.difference(it)))
+            .collect()
+    }
+
+    fn difference(&self, it: &ComparedRun<'_>) -> String {
+        let CandidateRun {
+            parted, stretches, ..
+        } = it.candidate;
+        let Some(Parting {
+            time,
+            replay,
+            candidate,
+        }) = parted
+        else {
+            return match self.ends(it.candidate) {
+                None => "nowhere: the replicas are those of the replay throughout".to_owned(),
+                Some((own, before)) => format!(
+                    "nowhere while the load lasts; after it, it ends at {own}, the replay at {before}"
+                ),
             };
-            let stretches = match candidate.stretches.all.len() {
-                1 => "1 stretch".to_owned(),
-                n => format!("{n} stretches"),
-            };
-            let differs = candidate.stretches.total();
-            let share = differs.as_secs_f64() / self.totals().span().as_secs_f64();
-            let text = format!(
-                "{}: {}, where the replay {}. They differ for {}, {} of the time, in {}.",
-                self.clock().at(*time),
-                done(played, own),
-                done(&self.replay, replay),
-                long(differs),
-                part(share),
-                stretches
-            );
-            (name, text)
-        });
-        parted.collect()
+        };
+        let differs = stretches.total();
+        let share = differs.as_secs_f64() / self.totals().span().as_secs_f64();
+        let number = stretches.all.len();
+        format!(
+            "{}: {}, where the replay {}. They differ for {}, {} of the time, in {number} {}.",
+            self.clock().at(*time),
+            done(&it.played, candidate),
+            done(&self.replay, replay),
+            long(differs),
+            part(share),
+            one_or_many(number, "stretch", "stretches")
+        )
     }
 }
 

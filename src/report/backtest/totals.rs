@@ -17,17 +17,10 @@ const WIDTH: usize = 80;
 struct Column<'a> {
     title: String,
     totals: &'a Totals,
-    kind: RunKind,
-    /// The replicas at its end, after the load.
+    /// The change of the replica-hours against the replay, which only a candidate has; `None` if the replay has none.
+    against_replay: Option<String>,
+    /// The replicas at its end, after the load; `None` for the record, of which only the replicas are known.
     ends_at: Option<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RunKind {
-    /// Only its replicas are known.
-    Record,
-    Replay,
-    Candidate,
 }
 
 impl<'a> Compared<'a> {
@@ -36,20 +29,22 @@ impl<'a> Compared<'a> {
         let recorded = self.backtest.check.as_ref().map(|check| Column {
             title: "RECORDED".to_owned(),
             totals: &check.recorded.totals,
-            kind: RunKind::Record,
+            against_replay: Some(String::new()),
             ends_at: None,
         });
         let replayed = Column {
             title: "REPLAYED".to_owned(),
             totals: self.totals(),
-            kind: RunKind::Replay,
+            against_replay: Some(String::new()),
             ends_at: Some(ends_at(&self.backtest.replay)),
         };
-        let candidates = self.each().map(|(name, candidate, _)| Column {
-            title: heading(&name),
-            totals: &candidate.run.timeline.totals,
-            kind: RunKind::Candidate,
-            ends_at: Some(ends_at(&candidate.run)),
+        let before = self.totals().replica_hours();
+        let candidates = self.candidates.iter().map(|it| Column {
+            title: heading(&it.name),
+            totals: it.totals(),
+            against_replay: (before > 0.0)
+                .then(|| signed(it.totals().replica_hours() / before - 1.0)),
+            ends_at: Some(ends_at(&it.candidate.run)),
         });
         let all = recorded.into_iter().chain([replayed]).chain(candidates);
         let columns: Vec<Column<'_>> = all.collect();
@@ -62,9 +57,9 @@ impl<'a> Compared<'a> {
         let mut add = |what: &str, each: Vec<String>| {
             sentences.extend((!each.is_empty()).then(|| format!("{what}: {}.", list(&each))));
         };
-        let mut table = self.by_row(&columns, true);
+        let mut table = by_row(&columns, true);
         if width(&table) > WIDTH {
-            table = self.by_row(&columns, false);
+            table = by_row(&columns, false);
             let ends = columns.iter().filter_map(|Column { title, ends_at, .. }| {
                 Some(format!("{title} at {}", ends_at.as_ref()?))
             });
@@ -109,8 +104,8 @@ impl<'a> Compared<'a> {
         let runs = || columns.iter().filter_map(Column::of_run);
         let any = |of: fn(&Totals) -> SignedDuration| runs().any(|own| !of(own).is_zero());
         row("replica-hours", known(&|own| hours(own.replica_hours())));
-        if columns.iter().any(|it| it.kind == RunKind::Candidate) {
-            row("against the replay", each(&|it| self.against_replay(it)));
+        if !self.candidates.is_empty() {
+            row("against the replay", each(&|it| it.against_replay.clone()));
         }
         row("mean", known(&|own| format!("{:.1}", own.mean())));
         row("lowest", known(&|own| own.lowest.replicas.to_string()));
@@ -143,35 +138,36 @@ impl<'a> Compared<'a> {
         row("ends at", each(&|it| it.ends_at.clone()));
         table
     }
+}
 
-    fn by_row(&self, columns: &[Column<'_>], has_ends: bool) -> Table {
-        let titles = [
-            ("RUN", false),
-            ("REPLICA-HOURS", true),
-            ("REPLICAS", true),
-            ("AT MAX", true),
-            ("SHORT", true),
-            ("LONGEST", true),
-            ("RESCALES", true),
-        ];
-        let ends = has_ends.then_some(("ENDS AT", true));
-        let rows = columns
-            .iter()
-            .filter_map(|column| self.row(column, has_ends));
-        Table::new(titles.into_iter().chain(ends), rows.collect())
-    }
+/// A row for each run whose totals are known.
+fn by_row(columns: &[Column<'_>], has_ends: bool) -> Table {
+    let titles = [
+        ("RUN", false),
+        ("REPLICA-HOURS", true),
+        ("REPLICAS", true),
+        ("AT MAX", true),
+        ("SHORT", true),
+        ("LONGEST", true),
+        ("RESCALES", true),
+    ];
+    let ends = has_ends.then_some(("ENDS AT", true));
+    let rows = columns.iter().filter_map(|column| column.row(has_ends));
+    Table::new(titles.into_iter().chain(ends), rows.collect())
+}
 
+impl<'a> Column<'a> {
     /// Returns the row of a run whose totals are known.
-    fn row(&self, column: &Column<'_>, has_ends: bool) -> Option<Vec<String>> {
-        let totals = column.known()?;
-        let run = column.of_run();
+    fn row(&self, has_ends: bool) -> Option<Vec<String>> {
+        let totals = self.known()?;
+        let run = self.of_run();
         let dash = || "-".to_owned();
-        let against = self
-            .against_replay(column)
-            .filter(|change| !change.is_empty())
-            .map_or_else(String::new, |change| format!(" ({change})"));
+        let against = match self.against_replay.as_deref() {
+            None | Some("") => String::new(),
+            Some(change) => format!(" ({change})"),
+        };
         let mut cells = vec![
-            column.title.clone(),
+            self.title.clone(),
             format!("{}{against}", hours(totals.replica_hours())),
             match (totals.lowest.replicas, totals.highest.replicas) {
                 (one, same) if one == same => one.to_string(),
@@ -183,21 +179,10 @@ impl<'a> Compared<'a> {
                 .map_or_else(dash, |totals| long(totals.length)),
             rescales(totals),
         ];
-        cells.extend(has_ends.then(|| column.ends_at.clone().unwrap_or_else(dash)));
+        cells.extend(has_ends.then(|| self.ends_at.clone().unwrap_or_else(dash)));
         Some(cells)
     }
 
-    /// The change of the replica-hours, which only a candidate has.
-    fn against_replay(&self, column: &Column<'_>) -> Option<String> {
-        if column.kind != RunKind::Candidate {
-            return Some(String::new());
-        }
-        let before = self.totals().replica_hours();
-        (before > 0.0).then(|| signed(column.totals.replica_hours() / before - 1.0))
-    }
-}
-
-impl<'a> Column<'a> {
     /// The totals, unless nothing is known.
     fn known(&self) -> Option<&'a Totals> {
         (self.totals.passes > 0).then_some(self.totals)
@@ -205,7 +190,7 @@ impl<'a> Column<'a> {
 
     /// The totals of a run, with proposals.
     fn of_run(&self) -> Option<&'a Totals> {
-        (self.kind != RunKind::Record).then_some(self.totals)
+        self.ends_at.is_some().then_some(self.totals)
     }
 }
 

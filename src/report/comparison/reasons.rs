@@ -116,8 +116,9 @@ impl<'a> ReasonFinder<'a> {
         self.reasons
     }
 
-    fn now(&self) -> Timestamp {
-        self.input.snapshot.now
+    /// Returns how long a time is before the pass, as text.
+    fn ago(&self, time: Timestamp) -> String {
+        distance(time, self.input.snapshot.now)
     }
 
     fn push(&mut self, code: DifferenceCode, bears_on: BearsOn, message: impl Into<String>) {
@@ -150,12 +151,12 @@ impl<'a> ReasonFinder<'a> {
     /// until the pass explains it.
     fn is_from_later(&self) -> bool {
         let written = self.input.snapshot.hpa.written.status;
-        self.input.knows_time() && written.is_some_and(|written| written > self.now())
+        self.input.knows_time() && written.is_some_and(|written| written > self.input.snapshot.now)
     }
 
     fn lease(&mut self) {
         if let Some(lease) = self.input.lapsed_lease() {
-            let ago = distance(lease.renewed, self.now());
+            let ago = self.ago(lease.renewed);
             let message = format!("the controller manager's lease was last renewed {ago} ago");
             self.push(DifferenceCode::ControllerNotRunning, BearsOn::All, message);
         }
@@ -164,7 +165,7 @@ impl<'a> ReasonFinder<'a> {
     fn no_status_yet(&mut self) {
         let mut message = "the controller has written no status yet".to_owned();
         if let Some(created) = self.input.snapshot.hpa.written.created {
-            let age = distance(created, self.now());
+            let age = self.ago(created);
             message += &format!(", and the HPA was created {age} ago");
             if self.input.is_several_passes_ago(created) {
                 message += ": the controller is slow, blocked or down";
@@ -183,7 +184,7 @@ impl<'a> ReasonFinder<'a> {
         match self.since(time) {
             Since::Before => {}
             Since::Recent => {
-                let ago = distance(time, self.now());
+                let ago = self.ago(time);
                 let message = format!(
                     "the HPA (spec or metadata) was changed {ago} ago, after its status was written"
                 );
@@ -246,7 +247,7 @@ impl<'a> ReasonFinder<'a> {
             let who = match event {
                 Some(last) => format!(
                     "the controller scaled it, according to its event {} ago",
-                    distance(last, self.now())
+                    self.ago(last)
                 ),
                 None => {
                     "something else scaled it, or the controller scaled it and could not write \
@@ -504,7 +505,6 @@ impl<'a> ReasonFinder<'a> {
     /// Returns when a pod last started, became ready or not, or grew old enough for its cpu to count.
     fn changed(&self, metric: &MetricStep, pod: &Pod) -> Option<Timestamp> {
         let period = self.input.snapshot.controller.cpu_initialization_period;
-        let now = self.now();
         let ready = pod.ready.map(|ready| ready.last_transition_time);
         let grown = pod
             .start_time
@@ -513,7 +513,7 @@ impl<'a> ReasonFinder<'a> {
         [pod.start_time, ready, grown]
             .into_iter()
             .flatten()
-            .filter(|time| *time <= now)
+            .filter(|time| *time <= self.input.snapshot.now)
             .max()
     }
 
@@ -565,10 +565,10 @@ impl<'a> ReasonFinder<'a> {
         let mut message = format!(
             "{what} {} ago, and the status was not written since: the controller is slow, blocked \
              or down, or its settings differ from the assumed ones",
-            distance(*time, self.now())
+            self.ago(*time)
         );
         if let Some(lease) = self.input.evidence.lease {
-            let ago = distance(lease.renewed, self.now());
+            let ago = self.ago(lease.renewed);
             message += &format!("; its lease was renewed {ago} ago");
         }
         self.push(DifferenceCode::StaleStatus, BearsOn::All, message);

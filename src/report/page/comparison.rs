@@ -34,7 +34,7 @@ impl Words<'_> {
             .iter()
             .map(|it| (it.code.to_string(), it.message.clone()));
         let body = [Part::Table(table), Part::Pairs(reasons.collect())];
-        Some(Section::new(title(comparison), Detail::Wide, body))
+        Some(Section::titled(title(comparison), Detail::Wide, body))
     }
 }
 

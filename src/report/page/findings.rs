@@ -73,7 +73,7 @@ impl Words<'_> {
             Part::Findings(remarks),
             Part::Hinted(more, " (-o wide shows all)"),
         ];
-        Section::new("FINDINGS", Detail::Always, body).unless_empty()
+        Section::new("FINDINGS", Detail::Always, body)
     }
 
     /// Returns how many findings of at least this severity are left out because others are more important.
@@ -134,15 +134,15 @@ impl Words<'_> {
             }
         }
         let body = [Part::Findings(remarks)];
-        Section::new("FINDINGS", Detail::Always, body).unless_empty()
+        Section::new("FINDINGS", Detail::Always, body)
     }
 
     /// Returns all findings with their evidence, as a comment folds them; the wide report begins with them.
-    pub(in crate::report) fn evidence(&self) -> Option<Section> {
+    pub(super) fn evidence(&self) -> Option<Section> {
         let findings = self.explanation.findings.iter().filter(|_| !self.wide);
         let remarks = findings.map(|it| remark(it, true)).collect();
         let body = [Part::Findings(remarks)];
-        Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body).unless_empty()
+        Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body)
     }
 }
 
@@ -156,7 +156,6 @@ mod tests {
     use crate::findings::{find, views};
     use crate::report::Explanation;
     use crate::report::page::Page;
-    use crate::report::section::Symbols;
 
     /// The verdict states the rule that decides, and nothing repeats it; a rule that it does not name is a finding.
     #[test]
@@ -174,7 +173,7 @@ mod tests {
                 "ControllerState",
                 &json!({ "recommendations": recommendations }),
             );
-            let page = Page::new(&Explanation::new(&pass(&items)), false, Symbols::UNICODE);
+            let page = Page::new(&Explanation::new(&pass(&items)), false);
             let shown = page.sections.iter().filter(|it| it.title == "FINDINGS");
             let shown = shown.flat_map(|section| &section.body);
             let codes = shown.filter_map(|part| match part {

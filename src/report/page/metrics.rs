@@ -14,12 +14,12 @@ use crate::words::{amount_of, count, fills, list, number, quantity, value};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
-    pub(in crate::report) fn metrics(&self) -> Option<Section> {
+    pub(super) fn metrics(&self) -> Option<Section> {
         let body = [
             Part::Table(self.metric_table()),
             Part::Pairs(self.metric_details()),
         ];
-        Section::new("", Detail::Always, body).unless_empty()
+        Section::new("", Detail::Always, body)
     }
 
     pub(in crate::report) fn metric_table(&self) -> Table {
@@ -173,7 +173,6 @@ impl Words<'_> {
             counted,
             ..
         } = proposal;
-        let times = self.symbols.times;
         let tolerance = format!("within {}", tolerance_of(metric));
         let filled_text = filled
             .map(|filled| self.filled(&filled, counted.as_ref()))
@@ -188,7 +187,7 @@ impl Words<'_> {
             Because::RatioTimesReady => {
                 let ready = counted.map_or(0, |counted| counted.ready);
                 format!(
-                    "{} {times} {}, rounded up: {replicas}",
+                    "{} × {}, rounded up: {replicas}",
                     number(*ratio),
                     count(ready, "ready pod")
                 )
@@ -206,12 +205,12 @@ impl Words<'_> {
                 number(new_ratio)
             ),
             Because::CountFlips => format!(
-                "{filled_text} {} {times} {} reverses the direction: keeps {replicas}",
+                "{filled_text} {} × {} reverses the direction: keeps {replicas}",
                 number(new_ratio),
                 count(size, "pod")
             ),
             Because::RatioTimesFilled => format!(
-                "{filled_text} {} {times} {}, rounded up: {replicas}",
+                "{filled_text} {} × {}, rounded up: {replicas}",
                 number(new_ratio),
                 count(size, "pod")
             ),

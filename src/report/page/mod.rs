@@ -6,6 +6,7 @@
 pub(in crate::report) mod changes;
 mod comparison;
 mod findings;
+pub(in crate::report) mod headline;
 pub(in crate::report) mod metrics;
 mod path;
 mod pods;
@@ -16,9 +17,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::section::{Detail, Part, Section, Symbols, Table, Tone};
+use super::section::{Detail, Part, Section, Table, Tone};
 use crate::words::{count, list};
-use verdict::Headline;
+use headline::Headline;
 
 use super::Explanation;
 use super::expected::{Judged, expected};
@@ -68,20 +69,9 @@ impl Page {
 
     /// Creates the page of an explanation. `wide` adds details that are usually not needed: every pod, and the
     /// tolerance of each metric.
-    pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
-        let words = Words {
-            explanation,
-            wide,
-            symbols,
-        };
-        let mut sections = Vec::from_iter(words.findings(Severity::Info));
-        sections.extend(words.metrics());
-        sections.extend(words.path());
-        sections.extend(words.upcoming());
-        sections.extend(words.evidence());
-        sections.extend(words.pods());
-        sections.extend(words.conditions_and_events());
-        sections.extend(words.comparison());
+    pub fn new(explanation: &Explanation<'_>, wide: bool) -> Self {
+        let words = Words { explanation, wide };
+        let mut sections = words.of_pass(words.upcoming(), None);
         sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Severity::Info, Vec::new(), Vec::new()));
         words
@@ -110,12 +100,33 @@ impl Page {
                     *text = text.replace(&selector, "");
                 }
             };
-            let texts = self.why.iter_mut().chain(&mut self.assuming);
-            texts.for_each(&mut shorten);
-            let sections = self.expected.iter_mut().chain(&mut self.sections);
-            sections.for_each(|section| section.each_text(&mut shorten));
+            self.each_text(&mut shorten);
         }
         self
+    }
+
+    /// Returns the page with its own symbols in ASCII. Other letters are made ASCII when they are shown.
+    #[must_use]
+    pub fn in_ascii(mut self) -> Self {
+        self.each_text(&mut |text| {
+            if !text.is_ascii() {
+                *text = text.replace('→', "->").replace('×', "x");
+            }
+        });
+        self
+    }
+
+    /// Changes each of its texts, except commands.
+    fn each_text(&mut self, change: &mut impl FnMut(&mut String)) {
+        let lines = [&mut self.title, &mut self.verdict];
+        let others = self.observed.iter_mut().chain(&mut self.warning);
+        let sentences = self.assuming.iter_mut().chain(&mut self.why);
+        for text in lines.into_iter().chain(others).chain(sentences) {
+            change(text);
+        }
+        for section in self.expected.iter_mut().chain(&mut self.sections) {
+            section.each_text(change);
+        }
     }
 }
 
@@ -123,7 +134,6 @@ impl Page {
 pub(super) struct Words<'a> {
     pub(super) explanation: &'a Explanation<'a>,
     pub(super) wide: bool,
-    pub(super) symbols: Symbols,
 }
 
 impl Words<'_> {
@@ -145,6 +155,22 @@ impl Words<'_> {
         }
     }
 
+    /// Returns the sections on the pass itself, with the passes that follow and the changes of the answer.
+    pub(super) fn of_pass(&self, next: Option<Section>, changes: Option<Section>) -> Vec<Section> {
+        let [findings, metrics] = [self.findings(Severity::Info), self.metrics()];
+        let first = [
+            findings,
+            metrics,
+            self.path(),
+            next,
+            changes,
+            self.evidence(),
+        ];
+        let last = [self.conditions_and_events(), self.comparison()];
+        let sections = first.into_iter().flatten().chain(self.pods());
+        sections.chain(last.into_iter().flatten()).collect()
+    }
+
     /// Returns a page with these sections that, after what decides, gives the advice on it.
     pub(super) fn advising_page(&self, sections: Vec<Section>) -> Page {
         let mut page = self.page(sections);
@@ -156,7 +182,7 @@ impl Words<'_> {
     /// Describes what happens, with the finding that is the cause if the controller cannot decide, does not run
     /// or could not write.
     fn headline(&self, headline: Headline) -> String {
-        let text = headline.text(self.symbols);
+        let text = headline.text();
         let mut troubles = self
             .explanation
             .findings
@@ -194,14 +220,13 @@ impl Words<'_> {
     fn title(&self) -> String {
         let hpa = &self.explanation.pass.input.snapshot.hpa;
         let target = &hpa.spec.scale_target_ref;
-        let arrow = self.symbols.arrow;
         let deleted = if hpa.deletion_timestamp.is_some() {
             ", BEING DELETED"
         } else {
             ""
         };
         format!(
-            "{}/{} {arrow} {}/{}{deleted}",
+            "{}/{} → {}/{}{deleted}",
             hpa.namespace, hpa.name, target.kind, target.name
         )
     }
@@ -227,7 +252,7 @@ impl Words<'_> {
     }
 
     /// Returns conditions as the controller would write them, and events as it would send them.
-    pub(super) fn conditions_and_events(&self) -> Option<Section> {
+    fn conditions_and_events(&self) -> Option<Section> {
         let outcome = self.explanation.outcome;
         let conditions = outcome
             .status
@@ -251,7 +276,7 @@ impl Words<'_> {
         let conditions = Table::new([("", false); 4], conditions.collect());
         let events = Table::new([("", false); 3], events.collect());
         let body = [Part::Records(conditions), Part::Records(events)];
-        Section::new("CONDITIONS AND EVENTS", Detail::Wide, body).unless_empty()
+        Section::new("CONDITIONS AND EVENTS", Detail::Wide, body)
     }
 
     /// Returns the sections on what the answer is based on, with further assumptions about later passes, the more
@@ -274,11 +299,6 @@ impl Words<'_> {
             " (-o wide for more).",
         );
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
-        let brief = if self.wide {
-            None
-        } else {
-            brief.unless_empty()
-        };
         let Pass { input, newer, .. } = self.explanation.pass;
         // No finding repeats those on a past pass.
         let past = input.evidence.past.iter();
@@ -287,7 +307,7 @@ impl Words<'_> {
         let others = all.filter(|note| !self.is_found(note, least));
         let texts = of_past.chain(others.map(ToString::to_string));
         let notes = Section::new("NOTES", Detail::Always, [Part::Text(texts.collect())]);
-        [assumed.unless_empty(), brief, notes.unless_empty()]
+        [assumed, brief.filter(|_| !self.wide), notes]
             .into_iter()
             .flatten()
     }
@@ -323,77 +343,72 @@ impl Words<'_> {
     pub(super) fn wide_hint(&self) -> Option<Section> {
         let is_mentioned = self.briefly_assumed().is_some();
         let hint = Part::Hint("-o wide shows the evidence, with commands to paste.");
-        (!is_mentioned && self.hides_evidence()).then(|| Section::new("", Detail::Always, [hint]))
+        Section::new("", Detail::Always, [hint]).filter(|_| !is_mentioned && self.hides_evidence())
     }
 
     /// Describes assumptions that are not defaults.
     fn briefly_assumed(&self) -> Option<String> {
         let pass = self.explanation.pass;
-        let history = match pass.remembered.knowledge {
-            Knowledge::Stated => None,
-            Knowledge::JustStarted if pass.remembered.is_known_empty() => None,
-            Knowledge::JustStarted if pass.input.is_new_hpa => Some("a new HPA without a history"),
-            Knowledge::JustStarted => Some("a controller that has just started"),
-            Knowledge::Inferred if pass.input.evidence.past.is_some() => {
-                Some("a history inferred from the passes before")
-            }
-            Knowledge::Inferred => Some("a history inferred from the status and events"),
-            Knowledge::Unknown => Some("the current replicas as the only recommendation"),
-        };
         let is_used = pass.decision.stabilization().is_some();
-        let used = history.filter(|_| is_used).map(str::to_owned);
+        let history = self.history().0.filter(|_| is_used);
         let basis = pass.input.basis.iter().filter_map(Basis::brief);
-        let all: Vec<String> = basis.chain(used).collect();
+        let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
         (!all.is_empty()).then(|| format!("Assuming {}", list(&all)))
     }
 
     fn assumed(&self) -> Vec<(String, String)> {
-        let mut lines: Vec<(String, String)> = self
-            .explanation
-            .basis
-            .iter()
-            .map(|basis| {
-                (
-                    basis.item.to_owned(),
-                    format!("{} ({})", basis.value, basis.source),
-                )
-            })
-            .collect();
-        let history = match self.explanation.pass.remembered.knowledge {
+        let basis = self.explanation.basis.iter().map(|basis| {
+            let text = format!("{} ({})", basis.value, basis.source);
+            (basis.item.to_owned(), text)
+        });
+        let history = self.history().1.map(|text| ("history".to_owned(), text));
+        basis.chain(history).collect()
+    }
+
+    /// Describes the controller's history: in short, if it is not stated, and in a line of its own, if nothing in
+    /// the basis states it.
+    fn history(&self) -> (Option<&'static str>, Option<String>) {
+        let Pass {
+            input, remembered, ..
+        } = self.explanation.pass;
+        let (brief, line) = match remembered.knowledge {
             Knowledge::Stated => {
-                let memory = &self.explanation.pass.remembered.likely;
+                let memory = &remembered.likely;
                 let recommendations = memory.recommendations.len();
                 let events = memory.scale_up_events.len() + memory.scale_down_events.len();
                 let seeded = match recommendations {
                     0 => ", so that the current replicas count as one,",
                     _ => "",
                 };
-                format!(
+                let line = format!(
                     "{}{seeded} and {} (stated in the input)",
                     count(recommendations, "recommendation"),
                     count(events, "scale event")
-                )
+                );
+                return (None, Some(line));
             }
-            // The basis already states it.
-            Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
-                return lines;
-            }
-            Knowledge::JustStarted if self.explanation.pass.input.is_new_hpa => {
-                "the HPA is new: the current replicas count as the only recommendation".to_owned()
-            }
-            Knowledge::JustStarted => {
+            Knowledge::JustStarted if remembered.is_known_empty() => return (None, None),
+            Knowledge::JustStarted if input.is_new_hpa => (
+                "a new HPA without a history",
+                "the HPA is new: the current replicas count as the only recommendation",
+            ),
+            Knowledge::JustStarted => (
+                "a controller that has just started",
                 "just started: the current replicas count as the only recommendation (no history \
-                 is stated)"
-                    .to_owned()
+                 is stated)",
+            ),
+            Knowledge::Inferred if input.evidence.past.is_some() => {
+                return (Some("a history inferred from the passes before"), None);
             }
-            Knowledge::Inferred => return lines,
-            Knowledge::Unknown => {
+            Knowledge::Inferred => {
+                return (Some("a history inferred from the status and events"), None);
+            }
+            Knowledge::Unknown => (
+                "the current replicas as the only recommendation",
                 "unknown: the current replicas are assumed to be the only recommendation (no \
-                 evidence of others)"
-                    .to_owned()
-            }
+                 evidence of others)",
+            ),
         };
-        lines.push(("history".to_owned(), history));
-        lines
+        (Some(brief), Some(line.to_owned()))
     }
 }

@@ -79,7 +79,7 @@ impl Words<'_> {
             briefly(&mut lines);
         }
         let body = [Part::Steps(lines)];
-        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body).unless_empty()
+        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Roomy, body)
     }
 
     /// Describes which recommendation holds the replicas, and for how long.
@@ -141,13 +141,12 @@ impl Words<'_> {
         let bound = rate.direction.words().farthest;
         let Some(select_policy) = &rate.select_policy else {
             let current = self.scale().map_or(0, |scale| scale.spec_replicas);
-            let times = self.symbols.times;
             if rate.replicas < 0 {
                 let replicas = rate.replicas;
-                return format!("2 {times} {current} overflows 32 bits to {replicas}");
+                return format!("2 × {current} overflows 32 bits to {replicas}");
             }
             return format!(
-                "{bound} max(2 {times} {current}, 4) = {} in one pass",
+                "{bound} max(2 × {current}, 4) = {} in one pass",
                 rate.replicas
             );
         };

@@ -36,7 +36,7 @@ const UNUSUAL_PODS: usize = 10;
 
 impl Words<'_> {
     /// Returns a section for each metric that uses pods.
-    pub(in crate::report) fn pods(&self) -> Vec<Section> {
+    pub(super) fn pods(&self) -> Vec<Section> {
         let mut sections = Vec::new();
         for metric in self.metric_steps() {
             let is_listed = |row: &&PodRow| self.wide || row.group != Group::Ready;
@@ -61,7 +61,7 @@ impl Words<'_> {
                 (hidden > 0).then(|| format!("and {hidden} more (-o wide shows all pods)"));
             let body = [Part::Records(table), Part::Text(Vec::from_iter(left_out))];
             let title = format!("PODS FOR {}", self.label(metric));
-            sections.push(Section::new(title, Detail::Wide, body));
+            sections.extend(Section::new(title, Detail::Wide, body));
         }
         sections
     }

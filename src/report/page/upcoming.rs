@@ -76,7 +76,7 @@ impl Words<'_> {
         }
         let known = self.lacking().map_or("", |_| "KNOWN ");
         let title = format!("NEXT PASSES, IF THE {known}METRICS KEEP PROPOSING {asked}");
-        Section::new(title, Detail::Folded, [Part::Steps(lines)]).unless_empty()
+        Section::new(title, Detail::Folded, [Part::Steps(lines)])
     }
 
     /// Whether something else sets the replicas, so that they do not follow from the passes alone.
@@ -184,7 +184,6 @@ mod tests {
     use crate::build;
     use crate::findings::testing::{pass, state};
     use crate::report::Explanation;
-    use crate::report::section::Symbols;
 
     /// Four pods that need 8 replicas.
     fn busy() -> Vec<Value> {
@@ -208,7 +207,6 @@ mod tests {
         let words = Words {
             explanation: &explanation,
             wide: false,
-            symbols: Symbols::UNICODE,
         };
         let body = words
             .upcoming()

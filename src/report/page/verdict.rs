@@ -1,9 +1,10 @@
-//! The outcome of a pass, and its reasons, in a sentence or two.
+//! The reasons for the outcome of a pass, in a sentence or two.
 
 use super::Words;
+use super::headline::Headline;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{
-    Because, Block, CombineStep, Direction, LimitStep, MetricStep, Outcome, StabilizeStep,
+    Because, CombineStep, Direction, LimitStep, MetricStep, StabilizeStep,
 };
 use crate::engine::hold::Hold;
 use crate::findings::path::value;
@@ -11,106 +12,12 @@ use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::{Pass, RecommendationOrigin};
-use crate::report::section::{Symbols, Tone};
 use crate::report::{Certainty, RecordView};
+use crate::snapshot::ScaleError;
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
-use crate::snapshot::{Documents, ScaleError, UnreadCause};
 use crate::whatif::thresholds::Borders;
 use crate::words::{count, distance, duration, lacking, list, percent, sentence, time};
-
-/// The outcome of a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::report) enum Headline {
-    /// The input has no target.
-    NoTarget,
-    /// The target of the input states no replicas.
-    NoReplicas,
-    /// The scale cannot be read.
-    CannotRead,
-    /// The scale cannot be written.
-    CannotWrite { from: i32, to: i32 },
-    /// The input or the history lacks what decides.
-    Lacks(Documents),
-    /// The metrics may not be read here.
-    MayNotRead,
-    /// No answer about the metrics has arrived.
-    NotRead,
-    /// The replicas change.
-    Scale { from: i32, to: i32 },
-    /// The target has no replicas.
-    Disabled,
-    /// The controller cannot decide.
-    Undecided(i32),
-    /// The replicas stay.
-    Stays(i32),
-}
-
-impl Headline {
-    /// Returns the outcome of a pass.
-    pub(in crate::report) fn of(pass: &Pass) -> Self {
-        // The pass may end before it reads the scale, so the trace decides, not the snapshot.
-        let decision = &pass.decision;
-        let Some(current) = decision.replicas_before() else {
-            return match pass.input.snapshot.scale {
-                Err(ScaleError::Missing(_)) => Self::NoTarget,
-                Err(ScaleError::NoReplicas { .. }) => Self::NoReplicas,
-                _ => Self::CannotRead,
-            };
-        };
-        if let Some((to, _)) = decision.unwritten() {
-            return Self::CannotWrite { from: current, to };
-        }
-        if pass.is_unanswered() {
-            return Self::unanswered(&decision.outcome);
-        }
-        match (decision.outcome.scale_to, decision.block()) {
-            (Some(to), _) => Self::Scale { from: current, to },
-            (None, Some(Block::AtZero)) => Self::Disabled,
-            (None, Some(block)) if block.is_undecided() => Self::Undecided(current),
-            (None, _) => Self::Stays(current),
-        }
-    }
-
-    /// Returns the outcome of a pass that lacks what decides.
-    fn unanswered(outcome: &Outcome) -> Self {
-        match outcome.unread.first().map(|unread| &unread.why) {
-            Some(UnreadCause::Missing { documents }) => Self::Lacks(*documents),
-            Some(UnreadCause::Unanswered { .. }) => Self::NotRead,
-            _ => Self::MayNotRead,
-        }
-    }
-
-    pub(in crate::report) fn text(self, symbols: Symbols) -> String {
-        let arrow = symbols.arrow;
-        match self {
-            Self::NoTarget => "unknown: the input has no target".to_owned(),
-            Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
-            Self::CannotRead => "cannot scale".to_owned(),
-            Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
-            Self::Lacks(Documents::Pod) => "unknown: the input has no pods".to_owned(),
-            Self::Lacks(documents) => {
-                format!("unknown: the {} lacks a metric", documents.container())
-            }
-            Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
-            Self::NotRead => "unknown: no answer about the metrics".to_owned(),
-            Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
-            Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
-            Self::Disabled => "disabled at 0".to_owned(),
-            Self::Undecided(current) => format!("cannot decide, stays at {current}"),
-            Self::Stays(current) => format!("stays at {current}"),
-        }
-    }
-
-    pub(super) fn tone(self) -> Tone {
-        match self {
-            Self::Scale { from, to } if to > from => Tone::Up,
-            Self::Scale { .. } => Tone::Down,
-            Self::Stays(_) => Tone::Stay,
-            _ => Tone::Blocked,
-        }
-    }
-}
 
 /// A pass whose time is known to within this many milliseconds is shown without the uncertainty of its time.
 const SHOWN: i64 = 2000;
@@ -255,20 +162,23 @@ impl Words<'_> {
     fn clock(&self, doubt: ClockDoubt) -> String {
         let ClockDoubt { why, newest } = doubt;
         let by = age(self.now().duration_since(newest).abs());
+        let is_old = self.now() > newest;
         let newest = SecondsTime(newest);
+        let use_now = format!("To explain the pass at that time, use --now {newest}.");
         match why {
-            Why::Unstated if self.now() > doubt.newest => format!(
-                "The input does not state when it was saved, and its newest sample is {by} old. \
-                 To explain the pass at that time, use --now {newest}."
-            ),
-            Why::Unstated => format!(
-                "The input does not state when it was saved, and its newest sample is {by} ahead \
-                 of the system clock. To explain the pass at that time, use --now {newest}."
-            ),
-            Why::Ahead => format!(
-                "The stated time is wrong: the newest sample is {by} later. To explain \
-                 the pass at that time, use --now {newest}."
-            ),
+            Why::Unstated => {
+                let side = if is_old {
+                    "old"
+                } else {
+                    "ahead of the system clock"
+                };
+                format!(
+                    "The input does not state when it was saved, and its newest sample is {by} {side}. {use_now}"
+                )
+            }
+            Why::Ahead => {
+                format!("The stated time is wrong: the newest sample is {by} later. {use_now}")
+            }
             Why::Old => format!(
                 "The newest sample is {by} old: either metrics have stopped arriving, or the \
                  stated time is wrong (try --now {newest})."
@@ -616,11 +526,9 @@ mod tests {
                 &max,
             ));
             let explanation = Explanation::new(&pass);
-            let symbols = Symbols::UNICODE;
             Words {
                 explanation: &explanation,
                 wide: false,
-                symbols,
             }
             .verdict()
             .1

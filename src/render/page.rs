@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use owo_colors::{OwoColorize, Style};
 use textwrap::{Options, WordSplitter};
 
@@ -125,7 +127,7 @@ pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layou
         ..layout.clone()
     };
     out.layout = &whole;
-    out.grid(&columns, &rows);
+    out.grid(&columns, rows);
     out.text
 }
 
@@ -401,7 +403,12 @@ impl Lines<'_> {
                     cell = "";
                 }
                 let padding = " ".repeat(width - width_of(cell));
-                prefix += &aligned(cell, &padding, *numbers);
+                let (before, after) = if *numbers {
+                    (&*padding, "")
+                } else {
+                    ("", &*padding)
+                };
+                prefix += &format!("{before}{cell}{after}  ");
             }
             let sentence = &row[last];
             let room = self
@@ -427,40 +434,57 @@ impl Lines<'_> {
     }
 
     fn table(&mut self, table: &Table) {
-        let rows = table.rows.iter();
-        let rows: Vec<Vec<String>> = rows
+        let rows = table
+            .rows
+            .iter()
             .map(|row| row.iter().map(|cell| self.clean(cell)).collect())
             .collect();
-        self.grid(&table.columns, &rows);
+        self.grid(&table.columns, rows);
     }
 
     /// Writes cells below their titles, or row by row if even their longest words do not fit side by side. Cells
     /// have been cleaned.
-    fn grid(&mut self, columns: &[Column], rows: &[Vec<String>]) {
+    fn grid(&mut self, columns: &[Column], mut rows: Vec<Vec<String>>) {
         let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
-        let Some(widths) = widths(&titles, columns, rows, self.layout.width) else {
-            return self.row_by_row(&titles, columns, rows);
-        };
-        self.grid_row(&titles, columns, &widths, self.layout.styles.heading);
-        for row in rows {
-            self.grid_row(row, columns, &widths, Style::new());
-        }
-    }
-
-    fn grid_row(&mut self, row: &[String], columns: &[Column], widths: &[usize], style: Style) {
-        let cells = row.iter().zip(widths).enumerate();
-        let cells: Vec<Vec<String>> = cells
-            .map(|(place, (cell, width))| cell_lines(cell, *width, place == 0))
-            .collect();
-        for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
-            let mut text = String::new();
-            for ((lines, width), (_, numbers)) in cells.iter().zip(widths).zip(columns) {
-                let cell = lines.get(line).map_or("", |cell| cell);
-                let padding = " ".repeat(width.saturating_sub(width_of(cell)));
-                text += &aligned(&styled(cell, style), &padding, *numbers);
+        let mut grid = comfy_table::Table::new();
+        grid.load_style(NOTHING);
+        grid.set_content_arrangement(ContentArrangement::Disabled);
+        let mut constraints = Vec::new();
+        if let Some(width) = self.layout.width {
+            let grid_width = width.min(usize::from(u16::MAX));
+            let Some(widths) = widths(&titles, columns, &rows, grid_width) else {
+                return self.row_by_row(&titles, columns, &rows);
+            };
+            for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+                *name = broken(name, widths[0]);
             }
-            self.text += text.trim_end();
-            self.blank();
+            grid.set_content_arrangement(ContentArrangement::Dynamic);
+            grid.set_width(grid_width as u16);
+            constraints.extend(widths.iter().enumerate().map(|(place, width)| {
+                let whole = width + gap(place, columns.len());
+                ColumnConstraint::Absolute(Width::Fixed(whole as u16))
+            }));
+        }
+        let heading = self.layout.styles.heading;
+        grid.set_header(titles.iter().map(|title| match &**title {
+            "" => Cell::new(""),
+            title => Cell::new(title.style(heading).to_string()),
+        }));
+        grid.set_constraints(constraints);
+        for row in rows {
+            grid.add_row(row.into_iter().map(Cell::new));
+        }
+        for (place, (_, numbers)) in columns.iter().enumerate() {
+            if let Some(column) = grid.column_mut(place) {
+                column.set_padding((0, gap(place, columns.len()) as u16));
+                if *numbers {
+                    column.set_cell_alignment(CellAlignment::Right);
+                }
+            }
+        }
+        for line in grid.trim_fmt().lines() {
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
         }
     }
 
@@ -500,29 +524,24 @@ impl Lines<'_> {
     }
 }
 
-/// Returns a cell of a column with the space to the next one.
-fn aligned(cell: &str, padding: &str, numbers: bool) -> String {
-    if numbers {
-        format!("{padding}{cell}  ")
-    } else {
-        format!("{cell}{padding}  ")
-    }
-}
-
 /// The columns between a column of a table and the next; nothing follows the last one.
 fn gap(place: usize, columns: usize) -> usize {
     if place + 1 < columns { GAP } else { 0 }
 }
 
-/// Returns the widths of the columns of a table; `None` if the terminal is too narrow for it. Numbers and words
+/// Returns the widths of the columns of a table on a terminal; `None` if it is too narrow. Numbers and words
 /// stay whole, and names, which are in the first column, are broken only where one of their words ends. The
 /// remaining width is shared evenly among the columns that need more.
 fn widths(
     titles: &[String],
     columns: &[Column],
     rows: &[Vec<String>],
-    terminal: Option<usize>,
+    width: usize,
 ) -> Option<Vec<usize>> {
+    let gaps = (0..columns.len())
+        .map(|place| gap(place, columns.len()))
+        .sum();
+    let room = width.checked_sub(gaps)?;
     let most = |place: usize, of_cell: &dyn Fn(&str) -> usize| {
         let cells = rows.iter().map(|row| of_cell(&row[place]));
         cells.max().unwrap_or(0)
@@ -530,13 +549,6 @@ fn widths(
     let whole: Vec<usize> = (0..columns.len())
         .map(|place| most(place, &width_of).max(width_of(&titles[place])))
         .collect();
-    let Some(width) = terminal else {
-        return Some(whole);
-    };
-    let gaps = (0..columns.len())
-        .map(|place| gap(place, columns.len()))
-        .sum();
-    let room = width.checked_sub(gaps)?;
     let mut least: Vec<usize> = (0..columns.len())
         .map(|place| {
             let cell = if columns[place].1 {
@@ -557,45 +569,43 @@ fn widths(
             .collect()
     };
     let fits = |level: &usize| shared(*level).iter().sum::<usize>() <= room;
-    let widest = whole.iter().copied().max()?;
-    let widths = (0..=widest).take_while(fits).last().map(shared)?;
+    let widths = (0..=room).take_while(fits).last().map(shared)?;
     // The space that wrapping leaves free at the ends of lines goes to the other columns.
     let used = widths.iter().enumerate().map(|(place, width)| {
-        let lines = |cell: &str| cell_lines(cell, *width, place == 0);
-        let widest = |cell: &str| {
-            lines(cell)
-                .iter()
-                .map(|line| width_of(line))
-                .max()
-                .unwrap_or(0)
-        };
-        most(place, &widest).max(widest(&titles[place]))
+        let lines = |cell: &str| widest_line(cell, *width, place == 0);
+        most(place, &lines).max(lines(&titles[place]))
     });
     Some(used.collect())
 }
 
-/// Returns the lines of a cell: a name that is too long is broken at the end of one of its words, any other text is
-/// wrapped.
-fn cell_lines(cell: &str, width: usize, is_name: bool) -> Vec<String> {
+/// Returns the width of the widest line of a cell, which is broken like a name or wrapped.
+fn widest_line(cell: &str, width: usize, is_name: bool) -> usize {
     if is_name {
-        return filled(parts(cell), "", width);
+        let lines = broken(cell, width);
+        lines.lines().map(width_of).max().unwrap_or(0)
+    } else {
+        let whole_words = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
+        let lines = textwrap::wrap(cell, whole_words);
+        lines.iter().map(|line| width_of(line)).max().unwrap_or(0)
     }
-    let whole_words = Options::new(width).word_splitter(WordSplitter::NoHyphenation);
-    let lines = textwrap::wrap(cell, whole_words).into_iter();
-    lines.map(Cow::into_owned).collect()
 }
 
 fn longest_word(text: &str) -> usize {
     text.split(' ').map(width_of).max().unwrap_or(0)
 }
 
-/// The longest part of a name that [`cell_lines`] keeps together.
+/// The longest part of a name that [`broken`] keeps together.
 fn longest_part(name: &str) -> usize {
     parts(name).map(width_of).max().unwrap_or(0)
 }
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split_inclusive(|letter: char| !letter.is_alphanumeric())
+}
+
+/// Breaks a name that is too long for its room at the end of one of its words.
+fn broken(name: &str, room: usize) -> String {
+    filled(parts(name), "", room).join("\n")
 }
 
 /// The width from which a terminal has room for details that the verdict already contains in short.
@@ -649,7 +659,7 @@ mod tests {
             text: String::new(),
             layout: &layout,
         };
-        lines.grid(&columns, &rows);
+        lines.grid(&columns, rows);
         lines.text
     }
 
@@ -775,7 +785,7 @@ web-5d-abcde
             text: String::new(),
             layout: &layout,
         };
-        lines.grid(&columns, &rows);
+        lines.grid(&columns, rows);
         insta::assert_snapshot!(lines.text, @r"
 target.cpu 80%, window 60s
   REPLICA-HOURS  1211

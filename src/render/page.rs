@@ -701,7 +701,7 @@ mod tests {
                 text: String::new(),
                 layout: &layout,
             };
-            lines.grid(&columns, &rows);
+            lines.grid(&columns, rows.clone());
             assert!(
                 lines.text.contains("big-candidate.yaml"),
                 "{width}:\n{}",

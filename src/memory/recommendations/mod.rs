@@ -6,12 +6,14 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::Ground;
+use super::ground;
 use super::known::{Known, Rescale, RescaleReason, USUAL_DELAY};
 use super::sighting::Sighting;
 use super::spans::{SECOND, periods};
 use super::{Ends, Extreme};
+use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::hpa::{Behavior, Hpa, ScalingRules};
 use crate::snapshot::memory::Recommendation;
@@ -58,17 +60,13 @@ impl HeldRecommendation {
 pub(super) fn held(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
-    grounds: &mut Vec<Ground>,
+    grounds: &mut Vec<BasisView>,
 ) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     if let Some(seen) = sighting {
         let last_pass = known.last_pass();
-        let written = known.status_written();
-        let age = written.map(|written| known.now.duration_since(written));
-        grounds.push(Ground::LastStatus {
-            sighting: seen.clone(),
-            age,
-        });
+        let source = status_source(known, seen);
+        grounds.push(ground::recommendations(seen.to_string(), source));
         let likely = known.likely_last_pass().max(last_pass);
         // The next pass follows it within the longest time between two.
         let earliest = last_pass.max(known.latest_pass().minus(known.rhythm.longest));
@@ -84,6 +82,19 @@ pub(super) fn held(
     }
     list.extend(others);
     list
+}
+
+/// Describes the parts of the last status that show what a sighting says.
+fn status_source(known: &Known<'_>, sighting: &Sighting) -> String {
+    let mut source = format!("condition {}, ", sighting.reason);
+    source += &match known.status_written() {
+        Some(written) => format!("status written {}", ground::ago(written, known.now)),
+        None => "time unknown".to_owned(),
+    };
+    if let Some(counted) = sighting.counted {
+        source += &format!("; status.currentMetrics, averages over {counted} replicas");
+    }
+    source
 }
 
 /// Returns the recommendations that held back the last pass: they were in that pass's window, and made
@@ -142,7 +153,7 @@ fn holding(
 }
 
 /// Returns the recommendations that overwritten statuses showed.
-fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
+fn seen(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let mut told: Option<(Timestamp, Timestamp)> = None;
     let seen = if known.seen_is_outdated() {
@@ -174,11 +185,16 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation>
         told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
     if let Some((first, last)) = told {
-        grounds.push(Ground::EarlierStatuses {
-            count: list.len(),
-            first,
-            last,
-        });
+        let (from, to) = (SecondsTime(first), SecondsTime(last));
+        let when = if first == last {
+            format!("at {from}")
+        } else {
+            format!("between {from} and {to}")
+        };
+        grounds.push(ground::recommendations(
+            format!("{} more, {when}", list.len()),
+            "earlier states of the HPA",
+        ));
     }
     list
 }
@@ -215,7 +231,7 @@ fn survived(
 }
 
 /// Returns the recommendations that rescales reveal.
-fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecommendation> {
+fn told_by_events(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Vec<HeldRecommendation> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
     let oldest = known.now.minus(known.down_window.max(known.up_window));
@@ -254,7 +270,10 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<HeldRecom
             low
         };
         let time = rescale.time;
-        grounds.push(Ground::Rescale { at_least, time });
+        grounds.push(ground::recommendations(
+            format!("at least {at_least} at {}", SecondsTime(time)),
+            ground::BY_EVENTS,
+        ));
         list.push(HeldRecommendation::new(at_least..=i32::MAX, earliest, time));
     }
     list

@@ -2,6 +2,7 @@
 //! a controller that has just started, or inferred from the API, with bounds that hold. Nothing is guessed
 //! silently.
 
+mod events;
 mod ground;
 pub mod infer;
 mod known;

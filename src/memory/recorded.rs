@@ -129,15 +129,13 @@ fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
     let mut passes = past.passes.clone();
     for pass in passes.iter_mut().rev() {
         let before = pass.time.minus(DRIFT);
-        if let Some(replicas) = pass.found {
-            found = found.with(replicas.at_least).with(replicas.at_most);
-        } else {
-            found = Bounds::UNKNOWN;
-        }
+        found = pass
+            .found
+            .map_or(Bounds::UNKNOWN, |replicas| found.hull(replicas));
         if known.spec_may_have_changed_since(before) {
             (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
         } else if known.may_have_restarted_since(before) {
-            pass.recommended = pass.recommended.with(found.at_least).with(found.at_most);
+            pass.recommended = pass.recommended.hull(found);
         }
     }
     passes

@@ -6,8 +6,9 @@ use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::events::{Rescale, RescaleReason};
 use super::ground;
-use super::known::{Known, Rescale, RescaleReason, USUAL_DELAY};
+use super::known::{Known, USUAL_DELAY};
 use super::sighting::Sighting;
 use super::spans::{SECOND, periods};
 use super::{Ends, Extreme};

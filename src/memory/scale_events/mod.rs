@@ -7,8 +7,9 @@ use std::ops::{Range, RangeInclusive};
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::events::{Rescale, RescaleReason};
 use super::ground;
-use super::known::{Known, Rescale, RescaleReason};
+use super::known::Known;
 use super::sighting;
 use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;

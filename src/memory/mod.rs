@@ -4,6 +4,7 @@
 
 mod events;
 mod ground;
+mod holds;
 pub mod infer;
 mod known;
 mod past_proposal;

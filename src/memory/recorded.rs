@@ -7,7 +7,7 @@ use super::ground;
 use super::known::Known;
 use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
-use super::{Ends, Extreme, Remembered, recommendations};
+use super::{Ends, Extreme, Remembered, holds};
 use crate::calendar::Calendar;
 use crate::snapshot::basis::BasisView;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
@@ -42,7 +42,7 @@ pub(super) fn narrow(
         known,
         passes: &passes,
     };
-    let added = recommendations::added_bounds(known, sighting);
+    let added = holds::added_bounds(known, sighting);
     let (highest, lowest) = (recorded.highest(added), recorded.lowest(added));
     let (Some(highest), Some(lowest)) = (
         both(possible.highest, highest),

@@ -11,7 +11,9 @@ use super::past_proposal::{self, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
-use super::{Extreme, Knowledge, Memory, Possible, Remembered, recorded, scale_events, states};
+use super::{
+    Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
+};
 use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::snapshot::basis::BasisView;
@@ -75,10 +77,10 @@ pub fn infer(
         states::sighted(hpa, controller, counted, since..=now, Some(there))
     });
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
-    let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
+    let (highest, lowest) = holds::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
     let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
-    let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
+    let (down, up) = holds::ends(&known, sighting.as_ref(), &held);
     let possible = Possible {
         highest,
         lowest,

@@ -6,9 +6,10 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{HeldRecommendation, ends, extremes, held, holding, limited, survived};
+use super::{HeldRecommendation, held, holding, limited, survived};
 use crate::apimachinery::json::SecondsTime;
 use crate::memory::ground;
+use crate::memory::holds::{ends, extremes};
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
 use crate::memory::states::tests::{above, event, of, pass, rescale, second, state};

@@ -2,7 +2,9 @@
 //! a controller that has just started, or inferred from the API, with bounds that hold. Nothing is guessed
 //! silently.
 
-pub mod ground;
+mod events;
+mod ground;
+mod holds;
 pub mod infer;
 mod known;
 mod past_proposal;
@@ -18,12 +20,13 @@ pub mod states;
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
+use crate::apimachinery::json::SecondsTime;
 use crate::snapshot::Snapshot;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::input::Input;
 pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::Bounds;
-use ground::Ground;
 
 /// The certainty of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +50,8 @@ pub struct Remembered {
     pub knowledge: Knowledge,
     /// The possible memories; `None` if the memory is known.
     pub possible: Option<Possible>,
-    /// The grounds for the bounds.
-    pub grounds: Vec<Ground>,
+    /// The grounds for the bounds, in words.
+    pub grounds: Vec<BasisView>,
     /// The time until the pass that finds the memory.
     pub delay: Delay,
 }
@@ -207,11 +210,14 @@ impl Remembered {
                     return sampled::remember(past, &hpa.spec, controller, *now);
                 }
                 if let Some(lease) = input.lapsed_lease() {
-                    let grounds = vec![Ground::LeaderLost {
-                        renewed: lease.renewed,
-                    }];
+                    let renewed = SecondsTime(lease.renewed);
+                    let lost = BasisView::new(
+                        "history",
+                        format!("empty: the leader last renewed its lease at {renewed}"),
+                        "the controller manager's lease, and no status or event since",
+                    );
                     return Self {
-                        grounds,
+                        grounds: vec![lost],
                         ..Self::from_stated(&Memory::default())
                     };
                 }

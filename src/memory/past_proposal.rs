@@ -88,10 +88,8 @@ pub(super) fn read(
             likely: None,
         };
     }
-    let replicas = counted.map(|counted| counted.replicas);
-    let version = &controller.version;
     let terms = ProposalTerms {
-        version,
+        version: &controller.version,
         tolerances,
         requested,
         counted,
@@ -103,8 +101,7 @@ pub(super) fn read(
             metrics.push(vec![UNKNOWN]);
             continue;
         };
-        let total =
-            replicas.and_then(|counted| of_total(spec, current, counted, tolerances, version));
+        let total = terms.of_total(spec, current);
         likely = likely.max(match &total {
             Some(total) => Some(total.likely),
             None => terms.of_pods(spec, current),
@@ -178,6 +175,47 @@ impl ProposalTerms<'_> {
             .then_some(multiplied as i32)
     }
 
+    /// Returns the proposals that follow from a mean over the counted replicas. The mean was rounded up.
+    fn of_total(&self, spec: &MetricSpec, current: &MetricValueStatus) -> Option<OfTotal> {
+        let tolerances = &self.tolerances;
+        let counted = self.counted?.replicas;
+        let target = wanted_average(spec)?;
+        let mean = i128::from(current.average_value.as_ref()?.milli_value());
+        let most = mean * i128::from(counted);
+        let least = (mean - 1) * i128::from(counted) + 1;
+        if target <= 0 || mean < 0 || counted <= 0 || most > EXACT {
+            return None;
+        }
+        let (target, counted) = (target as f64, f64::from(counted));
+        // At the edge of the tolerance, versions differ.
+        let edge = 1e-9;
+        // Most totals are whole numbers, such as the lengths of queues.
+        let whole = most / 1000 * 1000;
+        let usual = if whole >= least { whole } else { most };
+        let [(low, _, _), (_, likely, _), (_, _, high)] = [least, usual, most].map(|total| {
+            let ratio = total as f64 / (target * counted);
+            let multiplied = (total as f64 / target).ceil().max(0.0);
+            let within = |edge: f64| {
+                (1.0 - tolerances.down - edge..=1.0 + tolerances.up + edge).contains(&ratio)
+            };
+            let likely = if self.is_within(ratio) {
+                counted
+            } else {
+                multiplied
+            };
+            match (within(-edge), within(edge)) {
+                (true, _) => (counted, likely, counted),
+                (false, true) => (counted.min(multiplied), likely, counted.max(multiplied)),
+                (false, false) => (multiplied, likely, multiplied),
+            }
+        });
+        let found = OfTotal {
+            proposals: low as i32..=high as i32,
+            likely: likely as i32,
+        };
+        (high <= f64::from(i32::MAX)).then_some(found)
+    }
+
     fn is_within(&self, ratio: f64) -> bool {
         self.tolerances
             .contain(ratio, self.version.has_tolerance_interval())
@@ -244,51 +282,6 @@ struct OfTotal {
     proposals: RangeInclusive<i32>,
     /// The proposal of the likeliest total.
     likely: i32,
-}
-
-/// Returns the proposals that follow from a mean over this many replicas. The mean was rounded up.
-fn of_total(
-    spec: &MetricSpec,
-    current: &MetricValueStatus,
-    counted: i32,
-    tolerances: Tolerances,
-    version: &Version,
-) -> Option<OfTotal> {
-    let target = wanted_average(spec)?;
-    let mean = i128::from(current.average_value.as_ref()?.milli_value());
-    let most = mean * i128::from(counted);
-    let least = (mean - 1) * i128::from(counted) + 1;
-    if target <= 0 || mean < 0 || counted <= 0 || most > EXACT {
-        return None;
-    }
-    let (target, counted) = (target as f64, f64::from(counted));
-    // At the edge of the tolerance, versions differ.
-    let edge = 1e-9;
-    // Most totals are whole numbers, such as the lengths of queues.
-    let whole = most / 1000 * 1000;
-    let usual = if whole >= least { whole } else { most };
-    let [(low, _, _), (_, likely, _), (_, _, high)] = [least, usual, most].map(|total| {
-        let ratio = total as f64 / (target * counted);
-        let multiplied = (total as f64 / target).ceil().max(0.0);
-        let within = |edge: f64| {
-            (1.0 - tolerances.down - edge..=1.0 + tolerances.up + edge).contains(&ratio)
-        };
-        let likely = if tolerances.contain(ratio, version.has_tolerance_interval()) {
-            counted
-        } else {
-            multiplied
-        };
-        match (within(-edge), within(edge)) {
-            (true, _) => (counted, likely, counted),
-            (false, true) => (counted.min(multiplied), likely, counted.max(multiplied)),
-            (false, false) => (multiplied, likely, multiplied),
-        }
-    });
-    let found = OfTotal {
-        proposals: low as i32..=high as i32,
-        likely: likely as i32,
-    };
-    (high <= f64::from(i32::MAX)).then_some(found)
 }
 
 #[cfg(test)]

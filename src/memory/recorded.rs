@@ -3,14 +3,19 @@
 
 use jiff::SignedDuration;
 
-use super::ground::{Contradiction, CountedRescales, Ground};
+use super::ground;
 use super::known::Known;
 use super::sampled::{self, DRIFT};
 use super::sighting::Sighting;
-use super::{Ends, Extreme, Remembered, recommendations};
+use super::{Ends, Extreme, Remembered, holds};
 use crate::calendar::Calendar;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::past::{Bounds, Past, PastPart, PastPass};
+
+/// The point on which a history contradicts the API: the recommendation of a pass.
+const RECOMMENDATIONS: &str =
+    "the recorded metrics lead to other recommendations than the status shows";
 
 /// Narrows the bounds of a memory.
 pub(super) fn narrow(
@@ -20,29 +25,30 @@ pub(super) fn narrow(
     remembered: &mut Remembered,
 ) {
     if let Some(contradiction) = contradiction(known, sighting, past) {
-        remembered.grounds.push(Ground::Contradicted(contradiction));
+        remembered.grounds.push(contradicted(contradiction));
         return;
     }
     let Some(possible) = &mut remembered.possible else {
         return;
     };
     if known.hpa.written.spec.is_none() {
-        remembered.grounds.push(Ground::SpecUndated);
+        remembered.grounds.push(ground::recommendations(
+            "none by recorded passes, which may be over another spec",
+            "no time of the spec in managedFields, which kubectl get --show-managed-fields prints",
+        ));
     }
     let passes = passes(known, past);
     let recorded = RecordedPasses {
         known,
         passes: &passes,
     };
-    let added = recommendations::added_bounds(known, sighting);
+    let added = holds::added_bounds(known, sighting);
     let (highest, lowest) = (recorded.highest(added), recorded.lowest(added));
     let (Some(highest), Some(lowest)) = (
         both(possible.highest, highest),
         both(possible.lowest, lowest),
     ) else {
-        remembered
-            .grounds
-            .push(Ground::Contradicted(Contradiction::Recommendations));
+        remembered.grounds.push(contradicted(RECOMMENDATIONS));
         return;
     };
     if (highest, lowest) != (possible.highest, possible.lowest) {
@@ -52,12 +58,11 @@ pub(super) fn narrow(
         let mut told = passes.iter().filter(is_told);
         if let Some(first) = told.next() {
             let last = told.next_back().unwrap_or(first).time;
-            let (first, source) = (first.time, past.source.clone());
-            remembered.grounds.push(Ground::Recorded {
-                first,
-                last,
-                source,
-            });
+            let by_passes = ground::by_passes(first.time, last);
+            remembered.grounds.push(ground::recommendations(
+                format!("narrower bounds, {by_passes}"),
+                &past.source,
+            ));
         }
         let likely = &mut remembered.likely.recommendations;
         likely.extend(recorded.likely());
@@ -75,11 +80,14 @@ pub(super) fn narrow(
         possible.changes = Some(lists);
         remembered
             .grounds
-            .retain(|ground| !matches!(ground, Ground::RateLimits(_)));
-        remembered
-            .grounds
-            .push(Ground::RateLimits(CountedRescales::Recorded(likely)));
+            .retain(|own| own.item != ground::SCALE_EVENTS);
+        remembered.grounds.push(ground::recorded(&likely));
     }
+}
+
+/// Returns the ground for not using a history that contradicts the API.
+fn contradicted(on: &str) -> BasisView {
+    BasisView::new("history", "not taken from Prometheus", on)
 }
 
 /// Returns the point on which a history contradicts the API.
@@ -87,13 +95,13 @@ fn contradiction(
     known: &Known<'_>,
     sighting: Option<&Sighting>,
     past: &Past,
-) -> Option<Contradiction> {
+) -> Option<&'static str> {
     let last_scale = known.hpa.status.last_scale_time;
     // A change since the last scrape is not recorded yet.
     let is_settled =
         last_scale.is_none_or(|last| last.plus(known.rhythm.longest.saturating_mul(3)) < known.now);
     if is_settled && !past.replicas.contains(known.current) {
-        return Some(Contradiction::Replicas);
+        return Some("the recorded replicas are not those of the target");
     }
     let last = known
         .status_written()
@@ -111,7 +119,7 @@ fn contradiction(
             .map(|pass| pass.recommended)
             .is_some_and(|bounds| bounds.at_most < low || high < bounds.at_least)
     });
-    differs.then_some(Contradiction::Recommendations)
+    differs.then_some(RECOMMENDATIONS)
 }
 
 /// Returns the recommendation that each replayed pass left in the list. Nothing is known about passes over
@@ -121,15 +129,13 @@ fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
     let mut passes = past.passes.clone();
     for pass in passes.iter_mut().rev() {
         let before = pass.time.minus(DRIFT);
-        if let Some(replicas) = pass.found {
-            found = found.with(replicas.at_least).with(replicas.at_most);
-        } else {
-            found = Bounds::UNKNOWN;
-        }
+        found = pass
+            .found
+            .map_or(Bounds::UNKNOWN, |replicas| found.hull(replicas));
         if known.spec_may_have_changed_since(before) {
             (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
         } else if known.may_have_restarted_since(before) {
-            pass.recommended = pass.recommended.with(found.at_least).with(found.at_most);
+            pass.recommended = pass.recommended.hull(found);
         }
     }
     passes

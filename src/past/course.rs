@@ -200,19 +200,14 @@ impl RecordedCourse {
         let certain = last_certain.map_or(0, |last| last + 1);
         let possible = last_possible.map_or(certain, |last| certain.max(last + 1));
         let mut bounds: Option<Bounds> = None;
-        let (mut low, mut high) = (self.start.at_least, self.start.at_most);
+        let mut left = self.start;
         for made in 0..=possible {
             if made >= certain {
-                bounds = Some(bounds.map_or(
-                    Bounds {
-                        at_least: low,
-                        at_most: high,
-                    },
-                    |bounds| bounds.with(low).with(high),
-                ));
+                bounds = Some(bounds.map_or(left, |bounds| bounds.hull(left)));
             }
             let change = self.changes.get(made).map_or(0, |own| own.change.replicas);
-            (low, high) = (low.saturating_add(change), high.saturating_add(change));
+            left.at_least = left.at_least.saturating_add(change);
+            left.at_most = left.at_most.saturating_add(change);
         }
         bounds.unwrap_or(self.start)
     }

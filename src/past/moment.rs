@@ -113,7 +113,7 @@ impl<'h> Moments<'h> {
             .map(|view| asked_by(&self.at(base, time, view)?))
             .collect();
         let known = asked.iter().flatten().map(|(bounds, _)| *bounds);
-        let all = known.reduce(|all, own| all.with(own.at_least).with(own.at_most))?;
+        let all = known.reduce(Bounds::hull)?;
         let likely = asked[0].and_then(|(_, likely)| likely);
         if asked.iter().all(Option::is_some) {
             Some((all, likely))

@@ -1,8 +1,9 @@
 //! A load from Prometheus: the queries ([`queries`]), the answers ([`answer`]), and the table that is built
 //! from them ([`load`]), the same as that of a CSV file. For a past pass, the samples themselves
-//! ([`history`]). Nothing here sends anything; [`crate::cluster`] does.
+//! ([`history`]); of either there may be [`copies`]. Nothing here sends anything; [`crate::cluster`] does.
 
 pub mod answer;
+pub mod copies;
 pub mod grid;
 pub mod history;
 mod kinds;

@@ -209,7 +209,7 @@ impl<'a> Explanation<'a> {
                 after: &decision.memory,
             },
             basis: {
-                let grounds = remembered.grounds.iter().map(BasisView::from);
+                let grounds = remembered.grounds.iter().cloned();
                 let of_past = past.iter().flat_map(Past::basis);
                 basis
                     .iter()

@@ -91,7 +91,7 @@ pub enum SettingSource {
 }
 
 /// One item that the answer is based on, in words.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BasisView {
     /// The subject.
     pub item: &'static str,

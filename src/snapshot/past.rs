@@ -105,6 +105,12 @@ impl Bounds {
             at_most: self.at_most.max(replicas),
         }
     }
+
+    /// Returns the bounds of both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        self.with(other.at_least).with(other.at_most)
+    }
 }
 
 /// The recommendation of a pass before the explained one.

@@ -4,7 +4,7 @@ use super::{DOWN_WINDOW, held, limit, policy, set, winner};
 use crate::calendar::Calendar;
 use crate::engine::decision::StabilizeStep;
 use crate::findings::prelude::*;
-use crate::memory::ground::{Ground, Running};
+use crate::memory::Knowledge;
 use crate::pass::RecommendationOrigin;
 use crate::snapshot::hpa::ScalingPolicy;
 use crate::snapshot::memory::Recommendation;
@@ -208,12 +208,11 @@ fn latest(case: &Case<'_>, one: Recommendation) -> Recommendation {
 
 /// Returns the time since which the controller has led, if that is within a window.
 fn leads_since(case: &Case<'_>, window: SignedDuration) -> Option<Timestamp> {
-    let mut grounds = case.pass.remembered.grounds.iter();
-    let since = grounds.find_map(|ground| match ground {
-        Ground::Controller(Running::Leads(since)) => Some(*since),
-        _ => None,
-    })?;
-    (case.snapshot().now.duration_since(since) < window).then_some(since)
+    let now = case.snapshot().now;
+    let lease = case.pass.input.evidence.lease?;
+    let is_inferred = case.pass.remembered.knowledge == Knowledge::Inferred;
+    let is_within = now.duration_since(lease.acquired) < window;
+    (is_inferred && lease.is_held(now) && is_within).then_some(lease.acquired)
 }
 
 /// Returns the controller's default in seconds, if a window is longer.

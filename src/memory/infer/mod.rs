@@ -5,14 +5,18 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{Ground, Running, StatusSilent};
+use super::ground;
 use super::known::Known;
 use super::past_proposal::{self, Pods};
 use super::recommendations::{self, HeldRecommendation};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
-use super::{Extreme, Knowledge, Memory, Possible, Remembered, recorded, scale_events, states};
+use super::{
+    Extreme, Knowledge, Memory, Possible, Remembered, holds, recorded, scale_events, states,
+};
+use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -53,23 +57,30 @@ pub fn infer(
             likely: Memory::default(),
             knowledge: Knowledge::JustStarted,
             possible: None,
-            grounds: vec![Ground::NeverReconciled],
+            grounds: vec![BasisView::new(
+                "history",
+                "empty: no pass over this HPA yet",
+                "its status",
+            )],
             delay: known.delay(),
         };
     }
     let mut grounds = Vec::new();
     if known.status_since.is_none() {
-        grounds.push(Ground::StatusSilent(why_silent(&known)));
+        grounds.push(ground::recommendations(
+            "the status says nothing about them",
+            why_silent(&known),
+        ));
     }
     let sighting = known.status_since.and_then(|since| {
         let (counted, there) = (evidence.counted.as_slice(), pods(observed, scale));
         states::sighted(hpa, controller, counted, since..=now, Some(there))
     });
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
-    let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
+    let (highest, lowest) = holds::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
     let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
-    let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
+    let (down, up) = holds::ends(&known, sighting.as_ref(), &held);
     let possible = Possible {
         highest,
         lowest,
@@ -85,7 +96,7 @@ pub fn infer(
         Knowledge::Inferred
     };
     if knowledge == Knowledge::Inferred {
-        grounds.push(Ground::Controller(running(&known)));
+        grounds.push(running(&known));
     }
     let mut remembered = Remembered {
         likely,
@@ -117,15 +128,15 @@ fn pods(observed: &Snapshot, scale: &Scale) -> Pods {
 }
 
 /// Returns the reason why the status says nothing about the last pass.
-fn why_silent(known: &Known<'_>) -> StatusSilent {
+fn why_silent(known: &Known<'_>) -> &'static str {
     if known.status_may_lag() {
-        StatusSilent::LaterLost
+        "event FailedUpdateStatus: a later one could not be written"
     } else if known.hpa.written.by_us {
-        StatusSilent::WrittenByUs
+        "kubectl-hpa wrote it, possibly without a pass since"
     } else if known.hpa.written.status.is_none() {
-        StatusSilent::Replaced
+        "no pass since the HPA was replaced"
     } else {
-        StatusSilent::SpecChanged
+        "the spec was changed after it was written"
     }
 }
 
@@ -220,11 +231,26 @@ fn is_ordinary(time: Timestamp) -> bool {
     time.as_second().unsigned_abs() < 200_000_000_000
 }
 
-/// Returns the time since which the controller has had its history.
-fn running(known: &Known<'_>) -> Running {
-    let leads = known.lease.map(|lease| Running::Leads(lease.acquired));
-    let since = || known.still_running_since().map(Running::Since);
-    leads.or_else(since).unwrap_or(Running::Unknown)
+/// Returns the ground for the time since which the controller has had its history.
+fn running(known: &Known<'_>) -> BasisView {
+    let (value, source) = if let Some(lease) = known.lease {
+        let since = SecondsTime(lease.acquired);
+        (
+            format!("leader since {since}, with no older history"),
+            "the controller manager's lease",
+        )
+    } else if let Some(since) = known.still_running_since() {
+        (
+            format!("has not restarted since {}", SecondsTime(since)),
+            "consecutive statuses; no current controller manager lease",
+        )
+    } else {
+        (
+            "may have restarted at any time".to_owned(),
+            "no current controller manager lease",
+        )
+    };
+    BasisView::new("controller", value, source)
 }
 
 /// Whether the events of the target, a Deployment, may change the answer: it relies on those of the HPA, which report

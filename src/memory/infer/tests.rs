@@ -3,13 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::super::ground::Contradiction;
 use super::super::states::tests::{above, event, of, pass, second, state};
-use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
+use super::super::{Extreme, Knowledge, Possible, Remembered, ground};
 use super::{
-    Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
-    averages_over_target, infer, trusts_events, window, windows, within,
+    Controller, Evidence, Hpa, Known, Recommendation, Scale, averages_over_target, infer,
+    trusts_events, window, windows, within,
 };
+use crate::apimachinery::json::SecondsTime;
 use crate::build;
 use crate::calendar::Calendar;
 use crate::memory::recommendations::HeldRecommendation;
@@ -17,6 +17,7 @@ use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::Snapshot;
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
@@ -206,7 +207,8 @@ fn an_hpa_that_was_never_reconciled_has_no_history() {
         let found = remembered(&hpa, &evidence, second(101));
         let just_started = found.knowledge == Knowledge::JustStarted;
         assert_eq!(found.possible.is_none(), just_started);
-        assert_eq!(found.grounds == [Ground::NeverReconciled], just_started);
+        let never = BasisView::new("history", "empty: no pass over this HPA yet", "its status");
+        assert_eq!(found.grounds == [never], just_started);
         just_started
     };
     assert!(found(&|_| (), None));
@@ -236,8 +238,22 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
         seen: vec![pass((3, 3), 80, 95)],
         ..lease(second(0), second(90))
     };
-    let silent = Ground::StatusSilent(StatusSilent::WrittenByUs);
-    let leads = Ground::Controller(Running::Leads(second(0)));
+    let silent = ground::recommendations(
+        "the status says nothing about them",
+        "kubectl-hpa wrote it, possibly without a pass since",
+    );
+    let controller = |value: &str, source: &str| BasisView::new("controller", value, source);
+    let leads = controller(
+        &format!(
+            "leader since {}, with no older history",
+            SecondsTime(second(0))
+        ),
+        "the controller manager's lease",
+    );
+    let since = controller(
+        &format!("has not restarted since {}", SecondsTime(second(99))),
+        "consecutive statuses; no current controller manager lease",
+    );
     for (hpa, evidence, knowledge, first, last) in [
         (&whole, passes(), Knowledge::Inferred, None, &leads),
         (
@@ -245,7 +261,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
             Evidence::default(),
             Knowledge::Inferred,
             None,
-            &Ground::Controller(Running::Since(second(99))),
+            &since,
         ),
         (&ours, passes(), Knowledge::Inferred, Some(&silent), &leads),
         (
@@ -275,10 +291,11 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     }
     // A pass may have run since 114: the controller may have restarted.
     let found = remembered(&whole, &Evidence::default(), second(115));
-    assert_eq!(
-        found.grounds.last(),
-        Some(&Ground::Controller(Running::Unknown))
+    let unknown = controller(
+        "may have restarted at any time",
+        "no current controller manager lease",
     );
+    assert_eq!(found.grounds.last(), Some(&unknown));
 }
 
 /// The last pass was at 129 or later, with a window of 30 s, and kept nothing from before 99.
@@ -627,7 +644,7 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     assert!(
         grounds
             .iter()
-            .any(|it| matches!(it, Ground::Recorded { .. })),
+            .any(|it| it.value.starts_with("narrower bounds, ")),
         "{grounds:?}"
     );
     // Nothing is added by gaps, by what may have left the window, and by passes over another spec.
@@ -637,19 +654,25 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     assert_eq!(bounds(Some(recorded(&[((8, 9), 2)]))), alone);
     // It never makes them wider, nor is it believed against the status or the scale.
     assert_eq!(bounds(Some(recorded(&[((0, 20), 85)]))), alone);
-    let contradicted = |past: Past, want: Contradiction| {
+    let contradicted = |past: Past, on: &str| {
         let (found, grounds) = of(Some(past), true);
         assert_eq!(found, alone);
-        assert!(grounds.contains(&Ground::Contradicted(want)), "{grounds:?}");
+        let ground = BasisView::new("history", "not taken from Prometheus", on);
+        assert!(grounds.contains(&ground), "{grounds:?}");
     };
+    let recommendations =
+        "the recorded metrics lead to other recommendations than the status shows";
     let other = recorded(&[((8, 9), 85), ((8, 9), 100)]);
-    contradicted(other, Contradiction::Recommendations);
-    contradicted(recorded(&[((9, 9), 85)]), Contradiction::Recommendations);
+    contradicted(other, recommendations);
+    contradicted(recorded(&[((9, 9), 85)]), recommendations);
     let replicas = Past {
         replicas: Bounds::exactly(7),
         ..recorded(&[((8, 9), 85)])
     };
-    contradicted(replicas, Contradiction::Replicas);
+    contradicted(
+        replicas,
+        "the recorded replicas are not those of the target",
+    );
     // Without managedFields, its passes may be over another spec.
     let mut undated = state((100, 0, 8, None));
     undated.written.spec = None;
@@ -658,7 +681,8 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
         ..lease(second(-900), second(101))
     };
     let grounds = remembered(&undated, &evidence, second(101)).grounds;
-    assert!(grounds.contains(&Ground::SpecUndated), "{grounds:?}");
+    let undated = "none by recorded passes, which may be over another spec";
+    assert!(grounds.iter().any(|it| it.value == undated), "{grounds:?}");
     // A controller that has restarted may have recommended what it found instead.
     let mut fewer = recorded(&[((8, 9), 70), ((0, 0), 85)]);
     fewer.passes[1].found = Some(Bounds::exactly(6));

@@ -1,15 +1,16 @@
 //! The known facts that the rules use: the HPA, the times of its passes where known, and the content of its
-//! events and earlier states. This file calculates when passes may have run, how old their effects are by
+//! events ([`super::events`]) and earlier states. This file calculates when passes may have run, how old their effects are by
 //! the next pass, and whether the controller may have forgotten them.
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::events::{Recorder, Rescale, last_of, rescale_spans, rescales};
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, intervals, windows};
 use super::{Delay, Extreme, sighting, states};
 use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::{EVENTS_KEPT, Event, Evidence, Lease, Rescales, SeenPass};
+use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::past::Bounds;
 use crate::snapshot::written::Written;
@@ -21,12 +22,6 @@ const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
 const MOST_GAPS: i32 = 8;
 /// The usual delay of a pass beyond the sync period.
 pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
-/// The burst of events about one object that the controller's recorder accepts, and the time until it
-/// accepts one more.
-const BURST: i64 = 25;
-const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// The maximum number of rescales that are read from events, more than the recorder accepts in a day.
-const MOST_RESCALES: usize = 1000;
 /// The minimum downtime of a controller without leader election, such as k3s on SQLite.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
@@ -78,33 +73,6 @@ pub(super) struct Known<'k> {
     pub(super) replaces_another: bool,
 }
 
-/// A rescale that an event reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Rescale {
-    /// The time of the event; the rescale was at most a second later.
-    pub(super) time: Timestamp,
-    /// The new number of replicas.
-    pub(super) size: i32,
-    /// The reason.
-    pub(super) reason: RescaleReason,
-    /// Whether there were other rescales since the previous one that are not reported individually.
-    pub(super) gap: bool,
-}
-
-/// The reason in an event, fixed before stabilization and limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RescaleReason {
-    /// A metric was above its target.
-    AboveTarget,
-    /// All metrics were below their targets.
-    BelowTarget,
-    /// The count was outside the bounds.
-    AboveMax,
-    BelowMin,
-    /// The metrics proposed no change.
-    None,
-}
-
 impl<'k> Known<'k> {
     pub(super) fn new(
         hpa: &'k Hpa,
@@ -134,9 +102,7 @@ impl<'k> Known<'k> {
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
-            rescale_spans: of_reason(&own, RESCALED)
-                .filter_map(|event| event.first.or(event.last).zip(event.last))
-                .collect(),
+            rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
             counts_rescale: false,
             recorder: Recorder::default(),
@@ -188,9 +154,7 @@ impl Known<'_> {
 
     /// Whether the recorder, which limits the rate of events about one object, cannot have dropped one since some time.
     pub(super) fn drops_no_event_since(&self, time: Timestamp) -> bool {
-        let Recorder { start, full, used } = self.recorder;
-        let refilled = time.duration_since(start).as_secs() / REFILL.as_secs();
-        used < BURST.min(full + refilled.max(0))
+        self.recorder.drops_none_since(time)
     }
 
     /// Returns the time at which the status was written, if no pass can have run since.
@@ -716,105 +680,6 @@ impl Known<'_> {
         let created = self.hpa.written.created.filter(|_| !self.replaces_another);
         created.max(self.lease.map(|lease| lease.acquired))
     }
-}
-
-/// The events about an object that the controller's recorder has accepted since a time.
-#[derive(Debug, Clone, Copy, Default)]
-struct Recorder {
-    start: Timestamp,
-    /// The number that it could accept at the start.
-    full: i64,
-    /// The number that it has accepted since.
-    used: i64,
-}
-
-impl Recorder {
-    fn new(events: &[&Event], now: Timestamp, nothing_before: Option<Timestamp>) -> Self {
-        let kept_since = now.minus(EVENTS_KEPT);
-        let (start, full) = match nothing_before {
-            Some(start) if start > kept_since => (start, BURST),
-            _ => (kept_since, 0),
-        };
-        // Events before the start have used none of the tokens since then.
-        let counts = |it: &&&Event| it.last.is_none_or(|last| last.plus(SECOND) >= start);
-        let used = events
-            .iter()
-            .filter(counts)
-            .map(|it| i64::from(it.count))
-            .sum();
-        Self { start, full, used }
-    }
-}
-
-/// Returns the time of the last event with a reason.
-fn last_of(events: &[&Event], reason: &str) -> Option<Timestamp> {
-    of_reason(events, reason)
-        .filter_map(|event| event.last)
-        .max()
-}
-
-/// The reason of events about rescales.
-const RESCALED: &str = "SuccessfulRescale";
-
-/// Returns the events with a reason.
-fn of_reason<'e>(events: &[&'e Event], reason: &str) -> impl Iterator<Item = &'e Event> {
-    events
-        .iter()
-        .copied()
-        .filter(move |event| event.reason == reason)
-}
-
-/// Returns the rescales that events report, the oldest first. A repeated event reports only its first and
-/// its last time.
-fn rescales(events: &[&Event]) -> Vec<Rescale> {
-    let mut rescales = Vec::new();
-    for event in of_reason(events, RESCALED) {
-        // The recorder merges frequent events, and keeps only the last message.
-        let separate = event
-            .message
-            .strip_prefix("(combined from similar events): ");
-        let Some((size, reason)) = size_and_reason(separate.unwrap_or(&event.message)) else {
-            continue;
-        };
-        let reason = match reason {
-            "All metrics below target" => RescaleReason::BelowTarget,
-            "Current number of replicas above Spec.MaxReplicas" => RescaleReason::AboveMax,
-            "Current number of replicas below Spec.MinReplicas" => RescaleReason::BelowMin,
-            reason if reason.ends_with(" above target") => RescaleReason::AboveTarget,
-            _ => RescaleReason::None,
-        };
-        let first = event.first.or(event.last).filter(|_| event.count > 1);
-        let hides = event.count > if separate.is_some() { 1 } else { 2 };
-        for (time, gap) in [(first, separate.is_some()), (event.last, hides)] {
-            rescales.extend(time.map(|time| Rescale {
-                time,
-                size,
-                reason,
-                gap,
-            }));
-        }
-    }
-    rescales.sort_by_key(|rescale| rescale.time);
-    let many = rescales.len().saturating_sub(MOST_RESCALES);
-    rescales.drain(..many);
-    if let Some(first) = rescales.first_mut().filter(|_| many > 0) {
-        first.gap = true;
-    }
-    // The rescales that a gap hides may be at any time since the first of the repeats.
-    if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
-        for rescale in &mut rescales[..last_gap] {
-            rescale.gap = true;
-        }
-    }
-    rescales
-}
-
-/// Reads `New size: 4; reason: cpu resource utilization (...) above target`.
-fn size_and_reason(message: &str) -> Option<(i32, &str)> {
-    let (size, reason) = message
-        .strip_prefix("New size: ")?
-        .split_once("; reason: ")?;
-    Some((size.parse().ok()?, reason))
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Known, Rescale, RescaleReason, last_of, rescales};
+use super::{Known, Rescale, last_of, rescales};
 use crate::memory::Delay;
+use crate::memory::events::RescaleReason;
 use crate::memory::states::tests::{above, event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};

@@ -6,8 +6,10 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{HeldRecommendation, ends, extremes, held, holding, limited, survived};
-use crate::memory::ground::Ground;
+use super::{HeldRecommendation, held, holding, limited, survived};
+use crate::apimachinery::json::SecondsTime;
+use crate::memory::ground;
+use crate::memory::holds::{ends, extremes};
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
 use crate::memory::states::tests::{above, event, of, pass, rescale, second, state};
@@ -86,12 +88,10 @@ fn by_events(hpa: &Hpa, events: Vec<Event>, acquired: i64) -> Vec<Told> {
     let known = known(hpa, &evidence, 101);
     let mut grounds = Vec::new();
     let found: Vec<Told> = held(&known, None, &mut grounds).iter().map(told).collect();
-    let rescales = found
-        .iter()
-        .map(|&((at_least, _), _, (_, time))| Ground::Rescale {
-            at_least,
-            time: second(time),
-        });
+    let rescales = found.iter().map(|&((at_least, _), _, (_, time))| {
+        let time = SecondsTime(second(time));
+        ground::recommendations(format!("at least {at_least} at {time}"), ground::BY_EVENTS)
+    });
     assert_eq!(grounds, rescales.collect::<Vec<_>>());
     found
 }
@@ -552,9 +552,10 @@ fn earlier_statuses_show_recommendations() {
         match &grounds[..] {
             [] => assert!(found.is_empty(), "{found:?}"),
             [one] => {
-                let (first, last) = (first.unwrap(), last.unwrap());
-                let count = found.len();
-                assert_eq!(*one, Ground::EarlierStatuses { count, first, last });
+                let [from, to] = [first, last].map(|time| SecondsTime(time.unwrap()));
+                let value = format!("{} more, between {from} and {to}", found.len());
+                let told = ground::recommendations(value, "earlier states of the HPA");
+                assert_eq!(*one, told);
             }
             other => panic!("{other:?}"),
         }
@@ -656,32 +657,28 @@ fn the_last_status_shows_its_own() {
         let evidence = led(0);
         let mut grounds = Vec::new();
         let held = held(&known(&hpa, &evidence, 110), Some(sighting), &mut grounds);
-        let [
-            Ground::LastStatus {
-                sighting: told_of,
-                age,
-            },
-        ] = &grounds[..]
-        else {
+        let [ground] = &grounds[..] else {
             panic!("{grounds:?}")
         };
-        assert_eq!(told_of, sighting);
+        assert_eq!(ground.value, sighting.to_string());
+        let (_, written) = ground.source.split_once(", ").unwrap();
         (
             held.iter().map(told).collect::<Vec<_>>(),
-            age.map(|age| age.as_secs()),
+            written.to_owned(),
         )
     };
+    let ago = |text: &str| format!("status written {text} ago");
     assert_eq!(
         found(Some(100), &sighting()),
-        (vec![((4, 6), 101, (4, 100))], Some(10))
+        (vec![((4, 6), 101, (4, 100))], ago("10s"))
     );
     assert_eq!(
         found(Some(80), &sighting()),
-        (vec![((4, 6), 110, (4, 95))], Some(30))
+        (vec![((4, 6), 110, (4, 95))], ago("30s"))
     );
     assert_eq!(
         found(None, &sighting()),
-        (vec![((4, 6), 110, (4, 94))], None)
+        (vec![((4, 6), 110, (4, 94))], "time unknown".to_owned())
     );
     let likely = Sighting {
         likely: Some(5),

@@ -3,11 +3,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{CountedRescales, Ground, UnknownRescales};
+use super::ground;
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, periods, windows};
 use super::{Delay, Ends, Extreme, Knowledge, Memory, Possible, Remembered};
 use crate::calendar::Calendar;
+use crate::numbers;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
@@ -69,15 +70,19 @@ pub fn remember(
     let likely = Memory::new(recommendations.collect(), &likely_changes);
     let mut grounds = Vec::new();
     if let (Some(first), Some(last)) = (past.passes.first(), past.passes.last()) {
-        let (count, first, last) = (past.passes.len(), first.time, last.time);
-        grounds.push(Ground::Played { count, first, last });
+        let count = numbers::count(past.passes.len(), "recommendation");
+        let by_passes = ground::by_passes(first.time, last.time);
+        grounds.push(ground::recommendations(
+            format!("{count} {by_passes}"),
+            "the samples around each",
+        ));
     }
     if spec.behavior.is_some() {
-        grounds.push(Ground::RateLimits(if is_counted {
-            CountedRescales::Recorded(likely_changes)
+        grounds.push(if is_counted {
+            ground::recorded(&likely_changes)
         } else {
-            CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)
-        }));
+            ground::any_rescale("the replicas were not recorded")
+        });
     }
     Remembered {
         likely,

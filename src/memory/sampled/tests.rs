@@ -4,9 +4,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{
-    CountedRescales, Ground, Knowledge, Past, PastPart, PastPass, Remembered, UnknownRescales,
-};
+use super::{Knowledge, Past, PastPart, PastPass, Remembered, ground};
 use super::{first_pass, remember};
 use crate::memory::states::tests::{of, second};
 use crate::snapshot::hpa::Hpa;
@@ -215,33 +213,30 @@ fn what_is_known_of_a_past_has_grounds() {
         lacks: vec![PastPart::Replicas],
         ..whole.clone()
     };
-    let played = Ground::Played {
-        count: 3,
-        first: second(NOW - 60),
-        last: second(NOW - 30),
-    };
+    let by_passes = ground::by_passes(second(NOW - 60), second(NOW - 30));
+    let played = ground::recommendations(
+        format!("3 recommendations {by_passes}"),
+        "the samples around each",
+    );
     for (past, behavior, limits) in [
         (&whole, &Value::Null, None),
         (&lacking, &Value::Null, None),
         (
             &lacking,
             &policies,
-            Some(CountedRescales::Any(UnknownRescales::ReplicasNotRecorded)),
+            Some(ground::any_rescale("the replicas were not recorded")),
         ),
     ] {
         let found = remembered(past, behavior);
-        let grounds: Vec<_> = [played.clone()]
-            .into_iter()
-            .chain(limits.clone().map(Ground::RateLimits))
-            .collect();
+        let grounds: Vec<_> = [played.clone()].into_iter().chain(limits.clone()).collect();
         assert_eq!(found.grounds, grounds);
         assert_eq!(found.knowledge, Knowledge::Inferred);
         assert_eq!(found.possible.unwrap().changes.is_some(), limits.is_none());
     }
     let found = remembered(&whole, &policies);
-    assert!(
-        matches!(&found.grounds[1], Ground::RateLimits(CountedRescales::Recorded(list)) if list.len() == 1)
-    );
+    let likely = found.likely.scale_up_events.clone();
+    assert_eq!(likely.len(), 1);
+    assert_eq!(found.grounds[1], ground::recorded(&likely));
     assert!(found.possible.unwrap().changes.is_some());
     assert_eq!(remembered(&past(&[], &[]), &Value::Null).grounds, []);
 }

@@ -7,12 +7,14 @@ use std::ops::{Range, RangeInclusive};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{CountedRescales, Ground, UnknownRescales};
-use super::known::{Known, Rescale, RescaleReason};
+use super::events::{Rescale, RescaleReason};
+use super::ground;
+use super::known::Known;
 use super::sighting;
 use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;
-use crate::snapshot::evidence::Event;
+use crate::snapshot::basis::BasisView;
+use crate::snapshot::evidence::{Event, SCALED};
 use crate::snapshot::memory::ScaleEvent;
 
 /// The maximum number of observed changes of which all forms are considered. At the usual sync period, the longest
@@ -31,7 +33,7 @@ pub(super) struct Counts {
 
 /// Returns the lists of changes; `None` if any changes are possible. The times are shifted by the time from
 /// now to the pass.
-pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Counts> {
+pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<BasisView>) -> Option<Counts> {
     let nothing = Counts {
         next: vec![Vec::new()],
         later: Vec::new(),
@@ -43,8 +45,8 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
     let Some(&longest) = periods.last() else {
         return Some(nothing);
     };
-    let (counted, alternatives) = alternatives(known, longest);
-    grounds.push(Ground::RateLimits(counted));
+    let (ground, alternatives) = alternatives(known, longest);
+    grounds.push(ground);
     let alternatives = alternatives?;
     if alternatives.is_empty() {
         return Some(nothing);
@@ -69,32 +71,46 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
 }
 
 /// Returns the changes that a period of at most this length may contain, as alternative lists of which one is right, with
-/// the words for them: no list if nothing counts, and `None` if any changes are possible.
+/// the ground for them: no list if nothing counts, and `None` if any changes are possible.
 fn alternatives(
     known: &Known<'_>,
     longest: SignedDuration,
-) -> (CountedRescales, Option<Vec<Vec<ScaleEvent>>>) {
-    let nothing = Some(Vec::new());
-    let any = |why| (CountedRescales::Any(why), None);
+) -> (BasisView, Option<Vec<Vec<ScaleEvent>>>) {
+    let nothing = |value: &str, source: String| {
+        let ground = BasisView::new(ground::SCALE_EVENTS, value, source);
+        (ground, Some(Vec::new()))
+    };
+    let any = |why: String| (ground::any_rescale(why), None);
     let oldest = known.earliest_pass().minus(longest);
     if !known.may_have_stored(oldest) {
-        return (CountedRescales::NoBehavior, nothing);
+        return nothing(
+            "rate limits count no rescale: without behavior, none is remembered",
+            "the observed spec".to_owned(),
+        );
     }
     if let Some(why) = hidden_since(known, oldest) {
-        return any(why);
+        return any(why.to_owned());
     }
     let Some(last) = known.hpa.status.last_scale_time else {
-        return (CountedRescales::NoRescale, nothing);
+        return nothing(
+            "no rescale to count",
+            "status.lastScaleTime is not set".to_owned(),
+        );
     };
     if known.least_age(last.plus(SECOND)) >= longest {
-        let ago = known.now.duration_since(last);
-        return (CountedRescales::Expired(ago), nothing);
+        let ago = ground::ago(last, known.now);
+        return nothing(
+            "no rescale within the periods of the policies",
+            format!("status.lastScaleTime, {ago}"),
+        );
     }
-    let (mut lists, by): (_, fn(_) -> _) = match seen_since(known, oldest) {
-        Some(seen) if seen.len() > MOST_CHANGES => return any(UnknownRescales::TooMany),
-        Some(seen) => (vec![seen], CountedRescales::Seen),
+    let (mut lists, source) = match seen_since(known, oldest) {
+        Some(seen) if seen.len() > MOST_CHANGES => {
+            return any("more rescales were observed than are considered".to_owned());
+        }
+        Some(seen) => (vec![seen], "earlier states of the HPA"),
         None => match told_by_events(known, last, longest) {
-            Ok(told) => (told, CountedRescales::ByEvents),
+            Ok(told) => (told, ground::BY_EVENTS),
             Err(why) => return any(why),
         },
     };
@@ -105,11 +121,12 @@ fn alternatives(
             known.may_have_stored(event.time) && !is_forgotten
         });
     }
-    (by(lists.first().cloned().unwrap_or_default()), Some(lists))
+    let likely = lists.first().map_or(&[][..], |list| list);
+    (ground::counted(likely, source), Some(lists))
 }
 
 /// Returns why a rescale since some time may have left no trace.
-fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<UnknownRescales> {
+fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<&'static str> {
     let counts = |time: &Timestamp| {
         let is_forgotten = known.nothing_before().is_some_and(|start| start >= *time);
         time.plus(SECOND) > oldest && !is_forgotten
@@ -117,8 +134,8 @@ fn hidden_since(known: &Known<'_>, oldest: Timestamp) -> Option<UnknownRescales>
     let lost = known.status_lost.filter(counts);
     let created = known.hpa.written.created.filter(counts);
     let is_after_another = created.is_some() && known.replaces_another;
-    lost.map(|_| UnknownRescales::StatusLost)
-        .or_else(|| is_after_another.then_some(UnknownRescales::EarlierHpa))
+    lost.map(|_| "a status that could not be written")
+        .or_else(|| is_after_another.then_some("events about an earlier HPA of the name"))
 }
 
 /// Returns the lists that these changes may have become by the next pass, the most likely first.
@@ -211,8 +228,7 @@ fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
     longest: SignedDuration,
-) -> Result<Vec<Vec<ScaleEvent>>, UnknownRescales> {
-    let incomplete = || UnknownRescales::EventsIncomplete;
+) -> Result<Vec<Vec<ScaleEvent>>, String> {
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND
@@ -262,10 +278,7 @@ fn count_before(known: &Known<'_>, place: usize) -> Option<i32> {
 }
 
 /// Returns the bounds of the count before the first rescale that may count, or the reason why any rescale may.
-fn count_before_first(
-    known: &Known<'_>,
-    first: usize,
-) -> Result<RangeInclusive<i32>, UnknownRescales> {
+fn count_before_first(known: &Known<'_>, first: usize) -> Result<RangeInclusive<i32>, String> {
     let rescale = &known.rescales[first];
     if let Some(count) = count_in_status(known, first) {
         return Ok(count..=count);
@@ -284,7 +297,7 @@ fn count_before_first(
             .filter(|left| is_possible(&left.count))
             .map(|left| left.count..=left.count)
             .or_else(|| starts.clone())
-            .ok_or(UnknownRescales::EventsIncomplete);
+            .ok_or_else(incomplete);
     };
     let before = &known.rescales[place];
     let span = before.time..rescale.time;
@@ -379,10 +392,16 @@ fn last_followed(events: &[&Event], before: i32, span: &Range<Timestamp>) -> Opt
     (!is_open).then_some(to)
 }
 
-fn other_change(event: &Event) -> UnknownRescales {
-    UnknownRescales::OtherChange {
-        message: event.message.clone(),
-    }
+/// Returns why any rescale may count if an event of the target reports a change that is not the controller's.
+fn other_change(event: &Event) -> String {
+    format!(
+        "a {SCALED} event of the target shows another change: {}",
+        event.message
+    )
+}
+
+fn incomplete() -> String {
+    "the events are incomplete".to_owned()
 }
 
 /// Whether an event may have occurred within a span: a repeated one reports only its first and its last time.

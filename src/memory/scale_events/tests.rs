@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Counts, Event, ScaleEvent, changes, is_by_another};
-use crate::memory::ground::{CountedRescales, Ground, UnknownRescales};
+use super::{Counts, Event, ScaleEvent, alternatives, changes, incomplete, is_by_another, periods};
+use crate::memory::ground;
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
+use crate::snapshot::basis::BasisView;
 use crate::snapshot::evidence::{Evidence, Lease, Rescales};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec};
 use crate::snapshot::memory::Memory;
@@ -76,7 +77,7 @@ fn told(events: Vec<Event>) -> Evidence {
 type Changes = Vec<(i32, i64)>;
 
 /// Returns the lists in hundredths of a second, and why.
-fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<CountedRescales>) {
+fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<BasisView>) {
     let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), evidence);
     let mut grounds = Vec::new();
     let found = changes(&known, &mut grounds).map(|lists| {
@@ -85,34 +86,40 @@ fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<CountedRe
             |list: &Vec<ScaleEvent>| list.iter().map(|it| (it.replicas, at(it.time))).collect();
         lists.next.iter().map(list).collect()
     });
-    let counted = |ground| match ground {
-        Ground::RateLimits(counted) => counted,
-        other => panic!("{other:?}"),
-    };
-    (found, grounds.into_iter().map(counted).collect())
+    (found, grounds)
+}
+
+/// Returns the ground for changes, each with its time.
+fn according_to(source: &str, changes: &[(i32, i64)]) -> BasisView {
+    ground::counted(&Vec::from_iter(changes.iter().map(change)), source)
+}
+
+fn never_rescaled() -> BasisView {
+    according_to("status.lastScaleTime is not set", &[])
 }
 
 /// Returns why, and whether nothing counts (or anything may).
-fn why(hpa: &Hpa, evidence: &Evidence) -> (bool, Vec<CountedRescales>) {
+fn why(hpa: &Hpa, evidence: &Evidence) -> (bool, Vec<BasisView>) {
     let (lists, why) = lists(hpa, evidence);
     assert!(lists.is_none() || lists == Some(vec![vec![]]), "{lists:?}");
     (lists.is_some(), why)
 }
 
 /// Returns the changes that are counted according to the evidence, or why anything may be.
-fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, UnknownRescales> {
-    let (_, why) = lists(hpa, evidence);
-    match &why[..] {
-        [CountedRescales::ByEvents(list)] => {
-            let seconds = |time: Timestamp| time.duration_since(second(0)).as_secs();
-            Ok(list
-                .iter()
-                .map(|it| (it.replicas, seconds(it.time)))
-                .collect())
-        }
-        [CountedRescales::Any(why)] => Err(why.clone()),
-        other => panic!("{other:?}"),
-    }
+fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, String> {
+    let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), evidence);
+    let longest = *periods(hpa.spec.behavior.as_ref().unwrap()).last().unwrap();
+    let (ground, lists) = alternatives(&known, longest);
+    let Some(lists) = lists else {
+        assert_eq!(ground, ground::any_rescale(&ground.source));
+        return Err(ground.source);
+    };
+    assert_eq!(ground, ground::counted(&lists[0], ground::BY_EVENTS));
+    let seconds = |time: Timestamp| time.duration_since(second(0)).as_secs();
+    Ok(lists[0]
+        .iter()
+        .map(|it| (it.replicas, seconds(it.time)))
+        .collect())
 }
 
 #[test]
@@ -126,19 +133,17 @@ fn without_a_rescale_in_a_period_nothing_counts() {
     );
     let mut never = hpa(90, &[60], &[]);
     never.status.last_scale_time = None;
-    assert_eq!(
-        why(&never, &led(0)),
-        (true, vec![CountedRescales::NoRescale])
-    );
+    assert_eq!(why(&never, &led(0)), (true, vec![never_rescaled()]));
     // What was done by 59 is 54 s old at 114 and at least 55 s as whole sync periods: from 69 to 100 there were
     // two, and one more to the next pass.
     let rescaled = |time, period| why(&hpa(time, &[period], &[]), &led(0));
-    let expired = |time| CountedRescales::Expired(SignedDuration::from_secs(NOW - time));
-    assert_eq!(rescaled(68, 45), (true, vec![expired(68)]));
-    assert_eq!(
-        rescaled(68, 46).1,
-        [CountedRescales::Any(UnknownRescales::EventsIncomplete)]
+    let expired = BasisView::new(
+        "scale events",
+        "no rescale within the periods of the policies",
+        format!("status.lastScaleTime, {}s ago", NOW - 68),
     );
+    assert_eq!(rescaled(68, 45), (true, vec![expired]));
+    assert_eq!(rescaled(68, 46).1, [ground::any_rescale(incomplete())]);
 }
 
 /// The spec had no `behavior` at all passes that are inside the period.
@@ -154,7 +159,11 @@ fn passes_without_behavior_remember_nothing() {
         let mut grounds = Vec::new();
         (changes(&known, &mut grounds).is_some(), grounds)
     };
-    let none = Ground::RateLimits(CountedRescales::NoBehavior);
+    let none = BasisView::new(
+        "scale events",
+        "rate limits count no rescale: without behavior, none is remembered",
+        "the observed spec",
+    );
     assert_eq!(found(51), (true, vec![none]));
     assert!(
         !found(52).0,
@@ -176,11 +185,10 @@ fn what_no_status_shows_may_be_anything() {
             },
         )
     };
-    let unseen = (
-        false,
-        vec![CountedRescales::Any(UnknownRescales::StatusLost)],
-    );
-    let nothing = (true, vec![CountedRescales::NoRescale]);
+    let unseen = |why| (false, vec![ground::any_rescale(why)]);
+    let nothing = (true, vec![never_rescaled()]);
+    let earlier_hpa = unseen("events about an earlier HPA of the name");
+    let unseen = unseen("a status that could not be written");
     assert_eq!(lost(53, 0), nothing);
     assert_eq!(lost(54, 0), unseen);
     assert_eq!(lost(90, 89), unseen);
@@ -200,13 +208,9 @@ fn what_no_status_shows_may_be_anything() {
             },
         )
     };
-    let unseen = (
-        false,
-        vec![CountedRescales::Any(UnknownRescales::EarlierHpa)],
-    );
     assert_eq!(replaced(53, Some(0)), nothing);
-    assert_eq!(replaced(54, Some(0)), unseen);
-    assert_eq!(replaced(54, None), unseen);
+    assert_eq!(replaced(54, Some(0)), earlier_hpa);
+    assert_eq!(replaced(54, None), earlier_hpa);
     assert_eq!(replaced(60, Some(60)), nothing);
 }
 
@@ -217,10 +221,7 @@ fn changes_have_the_age_that_they_will_have() {
     let lists = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
         let (_, last) = changes.last().unwrap();
         let (lists, why) = lists(&hpa(*last, up, down), &seen(changes));
-        assert_eq!(
-            why,
-            [CountedRescales::Seen(changes.iter().map(change).collect())]
-        );
+        assert_eq!(why, [according_to("earlier states of the HPA", changes)]);
         lists.unwrap()
     };
     // 13 s before the pass of 114 is now, and 20 s before the pass of 121.
@@ -283,15 +284,12 @@ fn rescales_that_were_seen_count_since_the_period_began() {
             rescales: Some(rescales),
             ..led(0)
         };
-        match &lists(&hpa(90, &[60], &[]), &evidence).1[..] {
-            [CountedRescales::Seen(list)] => {
-                Some(list.iter().map(|it| it.replicas).collect::<Vec<_>>())
-            }
-            _ => None,
-        }
+        lists(&hpa(90, &[60], &[]), &evidence).1
     };
-    assert_eq!(told(53, &[(1, 53), (2, 54), (3, 90)]), Some(vec![2, 3]));
-    assert_eq!(told(54, &[(2, 54), (3, 90)]), None);
+    let counted = according_to("earlier states of the HPA", &[(2, 54), (3, 90)]);
+    assert_eq!(told(53, &[(1, 53), (2, 54), (3, 90)]), [counted]);
+    let incomplete = ground::any_rescale(incomplete());
+    assert_eq!(told(54, &[(2, 54), (3, 90)]), [incomplete]);
 }
 
 /// Each form of each may count at the next pass, so many are too many, wherever they come from.
@@ -301,9 +299,10 @@ fn of_too_many_rescales_that_were_seen_any_may_count() {
         let changes = vec![(1, 90); count];
         lists(&hpa(90, &[60], &[]), &seen(&changes)).1
     };
-    let changes = [(1, 90); 120].iter().map(change).collect();
-    assert_eq!(why(120), [CountedRescales::Seen(changes)]);
-    assert_eq!(why(121), [CountedRescales::Any(UnknownRescales::TooMany)]);
+    let counted = according_to("earlier states of the HPA", &[(1, 90); 120]);
+    assert_eq!(why(120), [counted]);
+    let too_many = "more rescales were observed than are considered";
+    assert_eq!(why(121), [ground::any_rescale(too_many)]);
 }
 
 /// A controller that restarted after a rescale has forgotten that and all before, but none after.
@@ -431,7 +430,7 @@ fn a_later_change_may_have_overwritten_one() {
 
 #[test]
 fn events_tell_of_each_rescale_by_the_size_before() {
-    let incomplete = Err(UnknownRescales::EventsIncomplete);
+    let incomplete = Err(incomplete());
     let old = || above(4, 40);
     let rescaled = |events, last| counted(&hpa(last, &[60], &[]), &told(events));
     assert_eq!(rescaled(vec![old(), above(6, 85)], 85), Ok(vec![(2, 85)]));
@@ -520,7 +519,7 @@ fn the_reason_of_a_rescale_has_a_direction() {
         let wanted = if fits {
             Ok(vec![(to - 4, 85)])
         } else {
-            Err(UnknownRescales::EventsIncomplete)
+            Err(incomplete())
         };
         assert_eq!(found, wanted, "{reason} {to}");
     }
@@ -546,8 +545,9 @@ fn a_change_of_the_target_by_another_spoils_the_count() {
         Ok(vec![(2, 85)])
     );
     let spoiled = |message: &str| {
-        let message = message.to_owned();
-        Err(UnknownRescales::OtherChange { message })
+        Err(format!(
+            "a ScalingReplicaSet event of the target shows another change: {message}"
+        ))
     };
     // Before the rescale, it leads to the count that this one found.
     assert_eq!(scaled(other, 39), Ok(vec![(2, 85)]));

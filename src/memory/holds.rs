@@ -1,0 +1,280 @@
+//! The bounds of the recommendations that hold back the next pass. Old ones expire one by one, and each pass adds
+//! one, so the bounds that a status gives of its pass's list also bound the next list: from above by the
+//! highest entry then, from below by the entries that cannot have expired yet.
+
+use jiff::SignedDuration;
+
+use super::known::Known;
+use super::recommendations::HeldRecommendation;
+use super::sighting::Sighting;
+use super::{Ends, Extreme};
+use crate::calendar::Calendar;
+use crate::snapshot::evidence::SeenPass;
+use crate::snapshot::memory::Recommendation;
+use crate::snapshot::past::Bounds;
+
+/// The direction that recommendations hold back: down, where the highest counts, or up, where the
+/// lowest does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Down,
+    Up,
+}
+
+impl Side {
+    fn window(self, known: &Known<'_>) -> SignedDuration {
+        match self {
+            Self::Down => known.down_window,
+            Self::Up => known.up_window,
+        }
+    }
+
+    /// Returns the window of the passes so far.
+    fn window_before(self, known: &Known<'_>) -> SignedDuration {
+        let (up, down) = known.windows_before;
+        match self {
+            Self::Down => down,
+            Self::Up => up,
+        }
+    }
+
+    /// Returns the replicas that hold back most.
+    fn most(self) -> i32 {
+        match self {
+            Self::Down => i32::MAX,
+            Self::Up => 0,
+        }
+    }
+
+    /// Returns the replicas that hold back nothing.
+    fn least(self) -> i32 {
+        match self {
+            Self::Down => 0,
+            Self::Up => i32::MAX,
+        }
+    }
+
+    /// Returns the replicas that hold back more.
+    fn more(self, one: i32, other: i32) -> i32 {
+        match self {
+            Self::Down => one.max(other),
+            Self::Up => one.min(other),
+        }
+    }
+
+    /// Returns the replicas that hold back less.
+    fn less(self, one: i32, other: i32) -> i32 {
+        match self {
+            Self::Down => one.min(other),
+            Self::Up => one.max(other),
+        }
+    }
+
+    /// Returns the bound that holds back more.
+    fn end_of(self, bounds: Bounds) -> i32 {
+        self.more(bounds.at_least, bounds.at_most)
+    }
+
+    /// Returns the bound of all recommendations that the next pass uses, according to the last status. It
+    /// covers only the window of the status's own pass: a longer one finds older recommendations again.
+    fn furthest(self, known: &Known<'_>, sighting: &Sighting) -> Option<i32> {
+        let furthest = match self {
+            Self::Down => sighting.at_most,
+            Self::Up => sighting.at_least,
+        };
+        furthest.filter(|_| self.window(known) <= self.window_before(known))
+    }
+
+    /// Returns the recommendations that are certainly inside the window at the next pass, and that no pass so
+    /// far can have overwritten.
+    fn still<'h>(
+        self,
+        known: &Known<'_>,
+        held: &'h [HeldRecommendation],
+    ) -> impl Iterator<Item = &'h HeldRecommendation> {
+        let oldest = known
+            .latest_pass()
+            .minus(self.window(known).min(known.retention()));
+        // The recommendation was made later than `earliest`, by less than a second.
+        held.iter().filter(move |held| held.earliest >= oldest)
+    }
+}
+
+/// Returns the lists with which a hold ends soonest and last, for scaling down and for scaling up. The
+/// times are shifted by the time from now to the next pass.
+pub(super) fn ends(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+) -> (Ends, Ends) {
+    [Side::Down, Side::Up]
+        .map(|side| Ends {
+            soonest: soonest(known, held, side),
+            last: last(known, sighting, side),
+        })
+        .into()
+}
+
+fn soonest(known: &Known<'_>, held: &[HeldRecommendation], side: Side) -> Vec<Recommendation> {
+    let restarted = known.may_have_restarted_since_last_pass();
+    let later = known.latest_pass().duration_since(known.now);
+    side.still(known, held)
+        .map(|held| {
+            let replicas = side.less(*held.replicas.start(), *held.replicas.end());
+            Recommendation {
+                replicas: if restarted {
+                    side.less(replicas, known.current)
+                } else {
+                    replicas
+                },
+                time: held.earliest.minus(later),
+            }
+        })
+        .collect()
+}
+
+fn last(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> Vec<Recommendation> {
+    // The recommendations in the list of the last pass were made before it, and its own may have been made
+    // again since.
+    let furthest = sighting
+        .and_then(|seen| side.furthest(known, seen))
+        .unwrap_or(side.most());
+    // A window no longer than the time since the last pass contains none of its effects.
+    let window = side.window(known);
+    let is_over = window <= known.least_gap() && sighting.is_some();
+    // Each replica count has its age.
+    let mut list: Vec<(i32, SignedDuration)> = match told(known, sighting, window) {
+        _ if is_over => Vec::new(),
+        Some(told) => told
+            .iter()
+            .map(|seen| {
+                let replicas = side.less(side.end_of(known.listed(seen)), furthest);
+                (replicas, known.least_age_before(seen.until))
+            })
+            .collect(),
+        None => {
+            let written = known.status_written();
+            let age = written
+                .map(|written| known.least_age(written))
+                .unwrap_or_default();
+            vec![(furthest, age)]
+        }
+    };
+    list.extend((!is_over).then(|| (proposed(sighting, side), known.least_gap())));
+    list.extend(known.listed_last());
+    if known.may_have_restarted_since_last_pass() {
+        list.push((known.current, SignedDuration::ZERO));
+    }
+    list.into_iter()
+        .map(|(replicas, age)| Recommendation {
+            replicas,
+            time: known.now.minus(age),
+        })
+        .collect()
+}
+
+/// Returns the observations of the passes in a window of the next pass, apart from those that left the
+/// current status; `None` if there may have been others.
+fn told<'k>(
+    known: &'k Known<'_>,
+    sighting: Option<&Sighting>,
+    window: SignedDuration,
+) -> Option<&'k [SeenPass]> {
+    match sighting {
+        Some(_) if known.are_all_current(window) => Some(&[]),
+        _ => known.passes_within(window),
+    }
+}
+
+/// Returns the most extreme recommendation that the last pass may have made.
+fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
+    sighting.map_or(side.most(), |seen| {
+        side.more(*seen.proposal.start(), *seen.proposal.end())
+    })
+}
+
+/// Returns the most extreme recommendation that the passes of the current status may have added to a window
+/// of the next pass.
+fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
+    let proposed = proposed(sighting, side);
+    let found = known
+        .listed_last()
+        .filter(|(_, age)| *age < side.window(known));
+    found.map_or(proposed, |(found, _)| side.more(proposed, found))
+}
+
+/// Returns the bounds of the recommendation that the last pass added to the list.
+pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
+    let of = |side| added(known, sighting, side);
+    Bounds {
+        at_least: of(Side::Up),
+        at_most: of(Side::Down),
+    }
+}
+
+/// Returns the bounds of the highest recommendation that holds back scaling down at the next pass, and of
+/// the lowest that holds back scaling up.
+pub(super) fn extremes(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+) -> (Extreme, Extreme) {
+    let ((highest, above), (lowest, below)) = (
+        bounds(known, sighting, held, Side::Down),
+        bounds(known, sighting, held, Side::Up),
+    );
+    (
+        Extreme {
+            at_least: highest,
+            at_most: above,
+        },
+        Extreme {
+            at_least: below,
+            at_most: lowest,
+        },
+    )
+}
+
+/// Returns two bounds for a side: the bound of the certain recommendations, and the bound of all possible ones.
+fn bounds(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    held: &[HeldRecommendation],
+    side: Side,
+) -> (Option<i32>, Option<i32>) {
+    let window = side.window(known);
+    // Without one, nothing counts, not even a recommendation of the pass itself.
+    if window.is_zero() {
+        return (None, Some(side.least()));
+    }
+    let sure = side
+        .still(known, held)
+        .map(|held| side.less(*held.replicas.start(), *held.replicas.end()))
+        .reduce(|one, other| side.more(one, other));
+    // If all passes whose recommendations may still count are known, the bound is no further out
+    // than the furthest of these. A window no longer than a sync period has nothing left,
+    // unless the next pass is the first to make a recommendation.
+    let told = match told(known, sighting, window) {
+        _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
+        told => told.map(|told| {
+            told.iter()
+                .map(|seen| side.end_of(known.listed(seen)))
+                .fold(added(known, sighting, side), |one, other| {
+                    side.more(one, other)
+                })
+        }),
+    };
+    let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told]
+        .into_iter()
+        .flatten()
+        .reduce(|one, other| side.less(one, other));
+    if known.may_have_restarted_since_last_pass() {
+        // Then the count is the only recommendation.
+        (
+            sure.map(|sure| side.less(sure, known.current)),
+            possible.map(|possible| side.more(possible, known.current)),
+        )
+    } else {
+        (sure, possible)
+    }
+}

@@ -1412,6 +1412,18 @@ fn as_a_whole() -> Input {
     input
 }
 
+/// The input with a Deployment whose template has these resources of `app`.
+fn with_template(input: &Input, resources: &Value) -> Input {
+    let template = json!({"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "app", "resources": resources}]}});
+    let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
+    let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
+    let mut with = input.clone();
+    with.surroundings.workloads = common::read(&state).expect("a state").surroundings.workloads;
+    with
+}
+
 #[test]
 fn a_request_that_cannot_be_is_refused_with_what_can() {
     let forms = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
@@ -1534,23 +1546,29 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     // A pod that has ended, and the limits of running pods where the template has others, are no obstacle.
     let mut ended = limited.clone();
     ended.snapshot.pods[1].phase = Phase::Failed;
-    let mut raised = limited.clone();
-    let container = json!({"name": "app", "resources": {"limits": {"cpu": "500m"}}});
-    let template =
-        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
-    let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
-    let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
-    let read = saved::read(&state, &Options::default(), Timestamp::UNIX_EPOCH).expect("a state");
-    raised.surroundings.workloads = read.surroundings.workloads;
-    let error = predict(&raised, &["--request=app=cpu=x6".to_owned()]).expect_err("above the new");
-    assert_eq!(
-        error.message,
-        "--request app=cpu=x6: the cpu request of app would be 600m, above the limit of 500m"
-    );
+    let raised = with_template(&limited, &json!({"limits": {"cpu": "500m"}}));
+    // New pods have the request of the template, while pods of an earlier one run, or others that a VPA has changed.
+    let both = json!({"requests": {"cpu": "20m"}, "limits": {"cpu": "250m"}});
+    let lowered = with_template(&limited, &both);
+    for (input, typed, message) in [
+        (
+            &raised,
+            "app=cpu=x6",
+            "the cpu request of app would be 3, above the limit of 500m",
+        ),
+        (
+            &lowered,
+            "app=cpu=x13",
+            "the cpu request of app would be 260m, above the limit of 250m",
+        ),
+    ] {
+        let error = predict(input, &[format!("--request={typed}")]).expect_err(typed);
+        assert_eq!(error.message, format!("--request {typed}: {message}"));
+    }
     for (input, typed) in [
         (&ended, "app=cpu=300m"),
         (&raised, "app=cpu=300m"),
+        (&lowered, "app=cpu=x12"),
         (&limited, "app=cpu=250m"),
         (&limited, "proxy=cpu=1"),
         (&whole, "cpu=250m"),

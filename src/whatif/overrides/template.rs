@@ -67,8 +67,7 @@ pub(super) fn apply(
         .workload(&target)
         .and_then(|it| it.template.as_deref())
         .map(as_pod);
-    let is_own = |pod: &Pod| selector.matches(&pod.labels);
-    let keeps_pods = is_own(&template);
+    let keeps_pods = selector.matches(&template.labels);
     let before = overrides.len();
     overrides.push(Override::event(
         TEMPLATE,
@@ -78,7 +77,7 @@ pub(super) fn apply(
     let pods: Vec<&Pod> = was
         .iter()
         .map(|pod| &**pod)
-        .filter(|pod| is_own(pod))
+        .filter(|pod| selector.matches(&pod.labels) && !pod.has_ended())
         .collect();
     let mut made: Vec<RevisionPods<'_>> = by_template(input, running, &pods)
         .into_iter()

@@ -23,7 +23,8 @@ use crate::whatif::value::{AssumedValue, Ratio};
 ///
 /// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
 /// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
-/// without a value stay without one, unless no pod has any: then all running pods get one, measured now.
+/// without a value stay without one, unless no pod has any: then all running pods get one, measured now, except those
+/// that are assumed to have none.
 ///
 /// # Errors
 ///
@@ -208,7 +209,9 @@ impl Metric {
             let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
             let was = snapshot.metrics[index].clone();
             fill(snapshot, index, spec, |pod| {
-                is_running(pod) && selector.matches(&pod.labels)
+                is_running(pod)
+                    && selector.matches(&pod.labels)
+                    && !pod.assumed_missing.contains(&index)
             });
             if samples(snapshot, index, spec).is_empty() {
                 return Err(self.no_pods(snapshot, &selector, &was));
@@ -407,7 +410,15 @@ impl Metric {
             .filter(|pod| selector.matches(&pod.labels));
         let has_pods = pods.clone().next().is_some();
         let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
+        let mut assumed = running.iter().map(|pod| &pod.assumed_missing);
         match (self.spec.container(), was) {
+            _ if !running.is_empty() && assumed.all(|own| own.contains(&self.index)) => {
+                let label = &self.label;
+                Error::usage(format!(
+                    "{label}: every running pod is assumed to have no value"
+                ))
+                .hint("leave out that, or the value")
+            }
             (Some(name), _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
                 let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();

@@ -279,9 +279,8 @@ pub(super) fn set_requests(
     let selector = known_selector(snapshot)?;
     let mut any = false;
     for request in new {
-        let is_meant = |pod: &Pod| {
-            selector.matches(&pod.labels) && !pod.has_ended() && makes(request, pod)
-        };
+        let is_meant =
+            |pod: &Pod| selector.matches(&pod.labels) && !pod.has_ended() && makes(request, pod);
         // A typed request takes precedence over a template.
         overrides.retain(|it| it.item != request.item());
         let pairs = was.iter().zip(&snapshot.pods);

@@ -49,17 +49,25 @@ pub(in crate::whatif) fn set_traced(
     container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let mut metric = Metric::of(snapshot, index, container)?;
-    let scale = snapshot.scale.as_ref();
-    if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
-        metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
-                               such as --replicas 3";
-    }
+    let metric = Metric::traced(snapshot, index, container)?;
     metric.set(snapshot, value)?;
     if matches!(value, AssumedValue::Share(_)) {
         metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
     }
     Ok(())
+}
+
+/// Gives the pods values of a metric for a trace, if none has any: their containers share a whole in this proportion.
+///
+/// # Errors
+///
+/// No pod can have a value.
+pub(in crate::whatif) fn begin_traced(
+    snapshot: &mut Snapshot,
+    index: usize,
+    container: Option<&str>,
+) -> Result<(), Error> {
+    Metric::traced(snapshot, index, container)?.begin(snapshot)
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -150,6 +158,17 @@ impl Metric {
         })
     }
 
+    /// The same for a value of a trace.
+    fn traced(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
+        let mut metric = Self::of(snapshot, index, container)?;
+        let scale = snapshot.scale.as_ref();
+        if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
+            metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
+                                   such as --replicas 3";
+        }
+        Ok(metric)
+    }
+
     pub(super) fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         if *value == AssumedValue::Missing {
             snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
@@ -193,6 +212,27 @@ impl Metric {
         Ok(())
     }
 
+    /// Gives all running pods a value if none has any.
+    fn begin(&self, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let Self {
+            index, ref spec, ..
+        } = *self;
+        if !samples(snapshot, index, spec).is_empty() {
+            return Ok(());
+        }
+        let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
+        let was = snapshot.metrics[index].clone();
+        fill(snapshot, index, spec, |pod| {
+            is_running(pod)
+                && selector.matches(&pod.labels)
+                && !pod.assumed_missing.contains(&index)
+        });
+        if samples(snapshot, index, spec).is_empty() {
+            return Err(self.no_pods(snapshot, &selector, &was));
+        }
+        Ok(())
+    }
+
     /// A value for each pod.
     fn set_each(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         let Self {
@@ -202,21 +242,10 @@ impl Metric {
         if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
-        if samples(snapshot, index, spec).is_empty() {
-            if matches!(value, AssumedValue::Scale(_)) {
-                return Err(self.nothing_observed());
-            }
-            let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
-            let was = snapshot.metrics[index].clone();
-            fill(snapshot, index, spec, |pod| {
-                is_running(pod)
-                    && selector.matches(&pod.labels)
-                    && !pod.assumed_missing.contains(&index)
-            });
-            if samples(snapshot, index, spec).is_empty() {
-                return Err(self.no_pods(snapshot, &selector, &was));
-            }
+        if matches!(value, AssumedValue::Scale(_)) && samples(snapshot, index, spec).is_empty() {
+            return Err(self.nothing_observed());
         }
+        self.begin(snapshot)?;
         let ratio = match value {
             AssumedValue::Amount(amount) => {
                 change(snapshot, index, spec, |_, _| Some(*amount));

@@ -28,7 +28,7 @@ pub use dial::Dial;
 pub(super) use difference::same_metric;
 use difference::source_of;
 pub use metric::set_metric;
-pub(super) use metric::{alone, probe, set_traced};
+pub(super) use metric::{alone, begin_traced, probe, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};

@@ -384,7 +384,7 @@ fn containers_keep_their_parts_of_the_load() {
         pod.containers.push(proxy);
     }
     for (trace, proposal) in [("time,cpu\n0s,300m\n", 2), ("time,cpu\n0s,600m\n", 4)] {
-        let timeline = play_with(snapshot.clone(), plan("1s", trace), &mut Vec::new()).unwrap();
+        let timeline = play_with(snapshot.clone(), plan("15s", trace), &mut Vec::new()).unwrap();
         assert_eq!(proposals(&timeline)[0], Some(proposal), "{trace}");
     }
 }

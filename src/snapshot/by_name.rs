@@ -41,6 +41,10 @@ pub(crate) struct Names<N> {
 }
 
 impl<N: Deref<Target = str>> Names<N> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
     /// Whether a name is among them.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.cursor.find(&self.sorted, |own| own, name).is_some()

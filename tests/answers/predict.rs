@@ -17,7 +17,6 @@ use kubectl_hpa::findings::{Code, FindingView, Severity};
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::saved;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -623,11 +622,15 @@ fn a_number_of_pods_is_taken_from_those_that_count() {
     }
 }
 
-/// A pod that has just started may be their model.
+/// A pod that has just started may be their model: the newest, which a rollout has replaced first.
 #[test]
 fn pods_that_are_added_are_ready_as_of_long_ago() {
     let mut input = web();
     let now = input.snapshot.now;
+    input.snapshot.pods[1].name = "web-10".into();
+    input.snapshot.pods[1].containers[0].requests =
+        serde_json::from_value(json!({"cpu": "1"})).expect("requests");
+    input.snapshot.pod_metrics[1].name = "web-10".into();
     for pod in &mut input.snapshot.pods {
         pod.start_time = Some(now - SignedDuration::from_secs(60));
     }
@@ -636,6 +639,9 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
     let starts = changed.snapshot.pods.iter().map(|pod| pod.start_time);
     let recent = Some(now - SignedDuration::from_hours(1));
     assert_eq!(starts.filter(|start| *start > recent).count(), 4);
+    let requests = changed.snapshot.pods[4..].iter();
+    let mut requests = requests.map(|pod| pod.containers[0].requests.0[0].1.milli_value());
+    assert!(requests.all(|request| request == 1000));
 }
 
 /// Without any pod, nothing tells what new ones would be like.
@@ -895,7 +901,19 @@ fn running_pods_get_values_where_there_are_none() {
         );
         let change = predict(&input, &["--cpu=x2".to_owned()]).expect_err("nothing was observed");
         assert_eq!(change.message, "cpu: there is no observed value to change");
+        // Except those that are assumed to have none.
+        let missing = ["--missing=web-4".to_owned(), flags[0].clone()];
+        assert_eq!(
+            predict(&input, &missing).map(|d| d.replicas_after()),
+            Ok(Some(6))
+        );
     }
+    let missing = ["--missing=4".to_owned(), flags[0].clone()];
+    let error = predict(&web(), &missing).expect_err("none has a value");
+    assert_eq!(
+        error.message,
+        "cpu: every running pod is assumed to have no value"
+    );
     // One pod without a value among others stays without.
     let mut one = web();
     one.snapshot.pod_metrics.pop();
@@ -1412,6 +1430,21 @@ fn as_a_whole() -> Input {
     input
 }
 
+/// The input with a Deployment whose template has these resources of `app`.
+fn with_template(input: &Input, resources: &Value) -> Input {
+    let template = json!({"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "app", "resources": resources}]}});
+    let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
+    let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
+    let mut with = input.clone();
+    with.surroundings.workloads = common::read(&state)
+        .expect("a state")
+        .surroundings
+        .workloads;
+    with
+}
+
 #[test]
 fn a_request_that_cannot_be_is_refused_with_what_can() {
     let forms = "a request is an amount (250m, 512Mi) or a change (+20%, -10%, x2)";
@@ -1534,23 +1567,29 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     // A pod that has ended, and the limits of running pods where the template has others, are no obstacle.
     let mut ended = limited.clone();
     ended.snapshot.pods[1].phase = Phase::Failed;
-    let mut raised = limited.clone();
-    let container = json!({"name": "app", "resources": {"limits": {"cpu": "500m"}}});
-    let template =
-        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
-    let target = json!({"kind": "Deployment", "apiVersion": "apps/v1", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template}});
-    let state = build::list([build::hpa(&json!({})), build::scale(2), target]);
-    let read = saved::read(&state, &Options::default(), Timestamp::UNIX_EPOCH).expect("a state");
-    raised.surroundings.workloads = read.surroundings.workloads;
-    let error = predict(&raised, &["--request=app=cpu=x6".to_owned()]).expect_err("above the new");
-    assert_eq!(
-        error.message,
-        "--request app=cpu=x6: the cpu request of app would be 600m, above the limit of 500m"
-    );
+    let raised = with_template(&limited, &json!({"limits": {"cpu": "500m"}}));
+    // New pods have the request of the template, while pods of an earlier one run, or others that a VPA has changed.
+    let both = json!({"requests": {"cpu": "20m"}, "limits": {"cpu": "250m"}});
+    let lowered = with_template(&limited, &both);
+    for (input, typed, message) in [
+        (
+            &raised,
+            "app=cpu=x6",
+            "the cpu request of app would be 3, above the limit of 500m",
+        ),
+        (
+            &lowered,
+            "app=cpu=x13",
+            "the cpu request of app would be 260m, above the limit of 250m",
+        ),
+    ] {
+        let error = predict(input, &[format!("--request={typed}")]).expect_err(typed);
+        assert_eq!(error.message, format!("--request {typed}: {message}"));
+    }
     for (input, typed) in [
         (&ended, "app=cpu=300m"),
         (&raised, "app=cpu=300m"),
+        (&lowered, "app=cpu=x12"),
         (&limited, "app=cpu=250m"),
         (&limited, "proxy=cpu=1"),
         (&whole, "cpu=250m"),

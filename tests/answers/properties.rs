@@ -937,7 +937,13 @@ fn is_as_edited(scenario: &Scenario, new: &NewRequest, applied: &Cell<u32>) -> T
         };
     };
     let mut edited = scenario.clone();
-    for pod in &mut edited.pods {
+    // No rollout replaces a pod that has ended.
+    let has_ended = |pod: &Value| {
+        ["Failed", "Succeeded"]
+            .map(Value::from)
+            .contains(&pod["status"]["phase"])
+    };
+    for pod in edited.pods.iter_mut().filter(|pod| !has_ended(pod)) {
         for list in ["containers", "initContainers"] {
             for own in pod["spec"][list].as_array_mut().into_iter().flatten() {
                 if container.is_none_or(|name| own["name"] == name) {

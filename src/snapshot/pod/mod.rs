@@ -78,7 +78,7 @@ pub struct Pod {
     pub statuses: Vec<ContainerStatus>,
     /// The conditions `PodResizePending` and `PodResizeInProgress` that are true.
     pub resizes: Vec<Condition>,
-    /// The metrics, by index in the spec, that have a value of the pod in fact, and are assumed to have none.
+    /// The metrics, by index in the spec, that are assumed to have no value of the pod.
     pub assumed_missing: Vec<usize>,
 }
 

@@ -23,7 +23,8 @@ use crate::whatif::value::{AssumedValue, Ratio};
 ///
 /// A share is applied to each pod's own request, so that the total is the requested one, up to rounding to
 /// milli-units. An amount is the usage of every pod, or the whole value of a metric that is not per pod. Pods
-/// without a value stay without one, unless no pod has any: then all running pods get one, measured now.
+/// without a value stay without one, unless no pod has any: then all running pods get one, measured now, except those
+/// that are assumed to have none.
 ///
 /// # Errors
 ///
@@ -48,17 +49,25 @@ pub(in crate::whatif) fn set_traced(
     container: Option<&str>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let mut metric = Metric::of(snapshot, index, container)?;
-    let scale = snapshot.scale.as_ref();
-    if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
-        metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
-                               such as --replicas 3";
-    }
+    let metric = Metric::traced(snapshot, index, container)?;
     metric.set(snapshot, value)?;
     if matches!(value, AssumedValue::Share(_)) {
         metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
     }
     Ok(())
+}
+
+/// Gives the pods values of a metric for a trace, if none has any: their containers share a whole in this proportion.
+///
+/// # Errors
+///
+/// No pod can have a value.
+pub(in crate::whatif) fn begin_traced(
+    snapshot: &mut Snapshot,
+    index: usize,
+    container: Option<&str>,
+) -> Result<(), Error> {
+    Metric::traced(snapshot, index, container)?.begin(snapshot)
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -149,6 +158,17 @@ impl Metric {
         })
     }
 
+    /// The same for a value of a trace.
+    fn traced(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
+        let mut metric = Self::of(snapshot, index, container)?;
+        let scale = snapshot.scale.as_ref();
+        if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
+            metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \
+                                   such as --replicas 3";
+        }
+        Ok(metric)
+    }
+
     pub(super) fn set(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         if *value == AssumedValue::Missing {
             snapshot.metrics[self.index] = MetricAnswer::Failed(failure(&snapshot.hpa, &self.spec));
@@ -192,6 +212,27 @@ impl Metric {
         Ok(())
     }
 
+    /// Gives all running pods a value if none has any.
+    fn begin(&self, snapshot: &mut Snapshot) -> Result<(), Error> {
+        let Self {
+            index, ref spec, ..
+        } = *self;
+        if !samples(snapshot, index, spec).is_empty() {
+            return Ok(());
+        }
+        let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
+        let was = snapshot.metrics[index].clone();
+        fill(snapshot, index, spec, |pod| {
+            is_running(pod)
+                && selector.matches(&pod.labels)
+                && !pod.assumed_missing.contains(&index)
+        });
+        if samples(snapshot, index, spec).is_empty() {
+            return Err(self.no_pods(snapshot, &selector, &was));
+        }
+        Ok(())
+    }
+
     /// A value for each pod.
     fn set_each(&self, snapshot: &mut Snapshot, value: &AssumedValue) -> Result<(), Error> {
         let Self {
@@ -201,19 +242,10 @@ impl Metric {
         if is_share && !spec.is_resource() {
             return Err(self.no_share());
         }
-        if samples(snapshot, index, spec).is_empty() {
-            if matches!(value, AssumedValue::Scale(_)) {
-                return Err(self.nothing_observed());
-            }
-            let selector = known_selector(snapshot).map_err(|e| e.within(&self.label))?;
-            let was = snapshot.metrics[index].clone();
-            fill(snapshot, index, spec, |pod| {
-                is_running(pod) && selector.matches(&pod.labels)
-            });
-            if samples(snapshot, index, spec).is_empty() {
-                return Err(self.no_pods(snapshot, &selector, &was));
-            }
+        if matches!(value, AssumedValue::Scale(_)) && samples(snapshot, index, spec).is_empty() {
+            return Err(self.nothing_observed());
         }
+        self.begin(snapshot)?;
         let ratio = match value {
             AssumedValue::Amount(amount) => {
                 change(snapshot, index, spec, |_, _| Some(*amount));
@@ -407,7 +439,15 @@ impl Metric {
             .filter(|pod| selector.matches(&pod.labels));
         let has_pods = pods.clone().next().is_some();
         let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
+        let mut assumed = running.iter().map(|pod| &pod.assumed_missing);
         match (self.spec.container(), was) {
+            _ if !running.is_empty() && assumed.all(|own| own.contains(&self.index)) => {
+                let label = &self.label;
+                Error::usage(format!(
+                    "{label}: every running pod is assumed to have no value"
+                ))
+                .hint("leave out that, or the value")
+            }
             (Some(name), _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
                 let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();

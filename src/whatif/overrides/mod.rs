@@ -28,7 +28,7 @@ pub use dial::Dial;
 pub(super) use difference::same_metric;
 use difference::source_of;
 pub use metric::set_metric;
-pub(super) use metric::{alone, probe, set_traced};
+pub(super) use metric::{alone, begin_traced, probe, set_traced};
 pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
@@ -309,15 +309,22 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
         .collect()
 }
 
-/// Marks each pod with the metrics that have lost their value of it.
+/// Marks each pod with the metrics that have lost their value of it. Of a metric of which nothing was read, a pod that was
+/// put in the state lacks the value that others have, or that a trace may give them.
 fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
     let has = measured(snapshot);
+    let metrics = &snapshot.metrics;
+    let is_open = |place: usize| !has[place].is_empty() || metrics[place].is_unread();
     for pod in &mut snapshot.pods {
         let name = &pod.name;
+        let is_put = |place: usize| {
+            had[place].is_empty() && is_open(place) && pod.assumed_missing.contains(&place)
+        };
         let lost: Vec<usize> = (0..has.len())
-            .filter(|&place| had[place].contains(name) && !has[place].contains(name))
+            .filter(|&place| had[place].contains(name) || is_put(place))
+            .filter(|&place| !has[place].contains(name))
             .collect();
-        if !lost.is_empty() {
+        if pod.assumed_missing != lost {
             pod.assumed_missing = lost;
         }
     }

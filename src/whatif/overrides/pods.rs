@@ -340,6 +340,7 @@ pub(in crate::whatif) fn is_ready(pod: &Pod) -> bool {
 /// Puts pods in their states, as they would be with every metric.
 fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
     let states: HashMap<&str, State> = chosen.iter().map(|(name, own)| (&**name, *own)).collect();
+    let metrics = 0..snapshot.metrics.len();
     for pod in &mut snapshot.pods {
         match states.get(&*pod.name) {
             Some(State::Unready) => be_unready(pod, snapshot.now),
@@ -349,7 +350,8 @@ fn put(snapshot: &mut Snapshot, chosen: &[(Box<str>, State)]) {
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
             }
-            Some(State::Missing) | None => {}
+            Some(State::Missing) => pod.assumed_missing = metrics.clone().collect(),
+            None => {}
         }
     }
     snapshot.retain_values(|pod| {
@@ -483,9 +485,9 @@ fn scale_to(
             .filter(|pod| !uncounted.contains(&pod.name))
             .cloned()
             .collect();
-        match counted.first().or(pods.first()) {
+        match newest(&counted).or(newest(&pods)) {
             Some(model) => {
-                let names = new_names(snapshot, model, wanted - pods.len());
+                let names = new_names(snapshot, &pods[0], wanted - pods.len());
                 add(snapshot, model, &counted, names);
             }
             None => notes.push(Note::new(format!(
@@ -499,6 +501,12 @@ fn scale_to(
         scale.status_replicas = count;
     }
     Ok(())
+}
+
+/// Returns the pod that new ones are like: the newest, which is that of the highest ordinal in a StatefulSet.
+fn newest(pods: &[Shared<Pod>]) -> Option<&Shared<Pod>> {
+    pods.iter()
+        .max_by_key(|pod| (Pod::ordinal(&pod.name), pod.start_time))
 }
 
 /// The pods that are not ready, or do not count with a value for some metric.

@@ -158,12 +158,14 @@ impl NewRequest {
         limits.get(&self.resource)
     }
 
-    /// Returns why the API server would reject new pods with it: it is above its limit. They have the limit of the
-    /// template, which may differ from that of the pods that run; if it states none, something else may set it, such as a
-    /// LimitRange. Requests are those of the pods, too, because a template has no defaults.
+    /// Returns why the API server would reject new pods with it: it is above its limit. They are made from the template;
+    /// what that leaves open, something else has set in the pods that run, such as a LimitRange.
     fn above_limit(&self, active: &[&Pod], template: Option<&Pod>) -> Option<String> {
         let new_limit = template.and_then(|it| self.limit(it));
-        template.iter().chain(active).find_map(|pod| {
+        let states_both = |it: &&Pod| new_limit.is_some() && self.request(it).is_some();
+        let made = template.filter(states_both);
+        let pods = made.as_ref().map_or(active, std::slice::from_ref);
+        pods.iter().find_map(|pod| {
             let limit = new_limit.or_else(|| self.limit(pod));
             let (own, limit) = self.request(pod).zip(limit)?;
             let text = |amount: &Amount| resource_amount(&self.resource, amount.milli_value());
@@ -185,13 +187,14 @@ impl NewRequest {
         ))
     }
 
-    /// Gives it to a pod, whose containers run with it. Returns whether that changes the pod.
+    /// Gives it to a pod, whose containers run with it, or to a template, where a limit is a request unless another is
+    /// stated. Returns whether that changes the pod.
     fn set(&self, pod: &mut Pod) -> Result<bool, Error> {
         let Some(requests) = self.requests(pod) else {
             return Ok(false);
         };
         let before = requests.get(&self.resource);
-        let after = self.after(before)?;
+        let after = self.after(before.or_else(|| self.limit(pod)))?;
         if after.as_ref() == before {
             return Ok(false);
         }
@@ -251,8 +254,8 @@ impl NewRequest {
     }
 }
 
-/// Gives pods of the target, and the templates that they are made from, other requests. `was` are the same
-/// pods as observed, and `makes` tells which pods get which request.
+/// Gives pods of the target, and the templates that they are made from, other requests; no rollout replaces a pod that has
+/// ended. `was` are the same pods as observed, and `makes` tells which pods get which request.
 ///
 /// # Errors
 ///
@@ -276,7 +279,8 @@ pub(super) fn set_requests(
     let selector = known_selector(snapshot)?;
     let mut any = false;
     for request in new {
-        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(request, pod);
+        let is_meant =
+            |pod: &Pod| selector.matches(&pod.labels) && !pod.has_ended() && makes(request, pod);
         // A typed request takes precedence over a template.
         overrides.retain(|it| it.item != request.item());
         let pairs = was.iter().zip(&snapshot.pods);

@@ -18,7 +18,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
-use crate::snapshot::pod::{Container, Pod, REVISION_LABELS, ResourceName, resource_name};
+use crate::snapshot::pod::{
+    Container, Pod, REVISION_LABELS, ResourceName, by_revision, resource_name,
+};
 use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
@@ -67,8 +69,7 @@ pub(super) fn apply(
         .workload(&target)
         .and_then(|it| it.template.as_deref())
         .map(as_pod);
-    let is_own = |pod: &Pod| selector.matches(&pod.labels);
-    let keeps_pods = is_own(&template);
+    let keeps_pods = selector.matches(&template.labels);
     let before = overrides.len();
     overrides.push(Override::event(
         TEMPLATE,
@@ -78,7 +79,7 @@ pub(super) fn apply(
     let pods: Vec<&Pod> = was
         .iter()
         .map(|pod| &**pod)
-        .filter(|pod| is_own(pod))
+        .filter(|pod| selector.matches(&pod.labels) && !pod.has_ended())
         .collect();
     let mut made: Vec<RevisionPods<'_>> = by_template(input, running, &pods)
         .into_iter()
@@ -404,12 +405,13 @@ fn by_template<'p>(
     } = input;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let current = surroundings.current_revision(target, pods.iter().copied());
-    let is_current =
-        |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
+    // Which of several revisions the target's template is, may be unknown.
+    let has_several = by_revision(pods.iter().copied()).len() > 1;
+    let is_current = |revision: &str| current.map_or(!has_several, |own| revision == own);
     let mut made = vec![(running, Vec::new())];
     let mut places: HashMap<&str, usize> = HashMap::new();
     for &pod in pods {
-        let place = match pod.revision().filter(|_| !is_current(pod)) {
+        let place = match pod.revision().filter(|own| !is_current(own)) {
             None => 0,
             Some(revision) => *places.entry(revision).or_insert_with(|| {
                 // The target's own template belongs to the current revision.

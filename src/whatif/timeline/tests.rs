@@ -376,6 +376,17 @@ fn containers_keep_their_parts_of_the_load() {
         let timeline = play_with(snapshot.clone(), plan, &mut Vec::new()).unwrap();
         assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{trace}");
     }
+    // Where nothing was measured, those of the requests.
+    snapshot.pod_metrics.clear();
+    for pod in &mut snapshot.pods {
+        let mut proxy = pod.containers[0].clone();
+        (proxy.name, proxy.requests.0[0].1) = ("proxy".into(), Amount::int(200, -3));
+        pod.containers.push(proxy);
+    }
+    for (trace, proposal) in [("time,cpu\n0s,300m\n", 2), ("time,cpu\n0s,600m\n", 4)] {
+        let timeline = play_with(snapshot.clone(), plan("15s", trace), &mut Vec::new()).unwrap();
+        assert_eq!(proposals(&timeline)[0], Some(proposal), "{trace}");
+    }
 }
 
 /// The metric fails, and nothing is decided, until it is back.

@@ -17,7 +17,7 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{Meant, failure, is_ready, set_traced};
+use crate::whatif::overrides::{Meant, begin_traced, failure, is_ready, set_traced};
 use crate::whatif::value::{AssumedValue, Ratio};
 
 /// Moves the samples of pods by some time.
@@ -210,6 +210,8 @@ impl World {
                 )?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
+                begin_traced(&mut self.snapshot, place, container)?;
+                let begun = self.snapshot.clone();
                 set_traced(
                     &mut self.snapshot,
                     place,
@@ -218,8 +220,7 @@ impl World {
                 )?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
-                self.load
-                    .begin(TotalUsage::of(&self.snapshot, &self.workload));
+                self.load.begin(TotalUsage::of(&begun, &self.workload));
                 self.set_total(place, &spec, total);
             }
         }

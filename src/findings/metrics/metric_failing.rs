@@ -6,7 +6,7 @@ use crate::apimachinery::go;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 
-/// A metrics API knows a metric and reports an error for it, or the controller does not ask for it, as its spec has a fault
+/// A metrics API knows a metric and reports an error for it, also if only the controller lacks the right to read it; or the controller does not ask for it, as its spec has a fault
 /// that the API server does not check.
 ///
 /// Look at the backend that the adapter reads the metric from, or correct the spec of the metric.
@@ -27,6 +27,8 @@ pub enum FailureCause {
     Fallback(i32),
     /// The controller lacks a right.
     Refused(RefusedRight),
+    /// The controller lacked a right in the last pass, and the metric was read with other rights.
+    RefusedLast(RefusedRight),
     /// No API has the kind of the described object.
     Unmapped(Unmapped),
     /// The controller does not ask for it.
@@ -45,7 +47,7 @@ impl Kind for MetricFailing {
                     Some(failed(case, Self::new(step, text, cause)))
                 }
                 Some(_) => None,
-                None => fallen_back(case, step),
+                None => fallen_back(case, step).or_else(|| refused_last(case, step)),
             })
             .collect()
     }
@@ -71,6 +73,10 @@ impl Kind for MetricFailing {
                 }),
                 _,
             ) => format!("{user} cannot {verb} {resource}.{group}, {named}"),
+            (FailureCause::RefusedLast(right), _) => format!(
+                "{} could not {} {}.{group} in the last pass, so nothing was scaled",
+                right.user, right.verb, right.resource
+            ),
             (FailureCause::Unmapped(Unmapped { object, .. }), _) => format!(
                 "the API server has no kind {} in the group {:?}, {named}",
                 object.kind,
@@ -102,6 +108,9 @@ impl Kind for MetricFailing {
                 "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
             )];
         }
+        if let FailureCause::RefusedLast(_) = self.cause {
+            return about.last_says(ACTIVE);
+        }
         if let FailureCause::Rejected(_) = self.cause {
             return vec![format!("The controller says: {}.", short(&self.message))];
         }
@@ -117,7 +126,11 @@ impl Kind for MetricFailing {
             (FailureCause::Fallback(_), _, Some(owner)) => Remedy::LookAtScaledObject
                 .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
-            (FailureCause::Refused(RefusedRight { user, .. }), ..) => {
+            (
+                FailureCause::Refused(RefusedRight { user, .. })
+                | FailureCause::RefusedLast(RefusedRight { user, .. }),
+                ..,
+            ) => {
                 // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
                 // metrics.
                 let ask = about.ask(self.metric).line;
@@ -309,6 +322,26 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     };
     let decides = case.decides(step) && case.decision().block().is_none();
     Some(Finding::new(Severity::Warning, decides, facts))
+}
+
+/// The condition that says whether the metrics could be read.
+const ACTIVE: &str = "ScalingActive";
+
+/// Returns a finding about a metric that has a value here, and that the controller could not read in the last pass.
+fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    step.proposal()?;
+    // A pass that cannot read the scale leaves the condition as it was.
+    let has_scale = case.refused_in_last_pass("AbleToScale").is_none();
+    let condition = case.refused_in_last_pass(ACTIVE).filter(|_| has_scale)?;
+    let right = RefusedRight::read(&condition.message)?;
+    let name = right.resource.rsplit('/').next();
+    let is_its = condition.reason == format!("FailedGet{}Metric", step.type_)
+        && (step.is_resource() || name == Some(&step.name));
+    let cause = FailureCause::RefusedLast(right);
+    is_its.then(|| {
+        let facts = MetricFailing::new(step, &condition.message, cause);
+        Finding::explaining(Severity::Warning, facts)
+    })
 }
 
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).

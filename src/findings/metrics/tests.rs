@@ -409,6 +409,18 @@ fn a_metric_that_has_no_value() {
         "ControllerState",
         &of_gate,
     );
+    // It was read, but not by the controller.
+    let last = |reason: &str, message: &str| {
+        let active = json!([{"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
+        let status = json!({"status": {"conditions": active}});
+        with(
+            &state(&[cpu()], &["90m"]),
+            "HorizontalPodAutoscaler",
+            &status,
+        )
+    };
+    let refused = "pods.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \"pods\" in API group \
+                   \"metrics.k8s.io\" in the namespace \"default\"";
     let failed = [
         ("is of the selector", state(&[of_vhost], &["50m"])),
         (
@@ -423,6 +435,18 @@ fn a_metric_that_has_no_value() {
         ("is of the backend", failing(&external, "external", backend)),
         ("is of a right", failing(&external, "external", forbidden)),
         ("is of the name", says_unknown),
+        (
+            "is of a right of the controller",
+            last("FailedGetResourceMetric", refused),
+        ),
+        (
+            "is of another metric",
+            last("FailedGetExternalMetric", refused),
+        ),
+        (
+            "has another reason",
+            last("FailedGetResourceMetric", "timeout"),
+        ),
     ];
     insta::assert_snapshot!(table(Code::MetricFailing, failed), @r#"
     is of the selector: error, explains
@@ -456,6 +480,14 @@ fn a_metric_that_has_no_value() {
         > Grant it the right with a role and a binding.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
     is of the name: none
+    is of a right of the controller: warning, explains
+        hpa could not list pods.metrics.k8s.io in the last pass, so nothing was scaled
+        - ScalingActive is False: pods.metrics.k8s.io is forbidden: User "hpa" cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default".
+        - What this answer is made from was read with other rights than the controller's.
+        > Grant it the right with a role and a binding.
+        $ kubectl top pods -n default -l app=web --as=hpa
+    is of another metric: none
+    has another reason: none
     "#);
 }
 

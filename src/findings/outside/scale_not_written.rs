@@ -89,10 +89,9 @@ impl Kind for ScaleNotWritten {
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas().is_none()
-            && !hpa.written.by_us
+            && case.has_last_status()
             && !is_passing;
-        let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
-        if !is_last || pass.input.evidence.events.iter().any(scaled) {
+        if !is_last {
             return None;
         }
         // Every pass first reports that the scale was read, so the condition changes each time.

@@ -293,6 +293,21 @@ impl State {
         let words = words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[1..] {
+            [
+                "hpa",
+                "predict",
+                name,
+                n,
+                space,
+                flag @ "--feature-gates",
+                gates,
+                ref rest @ ..,
+            ] => {
+                let mut changed = self.clone();
+                changed.explained(flag, gates);
+                let words = [&[name, n, space][..], rest].concat();
+                predicted(&Pass::run(changed.read()), &words, command)
+            }
             ["hpa", "predict", ref rest @ ..] => predicted(pass, rest, command),
             ["hpa", "explain", name, "-n", _, flag, value] => {
                 assert_eq!(name, self.options.name);

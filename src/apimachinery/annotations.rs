@@ -28,11 +28,15 @@ pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
 /// On an HPA: whether KEDA's webhook rejects a ScaledObject for its target.
 pub const KEDA_OWNERSHIP: &str = "validations.keda.sh/hpa-ownership";
 
+/// The application of Argo CD that an object belongs to.
+pub const ARGO_CD_TRACKING: &str = "argocd.argoproj.io/tracking-id";
+
 /// The manifest that `kubectl apply` applied last; only `spec.replicas` is kept.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     LAST_APPLIED,
+    ARGO_CD_TRACKING,
     REVISION,
     VPA_UPDATES,
     KEDA_PAUSED,

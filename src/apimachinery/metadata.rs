@@ -65,7 +65,9 @@ impl Metadata {
 
     /// Returns the tool that writes this object.
     pub fn tool(&self) -> Option<Tool> {
-        Tool::of_managed(&self.managed_fields).or_else(|| Tool::of_labels(&self.labels))
+        Tool::of_managed(&self.managed_fields)
+            .or_else(|| Tool::of_marks(|key| self.annotations.get(key).is_some()))
+            .or_else(|| Tool::of_labels(&self.labels))
     }
 }
 

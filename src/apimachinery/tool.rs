@@ -1,6 +1,7 @@
 //! The tools that create objects from a separate source, and so undo changes in the cluster. They are
-//! recognized by their field managers and labels.
+//! recognized by their field managers, labels and annotations.
 
+use super::annotations::ARGO_CD_TRACKING;
 use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
 
@@ -33,8 +34,9 @@ const MANAGERS: [(&str, Tool); 7] = [
     ("helm", Tool::Helm),
 ];
 
-/// The labels that the tools set, in the same order.
-const LABELS: [(&str, Tool); 4] = [
+/// The labels and annotations that the tools set, in the same order.
+const MARKS: [(&str, Tool); 5] = [
+    (ARGO_CD_TRACKING, Tool::ArgoCd),
     ("argocd.argoproj.io/instance", Tool::ArgoCd),
     ("kustomize.toolkit.fluxcd.io/name", Tool::Flux),
     ("helm.toolkit.fluxcd.io/name", Tool::FluxHelm),
@@ -69,9 +71,14 @@ impl Tool {
 
     /// Returns the tool that has labelled an object.
     pub fn of_labels(labels: &Labels) -> Option<Self> {
-        let labelled = LABELS.iter().find(|(key, _)| labels.get(key).is_some());
         let named = || Self::of_manager(labels.get(MANAGED_BY)?);
-        labelled.map(|(_, tool)| *tool).or_else(named)
+        Self::of_marks(|key| labels.get(key).is_some()).or_else(named)
+    }
+
+    /// Returns the tool that has marked an object with one of some keys.
+    pub(crate) fn of_marks(has: impl Fn(&str) -> bool) -> Option<Self> {
+        let mark = MARKS.iter().find(|(key, _)| has(key));
+        mark.map(|(_, tool)| *tool)
     }
 
     /// Returns the usual name of the tool's field manager.
@@ -152,6 +159,10 @@ mod tests {
         let of_status = json!({"managedFields": [{"manager": "helm", "subresource": "status"}]});
         let metadata: Metadata = serde_json::from_value(of_status).unwrap();
         assert_eq!(metadata.tool(), None);
+        let tracked = json!({"labels": {"helm.sh/chart": "web-1"},
+            "annotations": {"argocd.argoproj.io/tracking-id": "web:apps/Deployment:shop/web"}});
+        let metadata: Metadata = serde_json::from_value(tracked).unwrap();
+        assert_eq!(metadata.tool(), Some(ArgoCd));
         for tool in [ArgoCd, Flux, FluxHelm, Helm, Terraform, Pulumi] {
             assert_eq!(Tool::of_manager(tool.manager()), Some(tool));
         }

@@ -2,6 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::metrics::miss::RefusedRight;
+use super::{About, Case};
+use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Direction;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
@@ -81,6 +84,43 @@ impl Event {
             .next()?
             .parse()
             .ok()
+    }
+}
+
+impl Case<'_> {
+    /// Whether the status that was read is that of the last pass, as far as the input shows: the controller wrote it, and
+    /// has not scaled since.
+    pub(crate) fn has_last_status(&self) -> bool {
+        let input = &self.pass.input;
+        let hpa = &input.as_observed().hpa;
+        let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
+        !hpa.written.by_us && !input.evidence.events.iter().any(scaled)
+    }
+
+    /// Returns a condition in which the last pass says that the controller lacks a right to read something. What others may
+    /// read says nothing about that.
+    pub(crate) fn refused_in_last_pass(&self, condition: &str) -> Option<&Condition> {
+        let status = &self.pass.input.as_observed().hpa.status;
+        let it = status.condition(condition)?;
+        let is_refused = it.status == "False"
+            && it.reason.starts_with("FailedGet")
+            && RefusedRight::read(&it.message).is_some();
+        (is_refused && self.has_last_status()).then_some(it)
+    }
+}
+
+impl About<'_> {
+    /// Describes what a condition of the last status says.
+    pub(crate) fn last_says(&self, condition: &str) -> Vec<String> {
+        let status = &self.pass.input.as_observed().hpa.status;
+        let says = |it: &Condition| {
+            let since = self.since(it);
+            format!("{} is {}{since}: {}.", it.type_, it.status, it.message)
+        };
+        let read =
+            "What this answer is made from was read with other rights than the controller's.";
+        let said = status.condition(condition).map(says);
+        said.into_iter().chain([read.to_owned()]).collect()
     }
 }
 

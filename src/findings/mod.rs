@@ -230,6 +230,7 @@ macro_rules! catalogue {
 
 catalogue! {
     outside::target_not_found::TargetNotFound => "target-not-found", Broken, [Ends(Block::NoScale)];
+    outside::scale_not_read::ScaleNotRead => "scale-not-read", Broken, [Ends(Block::NoScale)];
     outside::scale_not_written::ScaleNotWritten => "scale-not-written", Broken, [];
     outside::controller_silent::ControllerSilent => "controller-silent", Broken, [];
     outside::other_writer::OtherWriter => "other-writer", Broken, [Lasts, OfTarget];

@@ -41,6 +41,8 @@ remedies! {
     CorrectReference changes Hpa,
     /// The target is in another namespace than the HPA.
     CreateThere,
+    /// The API server reports an error instead of the scale of the target.
+    LookAtScale,
     /// The target creates a workload that has fewer replicas.
     LookAtOwner,
     /// A metric of the pods or of another object says the opposite of what the pods use, or its sum is below 0.
@@ -105,6 +107,8 @@ remedies! {
     UseName,
     /// The API does not know the metric, nor a similar name.
     CorrectName,
+    /// The controller rejects the selector or the target of a metric.
+    CorrectMetric changes Hpa,
     /// No API has the kind of the described object.
     DescribeObject,
     /// The controller lacks the right to read a metric or to write the scale.

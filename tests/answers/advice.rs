@@ -55,6 +55,7 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         ),
         Remedy::CorrectReference => ("The HPA finds the target.", Shown),
         Remedy::CreateThere => ("The HPA finds the target.", Unplayed(ELSEWHERE)),
+        Remedy::LookAtScale => ("It shows the error.", Shown),
         Remedy::LookAtOwner => ("It shows what that is set to.", Unplayed(ELSEWHERE)),
         Remedy::LookAtMetric => ("It shows the values.", Shown),
         Remedy::UseRate => ("The metric follows the load.", Unplayed(UNKNOWN_VALUE)),
@@ -105,6 +106,7 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         Remedy::LookAtScaledObject => ("It shows why.", Shown),
         Remedy::UseName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
         Remedy::CorrectName => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
+        Remedy::CorrectMetric => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
         Remedy::DescribeObject => ("The metric can be read.", Unplayed(UNKNOWN_VALUE)),
         Remedy::Grant => ("The controller has the right.", Shown),
         Remedy::LookAtBackend => ("It shows the error.", Shown),
@@ -291,6 +293,21 @@ impl State {
         let words = words(command);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         match words[1..] {
+            [
+                "hpa",
+                "predict",
+                name,
+                n,
+                space,
+                flag @ "--feature-gates",
+                gates,
+                ref rest @ ..,
+            ] => {
+                let mut changed = self.clone();
+                changed.explained(flag, gates);
+                let words = [&[name, n, space][..], rest].concat();
+                predicted(&Pass::run(changed.read()), &words, command)
+            }
             ["hpa", "predict", ref rest @ ..] => predicted(pass, rest, command),
             ["hpa", "explain", name, "-n", _, flag, value] => {
                 assert_eq!(name, self.options.name);

@@ -405,7 +405,9 @@ fn pasted(command: &str, prepare: impl FnOnce(&mut Command)) -> Ran {
 
 /// Returns what is wrong with a command if it has not done what it is for, or not without a remark.
 fn fault_of(ran: &Ran) -> Option<String> {
-    let is_well = ran.code == Some(0) && ran.stderr.is_empty();
+    // `kubectl auth can-i` answers with its exit code as well.
+    let is_no = ran.code == Some(1) && ran.stdout == "no\n";
+    let is_well = (ran.code == Some(0) || is_no) && ran.stderr.is_empty();
     (!is_well).then(|| format!("exit code {:?}: {}", ran.code, ran.shown()))
 }
 

@@ -897,7 +897,9 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         own.requests.get(resource).map(Amount::milli_value)
     };
     let checks: Vec<(&'static str, bool)> = match &finding.facts {
-        Facts::TargetNotFound(_) => vec![("there is no scale", current.is_none())],
+        Facts::TargetNotFound(_) | Facts::ScaleNotRead(_) => {
+            vec![("there is no scale", current.is_none())]
+        }
         Facts::ScaleNotWritten(it) => {
             let would = decision
                 .unwritten()

@@ -216,7 +216,10 @@ impl Rights {
             }
         };
         let groups = vec!["system:authenticated".to_owned()];
-        let user = User { name, groups };
+        let user = User {
+            name,
+            groups: groups.clone(),
+        };
         let Some(other) = request.header("impersonate-user") else {
             return Ok(user);
         };
@@ -229,10 +232,14 @@ impl Rights {
             return Err(Box::new(forbidden(&user, "impersonate", &target)));
         }
         let headers = request.headers.iter();
-        let groups = headers.filter(|(name, _)| name == "impersonate-group");
+        let stated = headers.filter(|(name, _)| name == "impersonate-group");
+        // As the API server adds it (`WithImpersonation`).
+        let all = groups
+            .into_iter()
+            .chain(stated.map(|(_, group)| group.clone()));
         Ok(User {
             name: other.to_owned(),
-            groups: groups.map(|(_, group)| group.clone()).collect(),
+            groups: all.collect(),
         })
     }
 

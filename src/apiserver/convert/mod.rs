@@ -15,6 +15,7 @@ use crate::apimachinery::annotations::KEDA_OWNERSHIP;
 use crate::apimachinery::json::{DecodeError, decode, optional_time};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Quantity;
+use crate::apimachinery::tool::Tool;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS, MetricSpec,
     MetricStatus, MetricValueStatus, ResourceMetricStatus, ScalingRules,
@@ -82,16 +83,19 @@ impl HpaObject {
         let ownership = self.metadata.annotations.get(KEDA_OWNERSHIP);
         let accepts_scaled_objects = ownership.is_some_and(|text| text == "false");
         let mut owners = self.metadata.owner_references.into_iter();
+        let mut written = Written::new(
+            self.metadata.creation_timestamp,
+            &self.metadata.managed_fields,
+        );
+        let marked = Tool::of_marks(|key| self.metadata.annotations.contains_key(key));
+        written.tool = written.tool.or(marked);
         Hpa {
             owner: owners.find(|owner| owner.controller == Some(true)),
             name: self.metadata.name,
             namespace: self.metadata.namespace,
             uid: Some(self.metadata.uid).filter(|uid| !uid.is_empty()),
             resource_version: self.metadata.resource_version,
-            written: Written::new(
-                self.metadata.creation_timestamp,
-                &self.metadata.managed_fields,
-            ),
+            written,
             deletion_timestamp: self.metadata.deletion_timestamp,
             accepts_scaled_objects,
             generation: Some(self.metadata.generation).filter(|generation| *generation != 0),

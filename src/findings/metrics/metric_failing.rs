@@ -1,19 +1,20 @@
 //! The finding `metric-failing`.
 
-use super::miss::{Miss, RefusedRight};
+use super::miss::{Miss, RefusedRight, Rejection};
 use super::{EXTERNAL, ServedBy, api, end, failed, point_at_keda, points_at, short};
 use crate::apimachinery::go;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 
-/// A metrics API knows a metric and reports an error for it.
+/// A metrics API knows a metric and reports an error for it, also if only the controller lacks the right to read it; or the controller does not ask for it, as its spec has a fault
+/// that the API server does not check.
 ///
-/// Look at the backend that the adapter reads the metric from.
+/// Look at the backend that the adapter reads the metric from, or correct the spec of the metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MetricFailing {
     /// Its index in the spec, from 0.
     pub metric: usize,
-    /// The API's message; empty if KEDA hides it behind a fallback.
+    /// The API's message, or the controller's; empty if KEDA hides it behind a fallback.
     pub message: String,
     /// The reason.
     pub cause: FailureCause,
@@ -26,8 +27,12 @@ pub enum FailureCause {
     Fallback(i32),
     /// The controller lacks a right.
     Refused(RefusedRight),
+    /// The controller lacked a right in the last pass, and the metric was read with other rights.
+    RefusedLast(RefusedRight),
     /// No API has the kind of the described object.
     Unmapped(Unmapped),
+    /// The controller does not ask for it.
+    Rejected(Rejection),
     /// Something behind the API.
     Backend,
 }
@@ -37,8 +42,12 @@ impl Kind for MetricFailing {
         case.metrics()
             .filter_map(|step| match Miss::of(case, step) {
                 Some(Miss::Failing(text)) => Some(failed(case, Self::of(case, step, text))),
+                Some(Miss::Rejected(rejection, text)) => {
+                    let cause = FailureCause::Rejected(rejection);
+                    Some(failed(case, Self::new(step, text, cause)))
+                }
                 Some(_) => None,
-                None => fallen_back(case, step),
+                None => fallen_back(case, step).or_else(|| refused_last(case, step)),
             })
             .collect()
     }
@@ -64,11 +73,25 @@ impl Kind for MetricFailing {
                 }),
                 _,
             ) => format!("{user} cannot {verb} {resource}.{group}, {named}"),
+            (FailureCause::RefusedLast(right), _) => format!(
+                "{} could not {} {}.{group} in the last pass, so nothing was scaled",
+                right.user, right.verb, right.resource
+            ),
             (FailureCause::Unmapped(Unmapped { object, .. }), _) => format!(
                 "the API server has no kind {} in the group {:?}, {named}",
                 object.kind,
                 object.group()
             ),
+            (FailureCause::Rejected(Rejection::Selector), _) => {
+                format!("the selector of {label} is invalid, {effect}")
+            }
+            (FailureCause::Rejected(Rejection::Target), _) => {
+                let type_ = &about.target_of(self.metric).type_;
+                format!("the target of {label} has no field for its type {type_}, {effect}")
+            }
+            (FailureCause::Rejected(Rejection::Gate), _) => {
+                format!("{label} needs the feature gate {GATE}, which is off, {effect}")
+            }
             (FailureCause::Backend, Some(ServedBy { service, .. })) => format!(
                 "{label} fails, {effect}: {service} serves {}, not KEDA",
                 api(group)
@@ -85,6 +108,12 @@ impl Kind for MetricFailing {
                 "The condition Fallback of {owner} is True, and the value is {replicas} times the target."
             )];
         }
+        if let FailureCause::RefusedLast(_) = self.cause {
+            return about.last_says(ACTIVE);
+        }
+        if let FailureCause::Rejected(_) = self.cause {
+            return vec![format!("The controller says: {}.", short(&self.message))];
+        }
         let mut evidence = vec![format!("The API says: {}.", short(&self.message))];
         let group = about.spec(self.metric).api_group();
         evidence.extend(about.not_of_keda(group).as_ref().map(points_at));
@@ -97,7 +126,11 @@ impl Kind for MetricFailing {
             (FailureCause::Fallback(_), _, Some(owner)) => Remedy::LookAtScaledObject
                 .says(format!("Find out why its trigger in {owner} fails."))
                 .with(about.describe_scaled_object(owner)),
-            (FailureCause::Refused(RefusedRight { user, .. }), ..) => {
+            (
+                FailureCause::Refused(RefusedRight { user, .. })
+                | FailureCause::RefusedLast(RefusedRight { user, .. }),
+                ..,
+            ) => {
                 // `kubectl auth can-i` knows only the resources that discovery lists, and adapters need not list their
                 // metrics.
                 let ask = about.ask(self.metric).line;
@@ -106,6 +139,7 @@ impl Kind for MetricFailing {
                     .with(format!("{ask} --as={}", shell_word(user)))
             }
             (FailureCause::Unmapped(unmapped), ..) => unmapped.advice(about, self.metric),
+            (FailureCause::Rejected(rejection), ..) => rejection.advice(about, self.metric),
             (_, Some(served_by), _) => point_at_keda(&served_by),
             (_, None, Some(owner)) if group == EXTERNAL => Remedy::LookAtScaledObject
                 .says(format!(
@@ -130,16 +164,48 @@ impl MetricFailing {
         let spec = case.spec(step);
         let refused = RefusedRight::read(text).map(FailureCause::Refused);
         let unmapped = || Unmapped::read(text, spec, case.target()).map(FailureCause::Unmapped);
+        let cause = refused.or_else(unmapped).unwrap_or(FailureCause::Backend);
+        Self::new(step, text, cause)
+    }
+
+    fn new(step: &MetricStep, text: &str, cause: FailureCause) -> Self {
         Self {
             metric: step.index,
             message: text.to_owned(),
-            cause: refused.or_else(unmapped).unwrap_or(FailureCause::Backend),
+            cause,
         }
     }
 
     /// Whether its value is a number of replicas that KEDA asks for, which was not measured.
     pub(crate) fn is_fallback(&self) -> bool {
         matches!(self.cause, FailureCause::Fallback(_))
+    }
+}
+
+/// The feature gate of ContainerResource metrics.
+const GATE: &str = "HPAContainerMetrics";
+
+impl Rejection {
+    /// Returns the advice to correct the spec of a metric.
+    fn advice(self, about: &About<'_>, metric: usize) -> Advice {
+        match self {
+            Self::Selector => Remedy::CorrectMetric
+                .says("Correct its selector, which the API server does not check.")
+                .with(about.kubectl("get hpa", "-o yaml")),
+            Self::Target => {
+                let type_ = match about.target_of(metric).value {
+                    Some(_) => "Value",
+                    None => "AverageValue",
+                };
+                let path = format!("/spec/metrics/{metric}/object/target/type");
+                Remedy::CorrectMetric
+                    .says(format!("Set the type of its target to {type_}."))
+                    .with_all(about.replace(&path, type_))
+            }
+            Self::Gate => Remedy::Upgrade
+                .says("Upgrade to Kubernetes 1.30, or enable the gate if you can.")
+                .with(about.kubectl("hpa explain", &format!("--feature-gates {GATE}=true"))),
+        }
     }
 }
 
@@ -256,6 +322,26 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     };
     let decides = case.decides(step) && case.decision().block().is_none();
     Some(Finding::new(Severity::Warning, decides, facts))
+}
+
+/// The condition that says whether the metrics could be read.
+const ACTIVE: &str = "ScalingActive";
+
+/// Returns a finding about a metric that has a value here, and that the controller could not read in the last pass.
+fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    step.proposal()?;
+    // A pass that cannot read the scale leaves the condition as it was.
+    let has_scale = case.refused_in_last_pass("AbleToScale").is_none();
+    let condition = case.refused_in_last_pass(ACTIVE).filter(|_| has_scale)?;
+    let right = RefusedRight::read(&condition.message)?;
+    let name = right.resource.rsplit('/').next();
+    let is_its = condition.reason == format!("FailedGet{}Metric", step.type_)
+        && (step.is_resource() || name == Some(&step.name));
+    let cause = FailureCause::RefusedLast(right);
+    is_its.then(|| {
+        let facts = MetricFailing::new(step, &condition.message, cause);
+        Finding::explaining(Severity::Warning, facts)
+    })
 }
 
 /// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).

@@ -2,7 +2,7 @@
 
 use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
-use crate::engine::decision::{Group, MetricResult, MetricStep};
+use crate::engine::decision::{Group, MetricError, MetricResult, MetricStep};
 use crate::findings::Case;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, MetricAnswer, UnreadCause};
@@ -26,6 +26,8 @@ pub(crate) enum Miss<'t> {
     Unavailable(Unavailable, &'t str),
     Unknown(&'t str),
     Failing(&'t str),
+    /// The controller does not ask for it.
+    Rejected(Rejection, &'t str),
     /// With the message, if there is one instead of an empty list.
     Empty(Option<&'t str>),
 }
@@ -61,8 +63,7 @@ const UNKNOWN: &str = "could not find the metric";
 const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
-    /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
-    /// the cause. The reason for which the input lacks a metric is known only if its API is unavailable.
+    /// Returns why a metric that failed has no value; `None` if it has one, or if the pods are the cause. The reason for which the input lacks a metric is known only if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
         let spec = case.spec(step);
         let unavailable = || {
@@ -78,11 +79,13 @@ impl<'t> Miss<'t> {
             MetricResult::Proposal(_) | MetricResult::Error(_) => {}
         }
         let error = step.error()?;
-        let selector = spec
-            .identifier()
-            .and_then(|metric| metric.selector.as_ref());
-        if error.reason.is_empty() || selector.is_some_and(|it| it.to_selector().is_err()) {
-            return None;
+        if let Some(rejection) = Rejection::of(spec, error) {
+            let says = if error.is_silent() {
+                &error.error
+            } else {
+                &error.message
+            };
+            return Some(Self::Rejected(rejection, says));
         }
         let has_pods = || case.pods().next().is_some();
         let miss = match case.snapshot().metrics.get(step.index)? {
@@ -143,6 +146,33 @@ impl<'t> Miss<'t> {
             Self::Unavailable(Unavailable::Failing, text)
         } else {
             Self::Failing(text)
+        }
+    }
+}
+
+/// A fault of a metric's spec that the API server does not check, so that the controller never asks for a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejection {
+    /// Its selector is invalid.
+    Selector,
+    /// The type of its target disagrees with the fields that are set.
+    Target,
+    /// The feature gate of its type is off.
+    Gate,
+}
+
+impl Rejection {
+    /// Reads it from the error of a metric.
+    fn of(spec: &MetricSpec, error: &MetricError) -> Option<Self> {
+        let metric = spec.identifier();
+        let selector = metric.and_then(|it| it.selector.as_ref());
+        if error.is_silent() {
+            Some(Self::Gate)
+        } else if selector.is_some_and(|it| it.to_selector().is_err()) {
+            Some(Self::Selector)
+        } else {
+            let is_of_target = error.message.contains(" metric source: neither ");
+            is_of_target.then_some(Self::Target)
         }
     }
 }

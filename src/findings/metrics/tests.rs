@@ -396,12 +396,79 @@ fn a_metric_that_has_no_value() {
     has a near name in another namespace: as has its own name for pods, too
     is of the backend: none
     "#);
+    let object = |target: &Value| {
+        let object = json!({"describedObject": {"kind": "Service", "name": "s", "apiVersion": "v1"},
+            "metric": {"name": "queue"}, "target": target});
+        state(&[json!({"type": "Object", "object": object})], &["50m"])
+    };
+    let of_vhost = json!({"external": {"metric": {"selector": {"matchLabels": {"vhost": "/"}}}}});
+    let of_vhost = build::with(build::external("queue", &build::average("10")), &of_vhost);
+    let of_gate = json!({ "kubernetesVersion": "v1.28.15" });
+    let of_gate = with(
+        &state(&[container("app")], &["50m"]),
+        "ControllerState",
+        &of_gate,
+    );
+    // It was read, but not by the controller.
+    let last = |reason: &str, message: &str| {
+        let active = json!([{"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
+        let status = json!({"status": {"conditions": active}});
+        with(
+            &state(&[cpu()], &["90m"]),
+            "HorizontalPodAutoscaler",
+            &status,
+        )
+    };
+    let refused = "pods.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \"pods\" in API group \
+                   \"metrics.k8s.io\" in the namespace \"default\"";
     let failed = [
+        ("is of the selector", state(&[of_vhost], &["50m"])),
+        (
+            "is of the type Value",
+            object(&json!({"type": "Value", "averageValue": "10"})),
+        ),
+        (
+            "is of the type AverageValue",
+            object(&json!({"type": "AverageValue", "value": "10"})),
+        ),
+        ("is of the gate", of_gate),
         ("is of the backend", failing(&external, "external", backend)),
         ("is of a right", failing(&external, "external", forbidden)),
         ("is of the name", says_unknown),
+        (
+            "is of a right of the controller",
+            last("FailedGetResourceMetric", refused),
+        ),
+        (
+            "is of another metric",
+            last("FailedGetExternalMetric", refused),
+        ),
+        (
+            "has another reason",
+            last("FailedGetResourceMetric", "timeout"),
+        ),
     ];
     insta::assert_snapshot!(table(Code::MetricFailing, failed), @r#"
+    is of the selector: error, explains
+        the selector of queue is invalid, so nothing is scaled
+        - The controller says: values[0][vhost]: Invalid value: "/": a valid label must be  … e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?').
+        > Correct its selector, which the API server does not check.
+        $ kubectl get hpa web -n default -o yaml
+    is of the type Value: error, explains
+        the target of queue on Service/s has no field for its type Value, so nothing is scaled
+        - The controller says: invalid object metric source: neither a value target nor an average value target was set.
+        > Set the type of its target to AverageValue.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/object/target/type","value":"Value"},{"op":"replace","path":"/spec/metrics/0/object/target/type","value":"AverageValue"}]'
+    is of the type AverageValue: error, explains
+        the target of queue on Service/s has no field for its type AverageValue, so nothing is scaled
+        - The controller says: invalid object metric source: neither a value target nor an average value target was set.
+        > Set the type of its target to Value.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/object/target/type","value":"AverageValue"},{"op":"replace","path":"/spec/metrics/0/object/target/type","value":"Value"}]'
+    is of the gate: error, explains
+        cpu in app needs the feature gate HPAContainerMetrics, which is off, so nothing is scaled
+        - The controller says: ContainerResource metric type is not supported: disabled by the feature gate.
+        > Upgrade to Kubernetes 1.30, or enable the gate if you can.
+        $ kubectl hpa explain web -n default --feature-gates HPAContainerMetrics=true
     is of the backend: error, explains
         queue fails, so nothing is scaled: … = Unknown desc = error when getting metric values: connection reset
         - The API says: rpc error: code = Unknown desc = error when getting metric values: connection reset.
@@ -413,6 +480,14 @@ fn a_metric_that_has_no_value() {
         > Grant it the right with a role and a binding.
         $ kubectl get --raw /apis/external.metrics.k8s.io/v1beta1/namespaces/default/queue --as=hpa
     is of the name: none
+    is of a right of the controller: warning, explains
+        hpa could not list pods.metrics.k8s.io in the last pass, so nothing was scaled
+        - ScalingActive is False: pods.metrics.k8s.io is forbidden: User "hpa" cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default".
+        - What this answer is made from was read with other rights than the controller's.
+        > Grant it the right with a role and a binding.
+        $ kubectl top pods -n default -l app=web --as=hpa
+    is of another metric: none
+    has another reason: none
     "#);
 }
 

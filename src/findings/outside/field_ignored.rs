@@ -135,8 +135,16 @@ impl Kind for FieldIgnored {
             (false, None) => format!("Remove {fields}."),
         });
         let flags = format!("--feature-gates {}=true", self.gate);
-        let settable = self.settable;
-        advice.with_all(settable.then(|| about.kubectl("hpa explain", &flags)))
+        if !self.settable {
+            return advice;
+        }
+        let own = self.paths.iter().filter(|_| !self.stated);
+        let set: Vec<&str> = own.filter_map(|it| it.strip_prefix("spec.")).collect();
+        advice.with(match set[..] {
+            [] => about.kubectl("hpa explain", &flags),
+            // The gate alone changes nothing.
+            [field, ..] => about.predict(&format!("{flags} --set {field}=0")),
+        })
     }
 }
 

@@ -8,6 +8,7 @@ pub mod field_ignored;
 pub mod flapping;
 pub mod other_writer;
 pub mod paused_by_keda;
+pub mod scale_not_read;
 pub mod scale_not_written;
 pub mod target_not_found;
 #[cfg(test)]
@@ -15,7 +16,9 @@ pub(crate) mod testing;
 
 use jiff::Timestamp;
 
-use crate::findings::{About, Case, Command};
+use crate::apimachinery::names::shell_word;
+use crate::findings::metrics::miss::RefusedRight;
+use crate::findings::{About, Advice, Case, Command, Remedy};
 
 /// Whether a pod has come, become ready or unready, or is leaving since some time.
 fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
@@ -29,4 +32,14 @@ fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
 /// Returns a command that shows which field managers own the replicas.
 fn show_fields(about: &About<'_>) -> Command {
     about.kubectl_quoted("get", &about.target(), "-o yaml --show-managed-fields")
+}
+
+/// Returns the advice to grant the controller a right to the scale of the target.
+fn grant_scale(about: &About<'_>, RefusedRight { user, verb, .. }: &RefusedRight) -> Advice {
+    // `kubectl scale` needs other rights.
+    let flags = format!("--subresource=scale --as={}", shell_word(user));
+    let verb = format!("auth can-i {}", shell_word(verb));
+    Remedy::Grant
+        .says("Grant the controller the right with a role and a binding.")
+        .with(about.kubectl_quoted(&verb, &about.target(), &flags))
 }

@@ -1,6 +1,6 @@
 //! The finding `scale-not-written`.
 
-use super::show_fields;
+use super::{grant_scale, show_fields};
 use crate::apimachinery::names;
 use crate::findings::metrics::end;
 use crate::findings::metrics::miss::RefusedRight;
@@ -89,10 +89,9 @@ impl Kind for ScaleNotWritten {
         let is_last = able.reason == "FailedUpdateScale"
             && hpa.status.current_replicas == now
             && pass.input.observed_replicas().is_none()
-            && !hpa.written.by_us
+            && case.has_last_status()
             && !is_passing;
-        let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
-        if !is_last || pass.input.evidence.events.iter().any(scaled) {
+        if !is_last {
             return None;
         }
         // Every pass first reports that the scale was read, so the condition changes each time.
@@ -162,12 +161,8 @@ impl Kind for ScaleNotWritten {
     fn advice(&self, about: &About<'_>) -> Advice {
         let flags = format!("--replicas={} --dry-run=server", self.to);
         let is_conflict = is_conflict_about(&about.hpa().spec.scale_target_ref, &self.error);
-        if let Some(RefusedRight { user, .. }) = RefusedRight::read(&self.error) {
-            // `kubectl scale` needs other rights.
-            let flags = format!("--subresource=scale --as={}", shell_word(&user));
-            return Remedy::Grant
-                .says("Grant the controller the right with a role and a binding.")
-                .with(about.kubectl_quoted("auth can-i update", &about.target(), &flags));
+        if let Some(right) = RefusedRight::read(&self.error) {
+            return grant_scale(about, &right);
         }
         if is_conflict && !self.failures.is_some_and(|it| it.are_often) {
             return Remedy::Nothing

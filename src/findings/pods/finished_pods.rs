@@ -70,8 +70,14 @@ impl Kind for FinishedPods {
             (None, []) => String::new(),
             (None, metrics) => {
                 let labels: Vec<String> = metrics.iter().map(|it| about.label(*it)).collect();
-                let counts = one_or_many(self.succeeded.len(), "counts", "count");
-                format!(", and {counts} as missing for {}", list(&labels))
+                let counting = self.succeeded.len();
+                let counts = one_or_many(counting, "counts", "count");
+                let which = if counting == pods {
+                    String::new()
+                } else {
+                    format!("{counting} ")
+                };
+                format!(", and {which}{counts} as missing for {}", list(&labels))
             }
         };
         format!(
@@ -150,7 +156,14 @@ mod tests {
             let patch = json!({"metadata": {"ownerReferences": owner}});
             with_pods(&is("Failed"), &["web-1"], &patch)
         };
+        let mixed = {
+            let three = unmeasured(state(&[cpu()], &["30m", "0", "0"]), "web-1");
+            let succeeded = json!({"status": {"phase": "Succeeded"}});
+            let one = with_pods(&three, &["web-1"], &succeeded);
+            with_pods(&one, &["web-2"], &json!({"status": {"phase": "Failed"}}))
+        };
         let states = [
+            ("succeeded, and another failed", mixed),
             ("runs", is("Running")),
             // 30 % alone ask for 1; with the other at its request, 65 % ask for 3.
             ("succeeded", is("Succeeded")),
@@ -175,6 +188,16 @@ mod tests {
             ("is of a ReplicaSet", owned_by("ReplicaSet")),
         ];
         insta::assert_snapshot!(table(Code::FinishedPods, states), @r"
+        succeeded, and another failed: warning, explains, without it 1 -> 3
+            2 finished pods match the target's selector, and 1 counts as missing for cpu
+            - Succeeded: web-1.
+            - Failed: web-2.
+            - cpu assumes 1 pod without metrics at 100% of the request, which takes its ratio from 0.6 to 1.3.
+            - Kubernetes 1.38 leaves out succeeded pods.
+            - Without them: a proposal of 1, and 3 replicas after stabilization and limits.
+            > Delete web-1 and 1 more, or relabel them so that they do not match.
+            $ kubectl delete pod web-1 web-2 -n default
+            @ pod/web-1 pod/web-2
         runs: none
         succeeded: warning, explains, without it 1 -> 2
             1 finished pod matches the target's selector, and counts as missing for cpu

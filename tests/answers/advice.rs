@@ -55,7 +55,7 @@ pub(crate) fn promise(remedy: Remedy) -> (&'static str, Check) {
         ),
         Remedy::CorrectReference => ("The HPA finds the target.", Shown),
         Remedy::CreateThere => ("The HPA finds the target.", Unplayed(ELSEWHERE)),
-        Remedy::LookAtScale => ("It shows the error.", Shown),
+        Remedy::LookAtScale => ("It shows the error.", Unplayed(ELSEWHERE)),
         Remedy::LookAtOwner => ("It shows what that is set to.", Unplayed(ELSEWHERE)),
         Remedy::LookAtMetric => ("It shows the values.", Shown),
         Remedy::UseRate => ("The metric follows the load.", Unplayed(UNKNOWN_VALUE)),

@@ -117,7 +117,7 @@ pub(crate) struct Revisions<'p> {
     own: Vec<&'p Pod>,
     /// The revision of the target's template.
     pub(crate) current: Option<&'p str>,
-    /// Whether there is only one revision, also among the other pods: not of a kind whose pods have none.
+    /// Whether there is only one revision, also among the other pods.
     is_one: bool,
     /// The number of replicas with that template, according to the target.
     updated: Option<usize>,
@@ -131,8 +131,7 @@ impl<'p> Revisions<'p> {
             .collect();
         let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();
-        let how = Replacement::of(case.target(), case.workload().into_iter());
-        let is_one = how != Replacement::ByKind && hashes.all(|hash| Some(hash) == first);
+        let is_one = hashes.all(|hash| Some(hash) == first);
         own.retain(|pod| pod.is_active());
         let status = case
             .workload()

@@ -117,8 +117,7 @@ impl About<'_> {
             let since = self.since(it);
             format!("{} is {}{since}: {}.", it.type_, it.status, it.message)
         };
-        let read =
-            "What this answer is made from was read with other rights than the controller's.";
+        let read = "What this answer is made from may have been read with other rights, or the right was granted since.";
         let said = status.condition(condition).map(says);
         said.into_iter().chain([read.to_owned()]).collect()
     }

@@ -66,7 +66,9 @@ pub(super) fn is_duration(name: &str) -> bool {
 /// Whether the words before a unit of time make it a span: `per`, or a number such as that of `last_60`. The number of
 /// a quantile makes none.
 fn ends_before_span(words: &[String]) -> bool {
-    const SPANS: [&str; 6] = ["every", "in", "last", "over", "past", "per"];
+    const SPANS: [&str; 8] = [
+        "every", "in", "last", "over", "past", "per", "than", "within",
+    ];
     match words {
         [.., last] if last == "per" => true,
         [.., first, number] => is_number(number) && SPANS.contains(&&**first),

@@ -62,12 +62,16 @@ pub(crate) fn is_rate(query: &str) -> bool {
         "rate", "irate", "increase", "delta", "idelta", "deriv", "changes",
     ];
     let plain = without_matchers(query);
-    let operations = plain
-        .split(':')
-        .skip(1)
-        .filter_map(|it| words_of(it).next());
-    let mut parts = operations.flat_map(|word| word.split('_'));
-    parts.any(|part| RATES.iter().any(|rate| part.starts_with(rate)))
+    let is_part = |part: &str| {
+        let rest = RATES.iter().find_map(|rate| part.strip_prefix(rate));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    let names = plain.split(|c: char| !c.is_ascii_alphanumeric() && !['_', ':'].contains(&c));
+    let mut operations = names
+        .filter_map(|name| name.rsplit_once(':'))
+        .map(|(_, operations)| operations)
+        .filter(|operations| !operations.ends_with("_total"));
+    operations.any(|it| it.split('_').any(is_part))
         || words_of(&plain).any(|word| RATES.contains(&word))
 }
 
@@ -154,6 +158,8 @@ mod tests {
                 false,
             ),
             ("sum(job:http_requests_total:sum)", true),
+            ("sum(job:rate_limited_total:sum)", true),
+            ("sum(ns:changes_total)", true),
             ("sum(rate_limited_total)", true),
         ] {
             assert_eq!(is_counter(query), want, "{query}");

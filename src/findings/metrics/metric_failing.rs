@@ -330,15 +330,22 @@ const ACTIVE: &str = "ScalingActive";
 /// Returns a finding about a metric that has a value here, and that the controller could not read in the last pass.
 fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     step.proposal()?;
-    // A pass that cannot read the scale leaves the condition as it was.
-    let has_scale = case.refused_in_last_pass("AbleToScale").is_none();
-    let condition = case.refused_in_last_pass(ACTIVE).filter(|_| has_scale)?;
+    // A pass that does not come to the metrics leaves the condition as it was.
+    let status = &case.pass.input.as_observed().hpa.status;
+    let able = status.condition("AbleToScale")?;
+    let condition = case
+        .refused_in_last_pass(ACTIVE)
+        .filter(|_| able.reason == "SucceededGetScale")?;
     let right = RefusedRight::read(&condition.message)?;
     let name = right.resource.rsplit('/').next();
-    let is_its = condition.reason == format!("FailedGet{}Metric", step.type_)
-        && (step.is_resource() || name == Some(&step.name));
-    let cause = FailureCause::RefusedLast(right);
-    is_its.then(|| {
+    let is_its = |own: &&MetricStep| {
+        let is_named = own.is_resource() || name == Some(&own.name);
+        is_named && condition.reason == format!("FailedGet{}Metric", own.type_)
+    };
+    // The condition is of one metric.
+    let first = case.metrics().find(is_its)?;
+    let cause = FailureCause::RefusedLast(right.clone());
+    (first.index == step.index).then(|| {
         let facts = MetricFailing::new(step, &condition.message, cause);
         Finding::explaining(Severity::Warning, facts)
     })

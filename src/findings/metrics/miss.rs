@@ -4,7 +4,7 @@ use super::{is_served, is_unavailable};
 use crate::apimachinery::go;
 use crate::engine::decision::{Group, MetricError, MetricResult, MetricStep};
 use crate::findings::Case;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{MetricSource, MetricSpec, ObjectMetricSource};
 use crate::snapshot::{Documents, MetricAnswer, UnreadCause};
 
 /// The ways in which a metrics API fails to answer.
@@ -63,7 +63,8 @@ const UNKNOWN: &str = "could not find the metric";
 const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
-    /// Returns why a metric that failed has no value; `None` if it has one, or if the pods are the cause. The reason for which the input lacks a metric is known only if its API is unavailable.
+    /// Returns why a metric that failed has no value; `None` if it has one, or if the pods are the cause. The reason for
+    /// which the input lacks a metric is known only if its API is unavailable.
     pub(crate) fn of(case: &Case<'t>, step: &'t MetricStep) -> Option<Self> {
         let spec = case.spec(step);
         let unavailable = || {
@@ -171,9 +172,20 @@ impl Rejection {
         } else if selector.is_some_and(|it| it.to_selector().is_err()) {
             Some(Self::Selector)
         } else {
-            let is_of_target = error.message.contains(" metric source: neither ");
-            is_of_target.then_some(Self::Target)
+            disagrees(spec).then_some(Self::Target)
         }
+    }
+}
+
+/// Whether the target of a metric of an object has the other field than its type names, which the API server accepts.
+fn disagrees(spec: &MetricSpec) -> bool {
+    let MetricSource::Object(ObjectMetricSource { target, .. }) = spec.source() else {
+        return false;
+    };
+    match &*target.type_ {
+        "Value" => target.value.is_none() && target.average_value.is_some(),
+        "AverageValue" => target.average_value.is_none() && target.value.is_some(),
+        _ => false,
     }
 }
 

@@ -410,15 +410,17 @@ fn a_metric_that_has_no_value() {
         &of_gate,
     );
     // It was read, but not by the controller.
-    let last = |reason: &str, message: &str| {
-        let active = json!([{"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
-        let status = json!({"status": {"conditions": active}});
+    let left = |able: &str, reason: &str, message: &str| {
+        let conditions = json!([{"type": "AbleToScale", "status": "True", "reason": able},
+            {"type": "ScalingActive", "status": "False", "reason": reason, "message": message}]);
+        let status = json!({"status": {"conditions": conditions}});
         with(
             &state(&[cpu()], &["90m"]),
             "HorizontalPodAutoscaler",
             &status,
         )
     };
+    let last = |reason: &str, message: &str| left("SucceededGetScale", reason, message);
     let refused = "pods.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \"pods\" in API group \
                    \"metrics.k8s.io\" in the namespace \"default\"";
     let failed = [
@@ -442,6 +444,10 @@ fn a_metric_that_has_no_value() {
         (
             "is of another metric",
             last("FailedGetExternalMetric", refused),
+        ),
+        (
+            "is of a pass before one that corrected the replicas",
+            left("SucceededRescale", "FailedGetResourceMetric", refused),
         ),
         (
             "has another reason",
@@ -483,10 +489,11 @@ fn a_metric_that_has_no_value() {
     is of a right of the controller: warning, explains
         hpa could not list pods.metrics.k8s.io in the last pass, so nothing was scaled
         - ScalingActive is False: pods.metrics.k8s.io is forbidden: User "hpa" cannot list resource "pods" in API group "metrics.k8s.io" in the namespace "default".
-        - What this answer is made from was read with other rights than the controller's.
+        - What this answer is made from may have been read with other rights, or the right was granted since.
         > Grant it the right with a role and a binding.
         $ kubectl top pods -n default -l app=web --as=hpa
     is of another metric: none
+    is of a pass before one that corrected the replicas: none
     has another reason: none
     "#);
 }

@@ -143,7 +143,7 @@ mod tests {
         a right in the last pass: warning, explains
             hpa could not get deployments/scale in the last pass, so nothing was scaled
             - AbleToScale is False since 2026-11-20T00:00:00Z: deployments.apps "web" is forbidden: User "hpa" cannot get resource "deployments/scale" in API group "apps" in the namespace "default".
-            - What this answer is made from was read with other rights than the controller's.
+            - What this answer is made from may have been read with other rights, or the right was granted since.
             > Grant the controller the right with a role and a binding.
             $ kubectl auth can-i get deployment/web -n default --subresource=scale --as=hpa
             @ hpa/web deployment/web

@@ -12,6 +12,7 @@ use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::by_name::Names;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
@@ -485,7 +486,8 @@ fn scale_to(
             .filter(|pod| !uncounted.contains(&pod.name))
             .cloned()
             .collect();
-        match newest(&counted).or(newest(&pods)) {
+        let of = &snapshot.hpa.spec.scale_target_ref;
+        match newest(&counted, of).or(newest(&pods, of)) {
             Some(model) => {
                 let names = new_names(snapshot, &pods[0], wanted - pods.len());
                 add(snapshot, model, &counted, names);
@@ -503,10 +505,16 @@ fn scale_to(
     Ok(())
 }
 
-/// Returns the pod that new ones are like: the newest, which is that of the highest ordinal in a StatefulSet.
-fn newest(pods: &[Shared<Pod>]) -> Option<&Shared<Pod>> {
-    pods.iter()
-        .max_by_key(|pod| (Pod::ordinal(&pod.name), pod.start_time))
+/// Returns the pod that new ones of a target are like: the newest, which is that of the highest ordinal in a StatefulSet.
+fn newest<'p>(
+    pods: &'p [Shared<Pod>],
+    target: &CrossVersionObjectReference,
+) -> Option<&'p Shared<Pod>> {
+    let has_ordinals = target.kind == "StatefulSet";
+    pods.iter().max_by_key(|pod| {
+        let ordinal = Pod::ordinal(&pod.name).filter(|_| has_ordinals);
+        (ordinal, pod.start_time)
+    })
 }
 
 /// The pods that are not ready, or do not count with a value for some metric.

@@ -404,10 +404,10 @@ fn by_template<'p>(
         ..
     } = input;
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let current = surroundings.current_revision(target, pods.iter().copied());
-    // Which of several revisions the target's template is, may be unknown.
-    let has_several = by_revision(pods.iter().copied()).len() > 1;
-    let is_current = |revision: &str| current.map_or(!has_several, |own| revision == own);
+    let current = surroundings
+        .current_revision(target, pods.iter().copied())
+        .or_else(|| alike(running.as_ref()?, pods));
+    let is_current = |revision: &str| current.is_none_or(|own| revision == own);
     let mut made = vec![(running, Vec::new())];
     let mut places: HashMap<&str, usize> = HashMap::new();
     for &pod in pods {
@@ -428,6 +428,15 @@ fn by_template<'p>(
         made[place].1.push(pod);
     }
     made
+}
+
+/// Returns the only revision whose pods all have the requests of the template, if there is one.
+fn alike<'p>(running: &Pod, pods: &[&'p Pod]) -> Option<&'p str> {
+    let is_alike = |pod: &&Pod| new_requests(pod, running, false).is_empty();
+    let revisions = by_revision(pods.iter().copied()).into_iter();
+    let mut alike = revisions.filter(|(_, own)| own.iter().all(is_alike));
+    let (revision, _) = alike.next()?;
+    alike.next().is_none().then_some(revision)
 }
 
 /// Removes the label that a ReplicaSet adds to its template.

@@ -634,6 +634,7 @@ fn pods_that_are_added_are_ready_as_of_long_ago() {
     for pod in &mut input.snapshot.pods {
         pod.start_time = Some(now - SignedDuration::from_secs(60));
     }
+    input.snapshot.pods[1].start_time = Some(now - SignedDuration::from_secs(59));
     let assumptions = common::assumed(&["--replicas=+2"]).expect("assumptions");
     let (changed, _) = assumptions.apply(input.clone(), &decide(&input)).unwrap();
     let starts = changed.snapshot.pods.iter().map(|pod| pod.start_time);

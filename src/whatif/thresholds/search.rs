@@ -241,14 +241,10 @@ impl<'s> ValueSearch<'s> {
         })
     }
 
-    /// The values that count as on target: the first ones, because numbers of replicas that overflow may do so again.
+    /// The values that count as on target.
     pub(super) fn tolerance(&self) -> Option<Span> {
-        let seen = self.seen.iter().skip_while(|(_, seen)| !seen.tolerated);
-        let mut on_target = seen
-            .take_while(|(_, seen)| seen.tolerated)
-            .map(|(value, _)| *value);
-        let from = on_target.next()?;
-        let to = on_target.last().unwrap_or(from);
+        let from = self.lowest(&|seen| seen.tolerated)?;
+        let to = self.highest(&|seen| seen.tolerated)?;
         Some(Span { from, to })
     }
 

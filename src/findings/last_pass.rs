@@ -97,15 +97,14 @@ impl Case<'_> {
         !hpa.written.by_us && !input.evidence.events.iter().any(scaled)
     }
 
-    /// Returns a condition in which the last pass says that the controller lacks a right to read something. What others may
-    /// read says nothing about that.
-    pub(crate) fn refused_in_last_pass(&self, condition: &str) -> Option<&Condition> {
+    /// Returns a condition in which the last pass says that the controller lacks a right to read something, with that right.
+    /// What others may read says nothing about it.
+    pub(crate) fn refused_in_last_pass(&self, type_: &str) -> Option<(&Condition, RefusedRight)> {
         let status = &self.pass.input.as_observed().hpa.status;
-        let it = status.condition(condition)?;
-        let is_refused = it.status == "False"
-            && it.reason.starts_with("FailedGet")
-            && RefusedRight::read(&it.message).is_some();
-        (is_refused && self.has_last_status()).then_some(it)
+        let condition = status.condition(type_)?;
+        let is_failed = condition.status == "False" && condition.reason.starts_with("FailedGet");
+        let right = RefusedRight::read(&condition.message)?;
+        (is_failed && self.has_last_status()).then_some((condition, right))
     }
 }
 
@@ -117,7 +116,8 @@ impl About<'_> {
             let since = self.since(it);
             format!("{} is {}{since}: {}.", it.type_, it.status, it.message)
         };
-        let read = "What this answer is made from may have been read with other rights, or the right was granted since.";
+        let read = "What this answer is made from may have been read with other rights, or the right was granted \
+                    since.";
         let said = status.condition(condition).map(says);
         said.into_iter().chain([read.to_owned()]).collect()
     }

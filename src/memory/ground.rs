@@ -51,3 +51,13 @@ pub(super) fn by_passes(first: Timestamp, last: Timestamp) -> String {
 pub(super) fn ago(written: Timestamp, now: Timestamp) -> String {
     format!("{} ago", age(now.duration_since(written)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn no_rescale_is_none_to_count() {
+        assert_eq!(counted(&[], "a source").value, "no rescale to count");
+    }
+}

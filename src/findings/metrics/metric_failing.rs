@@ -6,8 +6,8 @@ use crate::apimachinery::go;
 use crate::findings::prelude::*;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 
-/// A metrics API knows a metric and reports an error for it, also if only the controller lacks the right to read it; or the controller does not ask for it, as its spec has a fault
-/// that the API server does not check.
+/// A metrics API knows a metric and reports an error for it, at least to the controller; or the controller does not
+/// ask for the metric, because its spec has a fault that the API server does not check.
 ///
 /// Look at the backend that the adapter reads the metric from, or correct the spec of the metric.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -332,11 +332,10 @@ fn refused_last(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     step.proposal()?;
     // A pass that does not come to the metrics leaves the condition as it was.
     let status = &case.pass.input.as_observed().hpa.status;
-    let able = status.condition("AbleToScale")?;
-    let condition = case
-        .refused_in_last_pass(ACTIVE)
-        .filter(|_| able.reason == "SucceededGetScale")?;
-    let right = RefusedRight::read(&condition.message)?;
+    if status.condition("AbleToScale")?.reason != "SucceededGetScale" {
+        return None;
+    }
+    let (condition, right) = case.refused_in_last_pass(ACTIVE)?;
     let name = right.resource.rsplit('/').next();
     let is_its = |own: &&MetricStep| {
         let is_named = own.is_resource() || name == Some(&own.name);

@@ -29,7 +29,10 @@ impl Kind for ScaleNotRead {
                 (Severity::Error, error)
             }
             Err(_) => return None,
-            Ok(_) => (Severity::Warning, &case.refused_in_last_pass(ABLE)?.message),
+            Ok(_) => {
+                let (condition, _) = case.refused_in_last_pass(ABLE)?;
+                (Severity::Warning, &condition.message)
+            }
         };
         let facts = ScaleNotRead {
             error: error.clone(),
@@ -39,26 +42,22 @@ impl Kind for ScaleNotRead {
     }
 
     fn summary(&self, about: &About<'_>) -> String {
-        let target = about.reference();
-        match RefusedRight::read(&self.error) {
-            Some(RefusedRight {
-                user,
-                verb,
-                resource,
-            }) if self.is_last => {
-                format!(
-                    "{user} could not {verb} {resource} in the last pass, so nothing was scaled"
-                )
-            }
-            Some(RefusedRight {
-                user,
-                verb,
-                resource,
-            }) => format!("{user} cannot {verb} {resource}, so nothing can be computed"),
-            None => format!(
-                "the scale of {target} cannot be read, so nothing can be computed: {}",
+        let Some(right) = RefusedRight::read(&self.error) else {
+            return format!(
+                "the scale of {} cannot be read, so nothing can be computed: {}",
+                about.reference(),
                 end(&self.error)
-            ),
+            );
+        };
+        let RefusedRight {
+            user,
+            verb,
+            resource,
+        } = right;
+        if self.is_last {
+            format!("{user} could not {verb} {resource} in the last pass, so nothing was scaled")
+        } else {
+            format!("{user} cannot {verb} {resource}, so nothing can be computed")
         }
     }
 

@@ -486,8 +486,8 @@ fn scale_to(
             .filter(|pod| !uncounted.contains(&pod.name))
             .cloned()
             .collect();
-        let of = &snapshot.hpa.spec.scale_target_ref;
-        match newest(&counted, of).or(newest(&pods, of)) {
+        let target = &snapshot.hpa.spec.scale_target_ref;
+        match newest(counted.iter(), target).or_else(|| newest(pods.iter(), target)) {
             Some(model) => {
                 let names = new_names(snapshot, &pods[0], wanted - pods.len());
                 add(snapshot, model, &counted, names);
@@ -505,15 +505,16 @@ fn scale_to(
     Ok(())
 }
 
-/// Returns the pod that new ones of a target are like: the newest, which is that of the highest ordinal in a StatefulSet.
-fn newest<'p>(
-    pods: &'p [Shared<Pod>],
+/// Returns the pod that new ones of a target are like, which does not go: one that is ready if there is any, and of these
+/// the newest, which is that of the highest ordinal in a StatefulSet.
+pub(in crate::whatif) fn newest<'p>(
+    pods: impl Iterator<Item = &'p Shared<Pod>>,
     target: &CrossVersionObjectReference,
 ) -> Option<&'p Shared<Pod>> {
     let has_ordinals = target.kind == "StatefulSet";
-    pods.iter().max_by_key(|pod| {
+    pods.filter(|pod| pod.is_active()).max_by_key(|pod| {
         let ordinal = Pod::ordinal(&pod.name).filter(|_| has_ordinals);
-        (ordinal, pod.start_time)
+        (is_ready(pod), ordinal, pod.start_time)
     })
 }
 

@@ -18,7 +18,7 @@ use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::is_ready;
+use crate::whatif::overrides::{is_ready, newest};
 use rollout::Rolling;
 pub use rollout::{Limit, Rollout, Strategy};
 
@@ -98,7 +98,8 @@ impl TargetPods {
         }
         let replicas = scale.map_or(0, |scale| scale.spec_replicas);
         let active = snapshot.pods.iter().filter(|pod| pod.is_active()).count();
-        let model = newest(snapshot.pods.iter());
+        let target = &snapshot.hpa.spec.scale_target_ref;
+        let model = newest(snapshot.pods.iter(), target).cloned();
         let measured = measured(snapshot);
         let lives = snapshot.pods.iter().map(|pod| {
             let is_held = held.contains(&pod.name);
@@ -511,13 +512,6 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
         "the timeline reaches {replicas} replicas; the limit is {MAX_PODS}"
     ))
     .hint("lower --max, or shorten --for"))
-}
-
-/// Returns the model for new pods: the newest ready pod, or the newest of all if none is ready.
-fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>> {
-    pods.filter(|pod| pod.is_active())
-        .max_by_key(|pod| (is_ready(pod), pod.start_time))
-        .cloned()
 }
 
 /// Returns the ordinals of pods of a StatefulSet.

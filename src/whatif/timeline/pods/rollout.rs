@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{TargetPods, active, newest, ordinals};
+use super::{TargetPods, active, ordinals};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -17,7 +17,7 @@ use crate::snapshot::metric::{ContainerUsage, Usage};
 use crate::snapshot::pod::{Pod, ResourceName};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{IntOrString, Replacement, UpdateStrategy};
-use crate::whatif::overrides::{Override, Reported, is_ready};
+use crate::whatif::overrides::{Override, Reported, is_ready, newest};
 
 /// The item of an override by a rollout.
 const ROLLOUT: &str = "rollout";
@@ -267,7 +267,9 @@ impl Rollout {
             .map(|(old, _)| old.name.clone())
             .collect();
         let is_same = same.len() == running.pods.len();
-        let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
+        let pods = changed.pods.iter().filter(of_target);
+        let target = &changed.hpa.spec.scale_target_ref;
+        let model = newest(pods, target).filter(|_| !is_same)?.clone();
         let items = || running.pod_metrics.iter().zip(&changed.pod_metrics);
         let mut added = Vec::new();
         for (old, new) in items() {

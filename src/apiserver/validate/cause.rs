@@ -1,6 +1,7 @@
 //! The causes of a rejection in the API server's words, and the paths of the fields that they name. Nothing
 //! is decided here. Follows `field.Error` and `field.Path` of apimachinery, and `errors.NewInvalid`.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -75,73 +76,85 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The path of a field, and the messages about its faults.
-#[derive(Debug, Clone)]
-pub(crate) struct FaultPath(String);
+/// The causes that have been found so far.
+pub(super) type Causes = RefCell<Vec<Cause>>;
 
-impl FaultPath {
-    pub(crate) fn new(root: &str) -> Self {
-        Self(root.to_owned())
+/// The path of a field, with the list to which the causes there are added.
+#[derive(Debug)]
+pub(crate) struct FaultPath<'c> {
+    path: String,
+    causes: &'c Causes,
+}
+
+impl<'c> FaultPath<'c> {
+    pub(crate) fn new(root: &str, causes: &'c Causes) -> Self {
+        Self {
+            path: root.to_owned(),
+            causes,
+        }
     }
 
     pub(crate) fn child(&self, name: &str) -> Self {
-        Self(format!("{}.{name}", self.0))
+        self.step(&format!(".{name}"))
     }
 
     pub(crate) fn index(&self, index: usize) -> Self {
-        Self(format!("{}[{index}]", self.0))
+        self.step(&format!("[{index}]"))
     }
 
     pub(crate) fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{}]", self.0, shortened(key)))
+        self.step(&format!("[{}]", shortened(key)))
     }
 
-    pub(crate) fn duplicate(&self, value: &str) -> Cause {
-        self.cause(format!("Duplicate value: {}", Shown::Text(value)))
+    fn step(&self, step: &str) -> Self {
+        Self::new(&format!("{}{step}", self.path), self.causes)
     }
 
-    pub(crate) fn required(&self, detail: &str) -> Cause {
+    pub(crate) fn duplicate(&self, value: &str) {
+        self.add(format!("Duplicate value: {}", Shown::Text(value)));
+    }
+
+    pub(crate) fn required(&self, detail: &str) {
         let separator = if detail.is_empty() { "" } else { ": " };
-        self.cause(format!("Required value{separator}{detail}"))
+        self.add(format!("Required value{separator}{detail}"));
     }
 
-    pub(crate) fn forbidden(&self, detail: &str) -> Cause {
-        self.cause(format!("Forbidden: {detail}"))
+    pub(crate) fn forbidden(&self, detail: &str) {
+        self.add(format!("Forbidden: {detail}"));
     }
 
-    pub(crate) fn invalid(&self, value: Shown<'_>, detail: &str) -> Cause {
-        self.cause(format!("Invalid value: {value}: {detail}"))
+    pub(crate) fn invalid(&self, value: Shown<'_>, detail: &str) {
+        self.add(format!("Invalid value: {value}: {detail}"));
     }
 
-    /// Returns a cause for each fault of a text.
-    pub(crate) fn faults(&self, text: &str, details: &[String]) -> Vec<Cause> {
-        details
-            .iter()
-            .map(|detail| self.invalid(Shown::Text(text), detail))
-            .collect()
+    /// Adds a cause for each fault of a text.
+    pub(crate) fn faults(&self, text: &str, details: &[String]) {
+        for detail in details {
+            self.invalid(Shown::Text(text), detail);
+        }
     }
 
-    pub(crate) fn not_supported(&self, value: &str, supported: &[&str]) -> Cause {
+    pub(crate) fn not_supported(&self, value: &str, supported: &[&str]) {
         let value = Shown::Json(value);
         let names: Vec<String> = supported
             .iter()
             .map(|name| Shown::Text(name).to_string())
             .collect();
-        self.cause(format!(
+        self.add(format!(
             "Unsupported value: {value}: supported values: {}",
             names.join(", ")
-        ))
+        ));
     }
 
-    pub(crate) fn too_long(&self, bytes: usize) -> Cause {
-        self.cause(format!("Too long: may not be more than {bytes} bytes"))
+    pub(crate) fn too_long(&self, bytes: usize) {
+        self.add(format!("Too long: may not be more than {bytes} bytes"));
     }
 
-    fn cause(&self, message: String) -> Cause {
-        Cause {
-            field: self.0.clone(),
+    pub(super) fn add(&self, message: String) {
+        self.causes.borrow_mut().push(Cause {
+            field: self.path.clone(),
             message,
-        }
+        });
     }
 }
 
@@ -151,28 +164,25 @@ mod tests {
 
     #[test]
     fn causes_are_worded_as_upstream_words_them() {
-        let path = FaultPath::new("spec").child("metrics").index(1);
-        for (cause, want) in [
-            (path.required(""), "spec.metrics[1]: Required value"),
-            (
-                path.required("must"),
+        let causes = Causes::default();
+        let path = FaultPath::new("spec", &causes).child("metrics").index(1);
+        path.required("");
+        path.required("must");
+        path.forbidden("no");
+        path.invalid(Shown::Text("x"), "no");
+        path.not_supported("x", &["A", "B"]);
+        path.too_long(9);
+        let texts: Vec<String> = causes.borrow().iter().map(Cause::to_string).collect();
+        assert_eq!(
+            texts,
+            [
+                "spec.metrics[1]: Required value",
                 "spec.metrics[1]: Required value: must",
-            ),
-            (path.forbidden("no"), "spec.metrics[1]: Forbidden: no"),
-            (
-                path.invalid(Shown::Text("x"), "no"),
+                "spec.metrics[1]: Forbidden: no",
                 r#"spec.metrics[1]: Invalid value: "x": no"#,
-            ),
-            (
-                path.not_supported("x", &["A", "B"]),
                 r#"spec.metrics[1]: Unsupported value: "x": supported values: "A", "B""#,
-            ),
-            (
-                path.too_long(9),
                 "spec.metrics[1]: Too long: may not be more than 9 bytes",
-            ),
-        ] {
-            assert_eq!(cause.to_string(), want);
-        }
+            ]
+        );
     }
 }

@@ -4,7 +4,7 @@
 
 use std::cell::LazyCell;
 
-use super::cause::{Cause, FaultPath, Shown};
+use super::cause::{FaultPath, Shown};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
 use crate::apiserver::metadata::ObjectMeta;
@@ -13,51 +13,40 @@ const ANNOTATIONS_MAX: usize = 256 * 1024;
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 
-pub(crate) fn validate(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = validate_name(metadata, path);
+pub(crate) fn validate(metadata: &ObjectMeta, path: &FaultPath<'_>) {
+    validate_name(metadata, path);
 
     let namespace = path.child("namespace");
     if metadata.namespace.is_empty() {
-        causes.push(namespace.required(""));
+        namespace.required("");
     } else {
-        causes
-            .extend(namespace.faults(&metadata.namespace, &names::dns_label(&metadata.namespace)));
+        namespace.faults(&metadata.namespace, &names::dns_label(&metadata.namespace));
     }
 
     if metadata.generation < 0 {
         let shown = Shown::Number(metadata.generation);
-        causes.push(
-            path.child("generation")
-                .invalid(shown, "must be greater than or equal to 0"),
-        );
+        path.child("generation")
+            .invalid(shown, "must be greater than or equal to 0");
     }
 
-    causes.extend(validate_maps(metadata, path));
+    validate_maps(metadata, path);
 
     let owners = path.child("ownerReferences");
-    causes.extend(validate_owner_references(
-        &metadata.owner_references,
-        &owners,
-    ));
-    causes.extend(validate_finalizers(
-        &metadata.finalizers,
-        &path.child("finalizers"),
-    ));
-    causes
+    validate_owner_references(&metadata.owner_references, &owners);
+    validate_finalizers(&metadata.finalizers, &path.child("finalizers"));
 }
 
 /// Labels and annotations (`ValidateLabels`, `ValidateAnnotations`).
-pub(super) fn validate_maps(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+pub(super) fn validate_maps(metadata: &ObjectMeta, path: &FaultPath<'_>) {
     let labels = path.child("labels");
     for (key, value) in &metadata.labels {
-        causes.extend(labels.faults(key, &names::label_key(key)));
-        causes.extend(labels.faults(value, &names::label_value(value)));
+        labels.faults(key, &names::label_key(key));
+        labels.faults(value, &names::label_value(value));
     }
 
     let annotations = path.child("annotations");
     for key in metadata.annotations.keys() {
-        causes.extend(annotations.faults(key, &names::label_key(&key.to_lowercase())));
+        annotations.faults(key, &names::label_key(&key.to_lowercase()));
     }
     let size: usize = metadata
         .annotations
@@ -65,25 +54,22 @@ pub(super) fn validate_maps(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Caus
         .map(|(key, value)| key.len() + value.len())
         .sum();
     if size > ANNOTATIONS_MAX {
-        causes.push(annotations.too_long(ANNOTATIONS_MAX));
+        annotations.too_long(ANNOTATIONS_MAX);
     }
-    causes
 }
 
-fn validate_name(metadata: &ObjectMeta, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_name(metadata: &ObjectMeta, path: &FaultPath<'_>) {
     if !metadata.generate_name.is_empty() {
         let wrong = names::dns_subdomain(&mask_trailing_dash(&metadata.generate_name));
         let prefix = path.child("generateName");
-        causes.extend(prefix.faults(&metadata.generate_name, &wrong));
+        prefix.faults(&metadata.generate_name, &wrong);
     }
     let name = path.child("name");
     if !metadata.name.is_empty() {
-        causes.extend(name.faults(&metadata.name, &names::dns_subdomain(&metadata.name)));
+        name.faults(&metadata.name, &names::dns_subdomain(&metadata.name));
     } else if metadata.generate_name.is_empty() {
-        causes.push(name.required("name or generateName is required"));
+        name.required("name or generateName is required");
     }
-    causes
 }
 
 /// A prefix may end in a dash. Upstream drops the character before it as well.
@@ -99,8 +85,7 @@ fn mask_trailing_dash(prefix: &str) -> String {
     )
 }
 
-fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_owner_references(references: &[OwnerReference], path: &FaultPath<'_>) {
     let mut controller: Option<String> = None;
     let whole = LazyCell::new(|| json(references));
     for reference in references {
@@ -108,10 +93,8 @@ fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) ->
         let (group, version) = names::group_version(&reference.api_version).unwrap_or_default();
         if version.is_empty() {
             let shown = Shown::Text(&reference.api_version);
-            causes.push(
-                path.child("apiVersion")
-                    .invalid(shown, "version must not be empty"),
-            );
+            path.child("apiVersion")
+                .invalid(shown, "version must not be empty");
         }
         let fields = [
             ("kind", &reference.kind),
@@ -120,15 +103,13 @@ fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) ->
         ];
         for (field, value) in fields {
             if value.is_empty() {
-                causes.push(
-                    path.child(field)
-                        .invalid(Shown::Text(""), "must not be empty"),
-                );
+                path.child(field)
+                    .invalid(Shown::Text(""), "must not be empty");
             }
         }
         if (group, version, reference.kind.as_str()) == ("", "v1", "Event") {
             let detail = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(path.invalid(Shown::Raw(&json(reference)), detail));
+            path.invalid(Shown::Raw(&json(reference)), detail);
         }
         if reference.controller == Some(true) {
             let this = format!("{}/{}", reference.kind, reference.name);
@@ -139,32 +120,29 @@ fn validate_owner_references(references: &[OwnerReference], path: &FaultPath) ->
                         "Only one reference can have Controller set to true. Found \"true\" in \
                          references for {first} and {this}"
                     );
-                    causes.push(path.invalid(Shown::Raw(&whole), &detail));
+                    path.invalid(Shown::Raw(&whole), &detail);
                 }
             }
         }
     }
-    causes
 }
 
-fn validate_finalizers(finalizers: &[String], path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_finalizers(finalizers: &[String], path: &FaultPath<'_>) {
     for finalizer in finalizers {
-        causes.extend(path.faults(finalizer, &names::label_key(finalizer)));
+        path.faults(finalizer, &names::label_key(finalizer));
     }
     let has = |name| finalizers.iter().any(|finalizer| finalizer == name);
     if has(ORPHAN) && has(FOREGROUND) {
         let detail = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
-        causes.push(path.invalid(Shown::Raw(&json(finalizers)), &detail));
+        path.invalid(Shown::Raw(&json(finalizers)), &detail);
     }
     for (i, finalizer) in finalizers.iter().enumerate() {
         let standard = [ORPHAN, FOREGROUND, "kubernetes"].contains(&finalizer.as_str());
         if !finalizer.contains('/') && !standard {
             let detail = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(path.index(i).invalid(Shown::Text(finalizer), detail));
+            path.index(i).invalid(Shown::Text(finalizer), detail);
         }
     }
-    causes
 }
 
 fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
@@ -173,14 +151,14 @@ fn json<T: serde::Serialize + ?Sized>(value: &T) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cause::Causes;
     use super::*;
 
     fn causes(metadata: &str) -> Vec<String> {
         let metadata: ObjectMeta = crate::apimachinery::json::decode(metadata).unwrap();
-        validate(&metadata, &FaultPath::new("metadata"))
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let causes = Causes::default();
+        validate(&metadata, &FaultPath::new("metadata", &causes));
+        causes.borrow().iter().map(ToString::to_string).collect()
     }
 
     #[test]

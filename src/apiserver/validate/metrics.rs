@@ -2,9 +2,9 @@
 //! of a target agrees with the fields that are set is not checked, nor are selectors. Follows
 //! upstream's `validateMetrics`.
 
-use super::cause::{Cause, FaultPath, Shown};
+use super::cause::{FaultPath, Shown};
 use super::{invalid_quantity, number, validate_path_segment, validate_reference};
-use crate::apimachinery::names;
+use crate::apimachinery::names::{self, ContainerResourceError};
 use crate::apiserver::default::AdmissionRules;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, METRIC_SOURCE_TYPES,
@@ -12,28 +12,26 @@ use crate::snapshot::hpa::{
     ResourceMetricSource,
 };
 
-pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
+pub(crate) fn validate(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     let HpaSpec {
         metrics,
         min_replicas,
         ..
     } = spec;
-    let mut causes = Vec::new();
     for (i, metric) in metrics.iter().enumerate() {
-        causes.extend(validate_metric(metric, rules, &path.index(i)));
+        validate_metric(metric, rules, &path.index(i));
     }
     // Only these can show at zero pods that there is work again.
     let wakes = |metric: &MetricSpec| matches!(metric.type_.as_str(), "Object" | "External");
     if *min_replicas == Some(0) && !metrics.iter().any(wakes) {
         let detail = "must specify at least one Object or External metric to support scaling to \
                       zero replicas";
-        causes.push(path.forbidden(detail));
+        path.forbidden(detail);
     }
-    causes
 }
 
 /// `validateMetricSpec`.
-fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
+fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     let MetricSpec {
         type_,
         object,
@@ -42,35 +40,33 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
         resource,
         container_resource,
     } = metric;
-    let mut causes = Vec::new();
     let of_type = path.child("type");
     let unsupported = || of_type.not_supported(type_, &METRIC_SOURCE_TYPES);
-    let expected = match type_.as_str() {
-        "ContainerResource" => Some("containerResource"),
-        "External" => Some("external"),
-        "Object" => Some("object"),
-        "Pods" => Some("pods"),
-        "Resource" => Some("resource"),
-        _ => None,
-    };
+    let sources = [
+        ("Object", "object", object.is_some()),
+        ("External", "external", external.is_some()),
+        ("Pods", "pods", pods.is_some()),
+        ("Resource", "resource", resource.is_some()),
+        (
+            "ContainerResource",
+            "containerResource",
+            container_resource.is_some(),
+        ),
+    ];
+    let of_its_type = sources.iter().find(|(source, ..)| source == type_);
+    let expected = of_its_type.map(|(_, field, _)| *field);
     if type_.is_empty() {
-        causes.push(of_type.required("must specify a metric source type"));
+        of_type.required("must specify a metric source type");
     }
     if expected.is_none() {
-        causes.push(unsupported());
+        unsupported();
     }
 
-    causes.extend(validate_source(metric, rules, path));
-    let present: Vec<&str> = [
-        ("object", object.is_some()),
-        ("external", external.is_some()),
-        ("pods", pods.is_some()),
-        ("resource", resource.is_some()),
-        ("containerResource", container_resource.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(field, is_present)| is_present.then_some(field))
-    .collect();
+    validate_source(metric, rules, path);
+    let present: Vec<&str> = sources
+        .into_iter()
+        .filter_map(|(_, field, is_present)| is_present.then_some(field))
+        .collect();
 
     match expected {
         Some(field) if !present.contains(&field) => {
@@ -78,22 +74,22 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
             if field == "containerResource" && !rules.container_metrics {
                 detail += " (only allowed when HPAContainerMetrics feature is enabled)";
             }
-            causes.push(path.child(field).required(&detail));
+            path.child(field).required(&detail);
         }
         Some(_) => {}
         // Reported before, and again here.
-        None => causes.push(unsupported()),
+        None => unsupported(),
     }
     if present.len() != 1 {
-        let surplus = present.into_iter().filter(|field| Some(*field) != expected);
-        let detail = "must populate the given metric source only";
-        causes.extend(surplus.map(|field| path.child(field).forbidden(detail)));
+        for field in present.into_iter().filter(|field| Some(*field) != expected) {
+            path.child(field)
+                .forbidden("must populate the given metric source only");
+        }
     }
-    causes
 }
 
 /// Checks the first source that is present, whatever the type, and no other, as upstream does.
-fn validate_source(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
+fn validate_source(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     if let Some(source) = &metric.object {
         validate_object(source, rules, &path.child("object"))
     } else if let Some(source) = &metric.external {
@@ -103,146 +99,113 @@ fn validate_source(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath)
     } else if let Some(source) = &metric.resource {
         validate_resource(source, &path.child("resource"))
     } else if let Some(source) = &metric.container_resource {
-        validate_container_resource(source, &path.child("containerResource"))
-    } else {
-        Vec::new()
+        validate_container_resource(source, &path.child("containerResource"));
     }
 }
 
-fn validate_object(
-    source: &ObjectMetricSource,
-    rules: AdmissionRules,
-    path: &FaultPath,
-) -> Vec<Cause> {
+fn validate_object(source: &ObjectMetricSource, rules: AdmissionRules, path: &FaultPath<'_>) {
     let described = path.child("describedObject");
-    let mut causes = validate_reference(&source.described_object, false, rules, &described);
+    validate_reference(&source.described_object, false, rules, &described);
     let (target, at) = (&source.target, path.child("target"));
-    causes.extend(validate_named(&source.metric, target, path));
+    validate_named(&source.metric, target, path);
     if target.value.is_none() && target.average_value.is_none() {
         let detail = "must set either a target value or averageValue";
-        causes.push(at.child("averageValue").required(detail));
+        at.child("averageValue").required(detail);
     }
-    causes
 }
 
-fn validate_external(source: &ExternalMetricSource, path: &FaultPath) -> Vec<Cause> {
+fn validate_external(source: &ExternalMetricSource, path: &FaultPath<'_>) {
     let (target, at) = (&source.target, path.child("target"));
-    let mut causes = validate_named(&source.metric, target, path);
+    validate_named(&source.metric, target, path);
     match (&target.value, &target.average_value) {
         (None, None) => {
             let detail = "must set either a target value for metric or a per-pod target";
-            causes.push(at.child("averageValue").required(detail));
+            at.child("averageValue").required(detail);
         }
         (Some(_), Some(_)) => {
             let detail = "may not set both a target value for metric and a per-pod target";
-            causes.push(at.child("value").forbidden(detail));
+            at.child("value").forbidden(detail);
         }
         _ => {}
     }
-    causes
 }
 
-fn validate_pods(source: &PodsMetricSource, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = validate_named(&source.metric, &source.target, path);
+fn validate_pods(source: &PodsMetricSource, path: &FaultPath<'_>) {
+    validate_named(&source.metric, &source.target, path);
     if source.target.average_value.is_none() {
         let detail = "must specify a positive target averageValue";
         let field = path.child("target").child("averageValue");
-        causes.push(field.required(detail));
+        field.required(detail);
     }
-    causes
 }
 
-fn validate_resource(source: &ResourceMetricSource, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_resource(source: &ResourceMetricSource, path: &FaultPath<'_>) {
     if source.name.is_empty() {
-        causes.push(path.child("name").required("must specify a resource name"));
+        path.child("name").required("must specify a resource name");
     }
-    causes.extend(validate_resource_target(
-        &source.target,
-        &path.child("target"),
-    ));
-    causes
+    validate_resource_target(&source.target, &path.child("target"));
 }
 
-/// Returns the faults in the name of a resource of containers, at a path.
-pub(super) fn container_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
-    names::container_resource(resource)
-        .iter()
-        .map(|wrong| match wrong {
-            names::ContainerResourceError::Format(detail) => {
-                path.invalid(Shown::Text(resource), detail)
-            }
-            names::ContainerResourceError::Kind(detail) => {
-                path.invalid(Shown::Json(resource), detail)
-            }
-        })
-        .collect()
+/// Checks the name of a resource of containers.
+pub(super) fn container_resource(resource: &str, path: &FaultPath<'_>) {
+    for wrong in names::container_resource(resource) {
+        match wrong {
+            ContainerResourceError::Format(detail) => path.invalid(Shown::Text(resource), &detail),
+            ContainerResourceError::Kind(detail) => path.invalid(Shown::Json(resource), detail),
+        }
+    }
 }
 
-fn validate_container_resource(
-    source: &ContainerResourceMetricSource,
-    path: &FaultPath,
-) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_container_resource(source: &ContainerResourceMetricSource, path: &FaultPath<'_>) {
     let name = path.child("name");
     if source.name.is_empty() {
-        causes.push(name.required("must specify a resource name"));
+        name.required("must specify a resource name");
     } else {
-        causes.extend(container_resource(&source.name, &name));
+        container_resource(&source.name, &name);
     }
     let container = path.child("container");
     if source.container.is_empty() {
-        causes.push(container.required("must specify a container"));
+        container.required("must specify a container");
     } else {
-        causes.extend(container.faults(&source.container, &names::dns_label(&source.container)));
+        container.faults(&source.container, &names::dns_label(&source.container));
     }
-    causes.extend(validate_resource_target(
-        &source.target,
-        &path.child("target"),
-    ));
-    causes
+    validate_resource_target(&source.target, &path.child("target"));
 }
 
-fn validate_resource_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = validate_target(target, path);
+fn validate_resource_target(target: &MetricTarget, path: &FaultPath<'_>) {
+    validate_target(target, path);
     match (&target.average_utilization, &target.average_value) {
         (None, None) => {
             let detail = "must set either a target raw value or a target utilization";
-            causes.push(path.child("averageUtilization").required(detail));
+            path.child("averageUtilization").required(detail);
         }
         (Some(_), Some(_)) => {
             let detail = "may not set both a target raw value and a target utilization";
-            causes.push(path.child("averageValue").forbidden(detail));
+            path.child("averageValue").forbidden(detail);
         }
         _ => {}
     }
-    causes
 }
 
 /// `validateMetricTarget`. Whether the type agrees with the fields that are set is not checked.
-fn validate_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_target(target: &MetricTarget, path: &FaultPath<'_>) {
     let type_ = path.child("type");
     if target.type_.is_empty() {
-        causes.push(type_.required("must specify a metric target type"));
+        type_.required("must specify a metric target type");
     }
     if !matches!(
         target.type_.as_str(),
         "Utilization" | "Value" | "AverageValue"
     ) {
         let detail = "must be either Utilization, Value, or AverageValue";
-        causes.push(type_.invalid(Shown::Json(&target.type_), detail));
+        type_.invalid(Shown::Json(&target.type_), detail);
     }
     for (field, value) in [
         ("value", &target.value),
         ("averageValue", &target.average_value),
     ] {
         if let Some(value) = value.as_ref().filter(|value| value.signum() <= 0) {
-            causes.push(invalid_quantity(
-                value,
-                "must be positive",
-                &path.child(field),
-            ));
+            invalid_quantity(value, "must be positive", &path.child(field));
         }
     }
     if let Some(percentage) = target
@@ -250,19 +213,13 @@ fn validate_target(target: &MetricTarget, path: &FaultPath) -> Vec<Cause> {
         .filter(|percentage| *percentage < 1)
     {
         let field = path.child("averageUtilization");
-        causes.push(field.invalid(number(percentage), "must be greater than 0"));
+        field.invalid(number(percentage), "must be greater than 0");
     }
-    causes
 }
 
 /// Checks the name of a metric (`validateMetricIdentifier`), not its selector, and the target.
-fn validate_named(
-    metric: &MetricIdentifier,
-    target: &MetricTarget,
-    path: &FaultPath,
-) -> Vec<Cause> {
+fn validate_named(metric: &MetricIdentifier, target: &MetricTarget, path: &FaultPath<'_>) {
     let name = path.child("metric").child("name");
-    let mut causes = validate_path_segment(&metric.name, "must specify a metric name", &name);
-    causes.extend(validate_target(target, &path.child("target")));
-    causes
+    validate_path_segment(&metric.name, "must specify a metric name", &name);
+    validate_target(target, &path.child("target"));
 }

@@ -9,7 +9,7 @@ mod metrics;
 mod workload;
 
 pub use cause::{Cause, Invalid};
-use cause::{FaultPath, Shown};
+use cause::{Causes, FaultPath, Shown};
 pub(crate) use workload::validate as workload;
 
 use super::default::AdmissionRules;
@@ -35,47 +35,44 @@ const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 /// annotations, surplus metric sources), the causes are sorted.
 #[must_use]
 pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {
-    let mut causes = of_metadata(meta);
-    causes.extend(validate_spec(spec, rules, &FaultPath::new("spec")));
-    causes
+    let causes = Causes::default();
+    metadata::validate(meta, &FaultPath::new("metadata", &causes));
+    validate_spec(spec, rules, &FaultPath::new("spec", &causes));
+    causes.into_inner()
 }
 
 /// Returns the causes for which the API server would reject the metadata of an object.
 #[must_use]
 pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
-    metadata::validate(meta, &FaultPath::new("metadata"))
+    let causes = Causes::default();
+    metadata::validate(meta, &FaultPath::new("metadata", &causes));
+    causes.into_inner()
 }
 
-fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     let lower_bound = if rules.zero_replicas { 0 } else { 1 };
     if let Some(min) = spec.min_replicas.filter(|min| *min < lower_bound) {
         let detail = format!("must be greater than or equal to {lower_bound}");
-        causes.push(path.child("minReplicas").invalid(number(min), &detail));
+        path.child("minReplicas").invalid(number(min), &detail);
     }
     let max = path.child("maxReplicas");
     match spec.max_replicas {
         1.. => {}
         own if !rules.max_replicas_required => {
-            causes.push(max.invalid(number(own), "must be greater than 0"));
+            max.invalid(number(own), "must be greater than 0");
         }
-        0 => causes.push(max.required("must be set and greater than 0")),
-        own => causes.push(max.invalid(number(own), "must be greater than or equal to 1")),
+        0 => max.required("must be set and greater than 0"),
+        own => max.invalid(number(own), "must be greater than or equal to 1"),
     }
     if spec.min_replicas.is_some_and(|min| spec.max_replicas < min) {
         let detail = "must be greater than or equal to `minReplicas`";
-        causes.push(max.invalid(number(spec.max_replicas), detail));
+        max.invalid(number(spec.max_replicas), detail);
     }
     // ReplicationController is the only scalable kind of the group without a name.
     let needs_group = spec.scale_target_ref.kind != "ReplicationController";
     let target = path.child("scaleTargetRef");
-    causes.extend(validate_reference(
-        &spec.scale_target_ref,
-        needs_group,
-        rules,
-        &target,
-    ));
-    causes.extend(metrics::validate(spec, rules, &path.child("metrics")));
+    validate_reference(&spec.scale_target_ref, needs_group, rules, &target);
+    metrics::validate(spec, rules, &path.child("metrics"));
     if let Some(Behavior {
         scale_up,
         scale_down,
@@ -84,11 +81,10 @@ fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &FaultPath) -> Vec
         let behavior = path.child("behavior");
         for (rules, direction) in [(scale_up, "scaleUp"), (scale_down, "scaleDown")] {
             if let Some(rules) = rules {
-                causes.extend(validate_rules(rules, &behavior.child(direction)));
+                validate_rules(rules, &behavior.child(direction));
             }
         }
     }
-    causes
 }
 
 /// `ValidateCrossVersionObjectReference`.
@@ -96,11 +92,10 @@ fn validate_reference(
     reference: &CrossVersionObjectReference,
     needs_group: bool,
     rules: AdmissionRules,
-    path: &FaultPath,
-) -> Vec<Cause> {
-    let mut causes = Vec::new();
+    path: &FaultPath<'_>,
+) {
     for (field, value) in [("kind", &reference.kind), ("name", &reference.name)] {
-        causes.extend(validate_path_segment(value, "", &path.child(field)));
+        validate_path_segment(value, "", &path.child(field));
     }
     let wrong = match names::group_version(&reference.api_version) {
         _ if !rules.api_version => None,
@@ -110,49 +105,46 @@ fn validate_reference(
     };
     if let Some(detail) = wrong {
         let shown = Shown::Text(&reference.api_version);
-        causes.push(path.child("apiVersion").invalid(shown, &detail));
+        path.child("apiVersion").invalid(shown, &detail);
     }
-    causes
 }
 
-fn validate_path_segment(name: &str, missing: &str, path: &FaultPath) -> Vec<Cause> {
+fn validate_path_segment(name: &str, missing: &str, path: &FaultPath<'_>) {
     if name.is_empty() {
-        return vec![path.required(missing)];
+        path.required(missing);
+    } else {
+        path.faults(name, &names::path_segment(name));
     }
-    path.faults(name, &names::path_segment(name))
 }
 
 /// `validateScalingRules`.
-fn validate_rules(rules: &ScalingRules, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_rules(rules: &ScalingRules, path: &FaultPath<'_>) {
     if let Some(seconds) = rules.stabilization_window_seconds {
         let window = path.child("stabilizationWindowSeconds");
         if seconds < 0 {
-            causes.push(window.invalid(number(seconds), "must be greater than or equal to zero"));
+            window.invalid(number(seconds), "must be greater than or equal to zero");
         }
         if seconds > MAX_STABILIZATION_WINDOW_SECONDS {
             let detail =
                 format!("must be less than or equal to {MAX_STABILIZATION_WINDOW_SECONDS}");
-            causes.push(window.invalid(number(seconds), &detail));
+            window.invalid(number(seconds), &detail);
         }
     }
     if let Some(select) = &rules.select_policy
         && !SELECT_POLICIES.contains(&select.as_str())
     {
-        causes.push(
-            path.child("selectPolicy")
-                .not_supported(select, &SELECT_POLICIES),
-        );
+        path.child("selectPolicy")
+            .not_supported(select, &SELECT_POLICIES);
     }
     let (policies, at) = (
         rules.policies.as_deref().unwrap_or_default(),
         path.child("policies"),
     );
     if policies.is_empty() {
-        causes.push(at.required("must specify at least one Policy"));
+        at.required("must specify at least one Policy");
     }
     for (i, policy) in policies.iter().enumerate() {
-        causes.extend(validate_policy(policy, &at.index(i)));
+        validate_policy(policy, &at.index(i));
     }
     if let Some(tolerance) = rules
         .tolerance
@@ -160,40 +152,31 @@ fn validate_rules(rules: &ScalingRules, path: &FaultPath) -> Vec<Cause> {
         .filter(|tolerance| tolerance.signum() < 0)
     {
         let detail = "must be greater than or equal to 0";
-        causes.push(invalid_quantity(
-            tolerance,
-            detail,
-            &path.child("tolerance"),
-        ));
+        invalid_quantity(tolerance, detail, &path.child("tolerance"));
     }
-    causes
 }
 
-fn validate_policy(policy: &ScalingPolicy, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_policy(policy: &ScalingPolicy, path: &FaultPath<'_>) {
     if !POLICY_TYPES.contains(&policy.type_.as_str()) {
-        causes.push(
-            path.child("type")
-                .not_supported(&policy.type_, &POLICY_TYPES),
-        );
+        path.child("type")
+            .not_supported(&policy.type_, &POLICY_TYPES);
     }
     if policy.value <= 0 {
         let field = path.child("value");
-        causes.push(field.invalid(number(policy.value), "must be greater than zero"));
+        field.invalid(number(policy.value), "must be greater than zero");
     }
     let period = path.child("periodSeconds");
     if policy.period_seconds <= 0 {
-        causes.push(period.invalid(number(policy.period_seconds), "must be greater than zero"));
+        period.invalid(number(policy.period_seconds), "must be greater than zero");
     }
     if policy.period_seconds > MAX_PERIOD_SECONDS {
         let detail = format!("must be less than or equal to {MAX_PERIOD_SECONDS}");
-        causes.push(period.invalid(number(policy.period_seconds), &detail));
+        period.invalid(number(policy.period_seconds), &detail);
     }
-    causes
 }
 
-fn invalid_quantity(quantity: &Quantity, detail: &str, path: &FaultPath) -> Cause {
-    path.invalid(Shown::Json(&quantity.to_string()), detail)
+fn invalid_quantity(quantity: &Quantity, detail: &str, path: &FaultPath<'_>) {
+    path.invalid(Shown::Json(&quantity.to_string()), detail);
 }
 
 fn number(n: i32) -> Shown<'static> {

@@ -18,8 +18,9 @@ fn causes(spec: &str, rules: AdmissionRules) -> Vec<String> {
     let mut spec: HpaSpec = crate::apimachinery::json::decode(spec).unwrap();
     default::set_on_decode(&mut spec, HpaVersion::V2);
     default::drop_disabled(&mut spec, rules);
-    let causes = validate_spec(&spec, rules, &FaultPath::new("spec"));
-    causes.iter().map(ToString::to_string).collect()
+    let causes = Causes::default();
+    validate_spec(&spec, rules, &FaultPath::new("spec", &causes));
+    causes.borrow().iter().map(ToString::to_string).collect()
 }
 
 const TARGET: &str =

@@ -9,60 +9,56 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::cause::{Cause, FaultPath, Shown};
+use super::cause::{Cause, Causes, FaultPath, Shown};
 use super::metrics::container_resource;
 use super::{metadata, number};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
 use crate::snapshot::pod::{Pod, Requests};
-use crate::snapshot::requests::aggregate_request;
+use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
 /// Returns the causes for which the API server would reject the metadata, the replicas, the selector or the
 /// template of a workload; empty if it would accept them. `whole` is the workload's JSON.
 #[must_use]
 pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
-    let path = FaultPath::new("spec");
-    let mut causes = Vec::new();
+    let causes = Causes::default();
     // A saved state has objects that an API server has accepted, without their images.
     let is_admitted = whole["metadata"]["uid"].is_string();
     if !is_admitted && whole["metadata"].is_object() {
         let stated = ObjectMeta::stated(&whole["metadata"]);
-        causes.extend(metadata::validate(&stated, &FaultPath::new("metadata")));
+        metadata::validate(&stated, &FaultPath::new("metadata", &causes));
     }
-    if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
-        causes.push(
-            path.child("replicas")
-                .invalid(number(replicas), NOT_NEGATIVE),
-        );
-    }
-    causes.extend(validate_strategy(workload, &path));
-    // A workload without a template is reduced to the requested parts.
-    let Some(template) = workload.template.as_deref() else {
-        return causes;
-    };
-    causes.extend(selector(workload));
-    let at = path.child("template");
-    let stated = &whole["spec"]["template"];
-    if !is_admitted {
-        let metadata = ObjectMeta::stated(&stated["metadata"]);
-        causes.extend(metadata::validate_maps(&metadata, &at));
-    }
-    causes.extend(validate_pod(
-        template,
-        &stated["spec"],
-        is_admitted,
-        &at.child("spec"),
-    ));
-    causes
+    let spec = FaultPath::new("spec", &causes);
+    validate_spec(workload, &whole["spec"]["template"], is_admitted, &spec);
+    causes.into_inner()
 }
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
+fn validate_spec(workload: &Workload, stated: &Json, is_admitted: bool, path: &FaultPath<'_>) {
+    if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
+        path.child("replicas")
+            .invalid(number(replicas), NOT_NEGATIVE);
+    }
+    validate_strategy(workload, path);
+    // A workload without a template is reduced to the requested parts.
+    let Some(template) = workload.template.as_deref() else {
+        return;
+    };
+    validate_selector(workload, template, path);
+    let at = path.child("template");
+    if !is_admitted {
+        let metadata = ObjectMeta::stated(&stated["metadata"]);
+        metadata::validate_maps(&metadata, &at);
+    }
+    validate_pod(template, &stated["spec"], is_admitted, &at.child("spec"));
+}
+
 /// Checks how the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in
 /// `ValidateStatefulSetSpec`).
-fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
+fn validate_strategy(workload: &Workload, path: &FaultPath<'_>) {
     let is_stateful = workload.kind == "StatefulSet";
     let Some(UpdateStrategy {
         type_,
@@ -70,7 +66,7 @@ fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
         ..
     }) = &workload.strategy
     else {
-        return Vec::new();
+        return;
     };
     let strategy = path.child(if is_stateful {
         "updateStrategy"
@@ -78,92 +74,71 @@ fn validate_strategy(workload: &Workload, path: &FaultPath) -> Vec<Cause> {
         "strategy"
     });
     let rolling = strategy.child("rollingUpdate");
-    match (&**type_, is_stateful) {
-        ("" | "RollingUpdate", _) => {}
-        ("OnDelete", true) => {
+    match (&**type_, is_stateful, rolling_update) {
+        ("" | "RollingUpdate", _, Some(update)) => validate_rolling(update, is_stateful, &rolling),
+        ("OnDelete", true, Some(update)) => {
             let detail = "only allowed for updateStrategy 'RollingUpdate'";
-            let limits = rolling_update.iter().map(|it| json!(it).to_string());
-            return limits
-                .map(|it| rolling.invalid(Shown::Raw(&it), detail))
-                .collect();
+            rolling.invalid(Shown::Raw(&json!(update).to_string()), detail);
         }
-        ("Recreate", false) => {
-            let detail = "may not be specified when strategy `type` is 'Recreate'";
-            return rolling_update
-                .iter()
-                .map(|_| rolling.forbidden(detail))
-                .collect();
+        ("Recreate", false, Some(_)) => {
+            rolling.forbidden("may not be specified when strategy `type` is 'Recreate'");
         }
-        (other, true) => {
+        ("" | "RollingUpdate", _, None) | ("OnDelete", true, None) | ("Recreate", false, None) => {}
+        (other, true, _) => {
             let detail = "must be 'RollingUpdate' or 'OnDelete'";
-            return vec![strategy.child("type").invalid(Shown::Text(other), detail)];
+            strategy.child("type").invalid(Shown::Text(other), detail);
         }
-        (other, false) => {
-            return vec![
-                strategy
-                    .child("type")
-                    .not_supported(other, &["Recreate", "RollingUpdate"]),
-            ];
+        (other, false, _) => {
+            strategy
+                .child("type")
+                .not_supported(other, &["Recreate", "RollingUpdate"]);
         }
     }
-    let Some(rolling_update) = rolling_update else {
-        return Vec::new();
-    };
-    validate_rolling(rolling_update, is_stateful, &rolling)
 }
 
 /// How many pods are replaced at once.
-fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath) -> Vec<Cause> {
+fn validate_rolling(update: &RollingUpdate, is_stateful: bool, path: &FaultPath<'_>) {
     let RollingUpdate {
         partition,
         max_surge,
         max_unavailable,
     } = update;
-    let mut causes = Vec::new();
     if let Some(partition) = partition.filter(|own| is_stateful && *own < 0) {
-        causes.push(
-            path.child("partition")
-                .invalid(number(partition), NOT_NEGATIVE),
-        );
+        path.child("partition")
+            .invalid(number(partition), NOT_NEGATIVE);
     }
     let unavailable = path.child("maxUnavailable");
-    causes.extend(
-        max_unavailable
-            .iter()
-            .flat_map(|it| validate_limit(it, &unavailable)),
-    );
-    if !is_stateful {
-        let surge = path.child("maxSurge");
-        causes.extend(max_surge.iter().flat_map(|it| validate_limit(it, &surge)));
+    if let Some(limit) = max_unavailable {
+        validate_limit(limit, &unavailable);
+    }
+    if let Some(limit) = max_surge.as_ref().filter(|_| !is_stateful) {
+        validate_limit(limit, &path.child("maxSurge"));
     }
     if let Some(limit) = max_unavailable.as_ref().filter(|limit| is_zero(limit)) {
-        let detail = if is_stateful {
-            Some("cannot be 0")
-        } else {
-            let is_other_zero = max_surge.as_ref().is_some_and(is_zero);
-            is_other_zero.then_some("may not be 0 when `maxSurge` is 0")
-        };
         let shown = json!(limit).to_string();
-        causes.extend(detail.map(|detail| unavailable.invalid(Shown::Raw(&shown), detail)));
+        if is_stateful {
+            unavailable.invalid(Shown::Raw(&shown), "cannot be 0");
+        } else if max_surge.as_ref().is_some_and(is_zero) {
+            unavailable.invalid(Shown::Raw(&shown), "may not be 0 when `maxSurge` is 0");
+        }
     }
     if let Some(IntOrString::String(text)) = max_unavailable
         && percent(text).is_some_and(|percent| percent > 100)
     {
-        causes.push(unavailable.invalid(Shown::Json(text), "must not be greater than 100%"));
+        unavailable.invalid(Shown::Json(text), "must not be greater than 100%");
     }
-    causes
 }
 
 /// Checks a number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
-fn validate_limit(limit: &IntOrString, path: &FaultPath) -> Option<Cause> {
+fn validate_limit(limit: &IntOrString, path: &FaultPath<'_>) {
     match limit {
-        IntOrString::Int(pods) if *pods < 0 => Some(path.invalid(number(*pods), NOT_NEGATIVE)),
+        IntOrString::Int(pods) if *pods < 0 => path.invalid(number(*pods), NOT_NEGATIVE),
         IntOrString::String(text) if percent(text).is_none() => {
             let detail = "a valid percent string must be a numeric string followed by an ending '%' \
                           (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
-            Some(path.invalid(Shown::Json(text), detail))
+            path.invalid(Shown::Json(text), detail);
         }
-        _ => None,
+        _ => {}
     }
 }
 
@@ -183,54 +158,40 @@ fn percent(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// Returns the causes for which the API server would reject the selector, which has a default only in old
-/// APIs, together with the template.
-fn selector(workload: &Workload) -> Vec<Cause> {
-    let path = FaultPath::new("spec");
+/// Checks the selector, which has a default only in old APIs, together with the template.
+fn validate_selector(workload: &Workload, template: &Pod, path: &FaultPath<'_>) {
     let own = path.child("selector");
-    let mut causes = Vec::new();
     let matches = match &workload.selector {
-        None if workload.group != "apps" => return causes,
+        None if workload.group != "apps" => return,
         None => {
-            causes.push(own.required(""));
+            own.required("");
             // Without a selector, upstream uses one that matches nothing.
             false
         }
         Some(selector) => match selector.to_selector() {
-            Ok(selector) => workload
-                .template
-                .as_deref()
-                .is_none_or(|template| selector.matches(&template.labels)),
-            Err(e) => {
-                return vec![Cause {
-                    field: "spec.selector".to_owned(),
-                    message: e.to_string(),
-                }];
-            }
+            Ok(selector) => selector.matches(&template.labels),
+            Err(e) => return own.add(e.to_string()),
         },
     };
-    if let Some(template) = workload.template.as_deref().filter(|_| !matches) {
+    if !matches {
         let labels = json!(template.labels).to_string();
         let at = path.child("template").child("metadata").child("labels");
         let detail = "`selector` does not match template `labels`";
-        causes.push(at.invalid(Shown::Raw(&labels), detail));
+        at.invalid(Shown::Raw(&labels), detail);
     }
-    causes
 }
 
-fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath) -> Vec<Cause> {
+fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath<'_>) {
     let resources = path.child("resources");
-    let mut causes = validate_resources(whole(template, spec), pod_resource, &resources);
-    causes.extend(validate_whole(template, spec, &resources));
+    validate_resources(whole(template, spec), pod_resource, &resources);
+    validate_whole(template, spec, &resources);
     let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
     if !["", "Always"].contains(&restarts) {
-        causes.push(
-            path.child("restartPolicy")
-                .not_supported(restarts, &["Always"]),
-        );
+        path.child("restartPolicy")
+            .not_supported(restarts, &["Always"]);
     }
     if template.containers.is_empty() {
-        causes.push(path.child("containers").required(""));
+        path.child("containers").required("");
     }
     let mut known = HashSet::new();
     let lists = [
@@ -242,30 +203,25 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
             let at = path.child(field).index(place);
             let name = at.child("name");
             match &*container.name {
-                "" => causes.push(name.required("")),
-                own if known.contains(own) => causes.push(name.duplicate(own)),
+                "" => name.required(""),
+                own if known.contains(own) => name.duplicate(own),
                 own => {
-                    causes.extend(name.faults(own, &names::dns_label(own)));
+                    name.faults(own, &names::dns_label(own));
                     known.insert(own);
                 }
             }
             let image = spec[field][place]["image"].as_str();
             if !is_admitted && image.is_none_or(str::is_empty) {
-                causes.push(at.child("image").required(""));
+                at.child("image").required("");
             }
             let stated = StatedResources {
                 requests: &container.requests,
                 limits: &container.limits,
                 json: &spec[field][place]["resources"],
             };
-            causes.extend(validate_resources(
-                stated,
-                container_resource,
-                &at.child("resources"),
-            ));
+            validate_resources(stated, container_resource, &at.child("resources"));
         }
     }
-    causes
 }
 
 /// The requests and limits of a container, or of a pod as a whole.
@@ -294,8 +250,7 @@ fn quantity(stated: &Json) -> String {
 
 /// Checks that the requests of the pod as a whole are enough for its containers, and that no container has
 /// a higher limit.
-fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath<'_>) {
     let own = whole(template, spec);
     for (resource, request) in &own.requests.0 {
         if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
@@ -304,7 +259,7 @@ fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
             let detail =
                 format!("must be greater than or equal to aggregate container requests of {sum}");
             let at = path.child("requests").key(resource);
-            causes.push(at.invalid(Shown::Json(&own.request(resource)), &detail));
+            at.invalid(Shown::Json(&own.request(resource)), &detail);
         }
     }
     for (place, container) in template.containers.iter().enumerate() {
@@ -320,11 +275,10 @@ fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath) -> Vec<Cause> {
                     .child("limits");
                 let shown =
                     quantity(&spec["containers"][place]["resources"]["limits"][&**resource]);
-                causes.push(at.invalid(Shown::Json(&shown), &detail));
+                at.invalid(Shown::Json(&shown), &detail);
             }
         }
     }
-    causes
 }
 
 /// Returns the format of the sum of requests: that of the first that is not zero, to which upstream adds the others,
@@ -352,37 +306,33 @@ fn whole<'a>(template: &'a Pod, spec: &'a Json) -> StatedResources<'a> {
     }
 }
 
-/// Returns the faults in the name of a resource of the pod as a whole (`validatePodResourceName`).
-fn pod_resource(resource: &str, path: &FaultPath) -> Vec<Cause> {
+/// Checks the name of a resource of the pod as a whole (`validatePodResourceName`).
+fn pod_resource(resource: &str, path: &FaultPath<'_>) {
     let wrong = names::label_key(resource);
-    if !wrong.is_empty() {
-        return path.faults(resource, &wrong);
+    path.faults(resource, &wrong);
+    if wrong.is_empty() && !is_pod_level_resource(resource) {
+        path.not_supported(resource, &["cpu", "hugepages-", "memory"]);
     }
-    if ["cpu", "memory"].contains(&resource) || is_huge_pages(resource) {
-        return Vec::new();
-    }
-    vec![path.not_supported(resource, &["cpu", "hugepages-", "memory"])]
 }
 
 /// Checks requests and limits (`validateResourceRequirements`); `name` checks the names. Claims are not
 /// checked.
 fn validate_resources(
     stated: StatedResources<'_>,
-    name: fn(&str, &FaultPath) -> Vec<Cause>,
-    path: &FaultPath,
-) -> Vec<Cause> {
+    name: fn(&str, &FaultPath<'_>),
+    path: &FaultPath<'_>,
+) {
     let StatedResources {
         requests,
         limits,
         json,
     } = stated;
-    let mut causes = Vec::new();
     for (list, amounts) in [("limits", limits), ("requests", requests)] {
         for (resource, amount) in &amounts.0 {
             let at = path.child(list).key(resource);
             let shown = quantity(&json[list][&**resource]);
-            causes.extend(name(resource, &at));
-            causes.extend(validate_amount(resource, amount, &shown, &at));
+            name(resource, &at);
+            validate_amount(resource, amount, &shown, &at);
         }
     }
     for (resource, request) in &requests.0 {
@@ -390,7 +340,7 @@ fn validate_resources(
         let Some(limit) = limits.get(resource) else {
             if !may_differ {
                 let detail = "Limit must be set for non overcommitable resources";
-                causes.push(path.child("limits").required(detail));
+                path.child("limits").required(detail);
             }
             continue;
         };
@@ -404,25 +354,23 @@ fn validate_resources(
         let limit = stated.limit(resource);
         let detail = format!("must be {relation} {resource} limit of {limit}");
         let shown = stated.request(resource);
-        causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
+        path.child("requests").invalid(Shown::Json(&shown), &detail);
     }
     let has = |resource: &str| requests.get(resource).or(limits.get(resource)).is_some();
     let mut amounts = requests.0.iter().chain(&limits.0);
     if amounts.any(|(resource, _)| is_huge_pages(resource)) && !has("cpu") && !has("memory") {
-        causes.push(path.forbidden("HugePages require cpu or memory"));
+        path.forbidden("HugePages require cpu or memory");
     }
-    causes
 }
 
 /// Checks an amount of a resource (`ValidateResourceQuantityValue`,
 /// `validateResourceQuantityHugePageValue`).
-fn validate_amount(resource: &str, amount: &Amount, shown: &str, path: &FaultPath) -> Vec<Cause> {
-    let mut causes = Vec::new();
+fn validate_amount(resource: &str, amount: &Amount, shown: &str, path: &FaultPath<'_>) {
     if *amount < Amount::default() {
-        causes.push(path.invalid(Shown::Json(shown), NOT_NEGATIVE));
+        path.invalid(Shown::Json(shown), NOT_NEGATIVE);
     }
     if amount.milli_value() % 1000 != 0 && names::is_extended_resource(resource) {
-        causes.push(path.invalid(Shown::Json(shown), "must be an integer"));
+        path.invalid(Shown::Json(shown), "must be an integer");
     }
     if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
         let size = Quantity::parse(size)
@@ -431,10 +379,9 @@ fn validate_amount(resource: &str, amount: &Amount, shown: &str, path: &FaultPat
             .map_or(0, |size| size.amount().value());
         if size <= 0 || amount.value() % size != 0 {
             let detail = format!("{shown} is not positive integer multiple of {resource}");
-            causes.push(path.invalid(Shown::Json(shown), &detail));
+            path.invalid(Shown::Json(shown), &detail);
         }
     }
-    causes
 }
 
 const HUGE_PAGES: &str = "hugepages-";

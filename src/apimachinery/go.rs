@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use jiff::SignedDuration;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::json;
 
 /// Returns a text as `%q` prints it.
 pub(crate) fn quote(text: &str) -> String {
@@ -174,23 +175,13 @@ fn is_printable(c: char) -> bool {
 
 /// Returns a text as `json.Marshal` prints it, which also escapes characters that HTML could misread.
 pub(crate) fn json_string(text: &str) -> String {
-    let mut json = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => json.extend(['\\', c]),
-            '\x08' => json.push_str("\\b"),
-            '\x0c' => json.push_str("\\f"),
-            '\n' => json.push_str("\\n"),
-            '\r' => json.push_str("\\r"),
-            '\t' => json.push_str("\\t"),
-            '\0'..='\x1f' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                json.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            _ => json.push(c),
-        }
-    }
-    json.push('"');
-    json
+    json!(text)
+        .to_string()
+        .replace('<', r"\u003c")
+        .replace('>', r"\u003e")
+        .replace('&', r"\u0026")
+        .replace('\u{2028}', r"\u2028")
+        .replace('\u{2029}', r"\u2029")
 }
 
 /// Returns a duration as `time.Duration.String` prints it: `5m0s`, `17.068s`, `1.5ms`.

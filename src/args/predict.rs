@@ -158,19 +158,18 @@ impl Predict {
             metrics_after,
             ..
         } = &self.timeline;
-        let of_time = |time: &Option<SignedDuration>| time.iter().map(|it| duration(*it)).collect();
-        let times: [(&'static str, Vec<String>); 5] = [
-            ("--trace", trace.iter().cloned().collect()),
-            ("--for", of_time(span)),
-            ("--at", of_time(at)),
-            ("--ready-after", of_time(ready_after)),
-            ("--metrics-after", of_time(metrics_after)),
+        let trace = trace.iter().map(|file| ("--trace", file.clone()));
+        let times = [
+            ("--for", span),
+            ("--at", at),
+            ("--ready-after", ready_after),
+            ("--metrics-after", metrics_after),
         ];
-        let flags = times.into_iter().flat_map(|(flag, values)| {
-            let each = values.into_iter();
-            each.map(move |value| (flag, value))
-        });
-        flags
+        let timed = times
+            .into_iter()
+            .filter_map(|(flag, time)| Some((flag, duration((*time)?))));
+        trace
+            .chain(timed)
             .chain(self.prometheus.flags())
             .chain(self.recorded.flags())
             .collect()

@@ -47,14 +47,8 @@ impl PrometheusArgs {
     /// # Errors
     ///
     /// No server is named.
-    pub fn check(&self, more: &[(&'static str, bool)]) -> Result<(), Error> {
-        let own = [
-            ("--query", !self.queries.is_empty()),
-            ("--prometheus-match", self.matcher.is_some()),
-            ("--prometheus-header", !self.headers.is_empty()),
-            ("--prometheus-ca", self.authority.is_some()),
-        ];
-        let mut typed = more.iter().chain(&own).filter(|(_, is_typed)| *is_typed);
+    pub fn check(&self, more: Vec<(&'static str, String)>) -> Result<(), Error> {
+        let mut typed = more.into_iter().chain(self.flags());
         match typed.next().filter(|_| self.prometheus.is_none()) {
             Some((flag, _)) => Err(Error::usage(format!("{flag} requires --prometheus"))
                 .hint("--prometheus names the server: an address, or NAMESPACE/SERVICE:PORT")),
@@ -146,15 +140,6 @@ impl RecordedArgs {
         let until = self.until.map(|time| ("--until", time.to_string()));
         let step = self.step.map(|step| ("--step", duration(step)));
         [since, until, step].into_iter().flatten().collect()
-    }
-
-    /// Returns the flags, and whether each is typed.
-    pub fn typed(&self) -> [(&'static str, bool); 3] {
-        [
-            ("--since", self.since.is_some()),
-            ("--until", self.until.is_some()),
-            ("--step", self.step.is_some()),
-        ]
     }
 
     /// Returns the first and the last time of the load for a state read at a given time, and the time between

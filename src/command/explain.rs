@@ -52,8 +52,8 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             return Err(Error::usage(message).hint("drop -l or the name"));
         }
     }
-    let typed = [("--at", args.at.is_some())];
-    let query = Query::read(&args.prometheus, &typed, &request.connection)?;
+    let at = args.at.map(|time| ("--at", time.to_string()));
+    let query = Query::read(&args.prometheus, Vec::from_iter(at), &request.connection)?;
     let [named] = &request.named[..] else {
         if query.is_some() {
             let flag = if args.at.is_some() {

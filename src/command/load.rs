@@ -41,10 +41,10 @@ pub(super) struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Reads the flags, and the files that they name; `None` without `--prometheus`. `more` are other flags
-    /// that require it, and whether each is typed.
+    /// that require it.
     pub(super) fn read(
         args: &'a PrometheusArgs,
-        more: &[(&'static str, bool)],
+        more: Vec<(&'static str, String)>,
         flags: &ConnectionFlags,
     ) -> Result<Option<Self>, Error> {
         args.check(more)?;

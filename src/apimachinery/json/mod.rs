@@ -228,26 +228,23 @@ pub(crate) fn read_within<T: DeserializeOwned>(
     json: &[u8],
     elements: &Elements,
 ) -> Result<T, String> {
-    read_to_end(&text(json)?, |reader| {
-        T::deserialize(Objects::new(reader, elements))
-    })
+    read_text(&text(json)?, elements)
 }
 
 /// Reads one JSON text; parts of it may be borrowed.
 pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
-    let elements = Elements::of_answer();
-    read_to_end(json, |reader| {
-        T::deserialize(Objects::new(reader, &elements))
-    })
+    read_text(json, &Elements::of_answer())
 }
 
 /// Reads one JSON text that is not from Kubernetes: null is accepted only where a type allows it.
 pub(crate) fn read_strictly<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();
     elements.read_null_as_zero(false);
-    read_to_end(json, |reader| {
-        T::deserialize(Objects::new(reader, &elements))
-    })
+    read_text(json, &elements)
+}
+
+fn read_text<'de, T: Deserialize<'de>>(json: &'de str, elements: &Elements) -> Result<T, String> {
+    read_seed(Objects::new(PhantomData, elements), json)
 }
 
 /// Reads one JSON text with a seed, which limits the number of elements.
@@ -255,17 +252,8 @@ pub(crate) fn read_seed<'de, S: DeserializeSeed<'de>>(
     seed: S,
     json: &'de str,
 ) -> Result<S::Value, String> {
-    read_to_end(json, |reader| seed.deserialize(reader))
-}
-
-fn read_to_end<'de, T>(
-    json: &'de str,
-    read: impl FnOnce(
-        &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>,
-    ) -> serde_json::Result<T>,
-) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    let value = read(&mut reader).map_err(|e| message(&e))?;
+    let value = seed.deserialize(&mut reader).map_err(|e| message(&e))?;
     reader.end().map_err(|e| message(&e))?;
     Ok(value)
 }

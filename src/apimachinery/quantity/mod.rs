@@ -89,11 +89,7 @@ impl Quantity {
 
     /// Returns the same number in another format.
     pub(crate) fn in_format(&self, format: Format) -> Self {
-        Self {
-            amount: self.amount.clone(),
-            format,
-            text: None,
-        }
+        Self::new(self.amount.clone(), format)
     }
 
     /// Returns the number.

@@ -57,7 +57,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
         &[],
         request.one("apply")?,
     );
-    let query = Query::read(&args.prometheus, &[], &request.connection)?;
+    let query = Query::read(&args.prometheus, Vec::new(), &request.connection)?;
     let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
         let name = interrupts.before(name(session, &options)).await??;

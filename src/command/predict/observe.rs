@@ -136,5 +136,5 @@ fn wants_run(scenario: &Scenario<'_>) -> bool {
     args.timeline.span.is_some()
         || !args.timeline.vary.is_empty()
         || !args.overrides.hpa.is_empty()
-        || args.recorded.typed().iter().any(|(_, is_typed)| *is_typed)
+        || !args.recorded.flags().is_empty()
 }

@@ -55,11 +55,7 @@ pub(super) fn read(args: &Predict) -> Result<(Scenario<'_>, Option<Objects>), Er
     );
     options.validate = args.overrides.validate;
     let summary = check_files(args)?;
-    let query = Query::read(
-        &args.prometheus,
-        &args.recorded.typed(),
-        &request.connection,
-    )?;
+    let query = Query::read(&args.prometheus, args.recorded.flags(), &request.connection)?;
     let timeline = if plays {
         Some(timeline_options(&args.timeline, load.as_ref())?)
     } else {

@@ -239,18 +239,12 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     }
 
     hand_through! {
-        deserialize_any deserialize_i128 deserialize_u128 deserialize_f32 deserialize_char
-        deserialize_bytes deserialize_byte_buf deserialize_option deserialize_unit
-        deserialize_identifier deserialize_ignored_any
+        deserialize_any deserialize_option deserialize_identifier deserialize_ignored_any
     }
 
-    fn deserialize_unit_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_unit_struct(name, visitor)
+    // No type that is read requests these.
+    serde::forward_to_deserialize_any! {
+        i128 u128 f32 char bytes byte_buf unit unit_struct tuple_struct
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -269,16 +263,6 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     ) -> Result<V::Value, D::Error> {
         let visitor = self.with(visitor);
         self.inner.deserialize_tuple(len, visitor)
-    }
-
-    fn deserialize_tuple_struct<V: Visitor<'de>>(
-        self,
-        name: &'static str,
-        len: usize,
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple_struct(name, len, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

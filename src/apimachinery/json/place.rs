@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::shortened;
+use super::fault::shortened;
 
 /// The path from a document to one of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -24,16 +24,11 @@ pub enum Basis {
         /// The source.
         source: ClockSource,
     },
-    /// Flags of the controller.
-    Flags {
-        /// Each flag with its value.
-        settings: Vec<String>,
-        /// The source of these settings.
-        source: SettingSource,
-    },
-    /// Feature gates of the controller.
-    Gates {
-        /// Each gate with its value.
+    /// Flags or feature gates of the controller.
+    Settings {
+        /// Which of both.
+        item: &'static str,
+        /// Each with its value.
         settings: Vec<String>,
         /// The source of these settings.
         source: SettingSource,
@@ -124,12 +119,11 @@ impl From<&Basis> for BasisView {
             Basis::Clock { time, source } => {
                 Self::new("clock", SecondsTime(*time).to_string(), source.to_string())
             }
-            Basis::Flags { settings, source } => {
-                Self::new("controller flags", settings.join(", "), source.to_string())
-            }
-            Basis::Gates { settings, source } => {
-                Self::new("feature gates", settings.join(", "), source.to_string())
-            }
+            Basis::Settings {
+                item,
+                settings,
+                source,
+            } => Self::new(item, settings.join(", "), source.to_string()),
             Basis::ManagerUnread(unread) => {
                 let what = unread.iter().map(|(fact, _)| fact.to_string());
                 let value = format!("{} unknown", Vec::from_iter(what).join(" and "));
@@ -192,10 +186,7 @@ impl Basis {
                 source: ClockSource::System,
                 ..
             } => Some("the time of the system clock".to_owned()),
-            Self::Clock { .. }
-            | Self::Flags { .. }
-            | Self::Gates { .. }
-            | Self::ManagerUnread(_) => None,
+            Self::Clock { .. } | Self::Settings { .. } | Self::ManagerUnread(_) => None,
             Self::Version(version) => Some(format!("the rules of {version}")),
             Self::Target { kind, .. } => Some(format!("the scale that the {kind} states")),
             Self::SupposedPods(SupposedPods {

@@ -519,17 +519,11 @@ impl<T> Listed<T> {
 
     /// Applies a function to the result of the same HPA.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Result<U, Error>) -> Listed<U> {
-        let Self {
-            namespace,
-            name,
-            reference,
-            result,
-        } = self;
         Listed {
-            namespace,
-            name,
-            reference,
-            result: result.and_then(make),
+            namespace: self.namespace,
+            name: self.name,
+            reference: self.reference,
+            result: self.result.and_then(make),
         }
     }
 }

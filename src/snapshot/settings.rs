@@ -152,7 +152,7 @@ impl Sources<'_> {
         for flag in flags::DURATIONS {
             self.find(&flag, &mut known, &mut origins);
         }
-        origins.tell(|settings, source| Basis::Flags { settings, source }, basis);
+        origins.tell("controller flags", basis);
         known
     }
 
@@ -220,7 +220,7 @@ impl Sources<'_> {
                     || origins.add(ManagerFlag::FeatureGates, set(gate).is_some(), text)
             })
             .collect();
-        origins.tell(|settings, source| Basis::Gates { settings, source }, basis);
+        origins.tell("feature gates", basis);
         controller.gates = gates;
         Ok(known)
     }
@@ -268,7 +268,7 @@ impl<'l> Origins<'l> {
         is_known
     }
 
-    fn tell(self, of: fn(Vec<String>, SettingSource) -> Basis, basis: &mut Vec<Basis>) {
+    fn tell(self, item: &'static str, basis: &mut Vec<Basis>) {
         let pod = self
             .leader
             .map(|pod| pod.name.to_string())
@@ -280,7 +280,11 @@ impl<'l> Origins<'l> {
         ];
         for (settings, source) in told {
             if !settings.is_empty() {
-                basis.push(of(settings, source));
+                basis.push(Basis::Settings {
+                    item,
+                    settings,
+                    source,
+                });
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API versions, resources and
+//! The formats of names: DNS labels and subdomains, label keys and values, path segments, API versions, kinds and
 //! words of a shell. Each check returns the faults, worded as the API server words them, and knows
 //! nothing about the field that it checks. Follows apimachinery's `validate/content`.
 
@@ -128,82 +128,6 @@ pub(crate) fn group_version(api_version: &str) -> Result<(&str, &str), String> {
         [group, version] => Ok((group, version)),
         _ => Err(format!("unexpected GroupVersion string: {api_version}")),
     }
-}
-
-/// `ValidateContainerResourceName`.
-pub(crate) fn container_resource(name: &str) -> Vec<ContainerResourceError> {
-    let mut wrong: Vec<_> = label_key(name)
-        .into_iter()
-        .map(ContainerResourceError::Format)
-        .collect();
-    if !name.contains('/') {
-        if wrong.is_empty() && !is_standard_resource(name) {
-            let text = "must be a standard resource type or fully qualified";
-            wrong.push(ContainerResourceError::Kind(text));
-        }
-        if !is_standard_container_resource(name) {
-            wrong.push(ContainerResourceError::Kind(
-                "must be a standard resource for containers",
-            ));
-        }
-    } else if !is_native_resource(name) && !is_extended_resource(name) {
-        wrong.push(ContainerResourceError::Kind(
-            "doesn't follow extended resource name standard",
-        ));
-    }
-    wrong
-}
-
-/// The fault in the name of a container resource.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum ContainerResourceError {
-    /// The name is not a label key. Upstream shows it as a `string`.
-    Format(String),
-    /// Containers have no such resource. Upstream shows the name as a `ResourceName`.
-    Kind(&'static str),
-}
-
-fn is_standard_resource(name: &str) -> bool {
-    let resource = ["requests.", "limits."]
-        .iter()
-        .find_map(|p| name.strip_prefix(p));
-    match resource {
-        Some("cpu" | "memory" | "ephemeral-storage") => true,
-        Some("storage") => name.starts_with("requests."),
-        Some(resource) if resource.starts_with("hugepages-") => name.starts_with("requests."),
-        Some(_) => false,
-        None => {
-            is_standard_container_resource(name)
-                || matches!(
-                    name,
-                    "pods"
-                        | "resourcequotas"
-                        | "services"
-                        | "replicationcontrollers"
-                        | "secrets"
-                        | "configmaps"
-                        | "persistentvolumeclaims"
-                        | "storage"
-                        | "services.nodeports"
-                        | "services.loadbalancers"
-                )
-        }
-    }
-}
-
-fn is_standard_container_resource(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || name.starts_with("hugepages-")
-}
-
-pub(crate) fn is_native_resource(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-pub(crate) fn is_extended_resource(name: &str) -> bool {
-    // Upstream checks whether the name would still be valid as the key of a quota.
-    !is_native_resource(name)
-        && !name.starts_with("requests.")
-        && label_key(&format!("requests.{name}")).is_empty()
 }
 
 fn is_dns_label(name: &str) -> bool {
@@ -413,46 +337,6 @@ mod tests {
             ),
         ] {
             assert_eq!(group_version(text), want, "{text}");
-        }
-    }
-
-    #[test]
-    fn container_resources() {
-        use ContainerResourceError::{Format, Kind};
-        let standard = "must be a standard resource type or fully qualified";
-        let container = "must be a standard resource for containers";
-        let extended = "doesn't follow extended resource name standard";
-        for (name, want) in [
-            ("cpu", vec![]),
-            ("ephemeral-storage", vec![]),
-            ("hugepages-2Mi", vec![]),
-            ("hugepages-", vec![Format(format!("name part {LABEL_KEY}"))]),
-            ("example.com/gpu", vec![]),
-            ("kubernetes.io/x", vec![]),
-            ("requests.example.com/gpu", vec![Kind(extended)]),
-            ("pods", vec![Kind(container)]),
-            ("storage", vec![Kind(container)]),
-            ("limits.storage", vec![Kind(standard), Kind(container)]),
-            ("requests.storage", vec![Kind(container)]),
-            ("requests.hugepages-2Mi", vec![Kind(container)]),
-            (
-                "limits.hugepages-2Mi",
-                vec![Kind(standard), Kind(container)],
-            ),
-            ("foo", vec![Kind(standard), Kind(container)]),
-            (
-                "a b",
-                vec![Format(format!("name part {LABEL_KEY}")), Kind(container)],
-            ),
-            (
-                "a b/c",
-                vec![
-                    Format(format!("prefix part {DNS_SUBDOMAIN}")),
-                    Kind(extended),
-                ],
-            ),
-        ] {
-            assert_eq!(container_resource(name), want, "{name}");
         }
     }
 }

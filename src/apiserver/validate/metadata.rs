@@ -4,6 +4,7 @@
 
 use std::cell::LazyCell;
 
+use super::NOT_NEGATIVE;
 use super::cause::{FaultPath, Shown};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
@@ -25,8 +26,7 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &FaultPath<'_>) {
 
     if metadata.generation < 0 {
         let shown = Shown::Number(metadata.generation);
-        path.child("generation")
-            .invalid(shown, "must be greater than or equal to 0");
+        path.child("generation").invalid(shown, NOT_NEGATIVE);
     }
 
     validate_maps(metadata, path);

@@ -3,8 +3,9 @@
 //! upstream's `validateMetrics`.
 
 use super::cause::{FaultPath, Shown};
+use super::resources::container_resource;
 use super::{invalid_quantity, number, validate_path_segment, validate_reference};
-use crate::apimachinery::names::{self, ContainerResourceError};
+use crate::apimachinery::names;
 use crate::apiserver::default::AdmissionRules;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, ExternalMetricSource, HpaSpec, METRIC_SOURCE_TYPES,
@@ -144,16 +145,6 @@ fn validate_resource(source: &ResourceMetricSource, path: &FaultPath<'_>) {
         path.child("name").required("must specify a resource name");
     }
     validate_resource_target(&source.target, &path.child("target"));
-}
-
-/// Checks the name of a resource of containers.
-pub(super) fn container_resource(resource: &str, path: &FaultPath<'_>) {
-    for wrong in names::container_resource(resource) {
-        match wrong {
-            ContainerResourceError::Format(detail) => path.invalid(Shown::Text(resource), &detail),
-            ContainerResourceError::Kind(detail) => path.invalid(Shown::Json(resource), detail),
-        }
-    }
 }
 
 fn validate_container_resource(source: &ContainerResourceMetricSource, path: &FaultPath<'_>) {

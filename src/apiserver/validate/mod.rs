@@ -6,6 +6,7 @@
 mod cause;
 mod metadata;
 mod metrics;
+mod resources;
 mod workload;
 
 pub use cause::{Cause, Invalid};
@@ -20,6 +21,7 @@ use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, HpaSpec, ScalingPolicy, ScalingRules,
 };
 
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// The longest period of a scaling policy, in seconds.
 const MAX_PERIOD_SECONDS: i32 = 1800;
 /// The longest stabilization window, in seconds.
@@ -151,8 +153,7 @@ fn validate_rules(rules: &ScalingRules, path: &FaultPath<'_>) {
         .as_ref()
         .filter(|tolerance| tolerance.signum() < 0)
     {
-        let detail = "must be greater than or equal to 0";
-        invalid_quantity(tolerance, detail, &path.child("tolerance"));
+        invalid_quantity(tolerance, NOT_NEGATIVE, &path.child("tolerance"));
     }
 }
 

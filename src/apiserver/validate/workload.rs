@@ -1,22 +1,17 @@
 //! The causes for which the API server would reject a workload, for the parts on which an answer depends:
-//! its names and labels, its strategy, its selector and the labels of its template, the names and images of
-//! containers, and the requests and limits of containers and of the pod as a whole. Follows
-//! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon`,
-//! `ValidateResourceRequirements` and `validatePodResourceConsistency`.
+//! its names and labels, its strategy, its selector and the labels of its template, and the names and images of
+//! containers. [`super::resources`] checks requests and limits. Follows `ValidateDeploymentSpec`,
+//! `ValidatePodTemplateSpecForReplicaSet` and `validateContainerCommon`.
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, Causes, FaultPath, Shown};
-use super::metrics::container_resource;
-use super::{metadata, number};
+use super::{NOT_NEGATIVE, metadata, number, resources};
 use crate::apimachinery::names;
-use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
-use crate::snapshot::pod::{Pod, Requests};
-use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
 /// Returns the causes for which the API server would reject the metadata, the replicas, the selector or the
@@ -34,8 +29,6 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     validate_spec(workload, &whole["spec"]["template"], is_admitted, &spec);
     causes.into_inner()
 }
-
-const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 fn validate_spec(workload: &Workload, stated: &Json, is_admitted: bool, path: &FaultPath<'_>) {
     if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
@@ -182,9 +175,7 @@ fn validate_selector(workload: &Workload, template: &Pod, path: &FaultPath<'_>) 
 }
 
 fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath<'_>) {
-    let resources = path.child("resources");
-    validate_resources(whole(template, spec), pod_resource, &resources);
-    validate_whole(template, spec, &resources);
+    resources::of_pod(template, spec, &path.child("resources"));
     let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
     if !["", "Always"].contains(&restarts) {
         path.child("restartPolicy")
@@ -214,180 +205,10 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &FaultPath
             if !is_admitted && image.is_none_or(str::is_empty) {
                 at.child("image").required("");
             }
-            let stated = StatedResources {
-                requests: &container.requests,
-                limits: &container.limits,
-                json: &spec[field][place]["resources"],
-            };
-            validate_resources(stated, container_resource, &at.child("resources"));
+            let stated = &spec[field][place]["resources"];
+            resources::of_container(container, stated, &at.child("resources"));
         }
     }
-}
-
-/// The requests and limits of a container, or of a pod as a whole.
-#[derive(Clone, Copy)]
-struct StatedResources<'a> {
-    requests: &'a Requests,
-    limits: &'a Requests,
-    /// The same as JSON, which keeps the formats of the amounts.
-    json: &'a Json,
-}
-
-impl StatedResources<'_> {
-    fn request(&self, resource: &str) -> String {
-        quantity(&self.json["requests"][resource])
-    }
-
-    fn limit(&self, resource: &str) -> String {
-        quantity(&self.json["limits"][resource])
-    }
-}
-
-/// Returns a quantity as upstream prints it.
-fn quantity(stated: &Json) -> String {
-    Quantity::deserialize(stated).map_or_else(|_| stated.to_string(), |it| it.to_string())
-}
-
-/// Checks that the requests of the pod as a whole are enough for its containers, and that no container has
-/// a higher limit.
-fn validate_whole(template: &Pod, spec: &Json, path: &FaultPath<'_>) {
-    let own = whole(template, spec);
-    for (resource, request) in &own.requests.0 {
-        if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
-            let format = format_of_sum(spec, resource, &sum);
-            let sum = Quantity::new(sum, format);
-            let detail =
-                format!("must be greater than or equal to aggregate container requests of {sum}");
-            let at = path.child("requests").key(resource);
-            at.invalid(Shown::Json(&own.request(resource)), &detail);
-        }
-    }
-    for (place, container) in template.containers.iter().enumerate() {
-        for (resource, limit) in &container.limits.0 {
-            if own.limits.get(resource).is_some_and(|most| limit > most) {
-                let whole = own.limit(resource);
-                let detail = format!("must be less than or equal to pod limits of {whole}");
-                // Upstream builds it on the path of the pod's resources.
-                let at = path
-                    .child("containers")
-                    .index(place)
-                    .key(resource)
-                    .child("limits");
-                let shown =
-                    quantity(&spec["containers"][place]["resources"]["limits"][&**resource]);
-                at.invalid(Shown::Json(&shown), &detail);
-            }
-        }
-    }
-}
-
-/// Returns the format of the sum of requests: that of the first that is not zero, to which upstream adds the others,
-/// unless a single request is the sum.
-fn format_of_sum(spec: &Json, resource: &str, sum: &Amount) -> Format {
-    let lists = ["containers", "initContainers"].map(|list| spec[list].as_array());
-    let stated: Vec<Quantity> = lists
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|it| Quantity::deserialize(&it["resources"]["requests"][resource]).ok())
-        .filter(|it| it.signum() != 0)
-        .collect();
-    let single = stated.iter().find(|it| it.amount() == sum);
-    let first = single.or(stated.first());
-    first.map(Quantity::format).unwrap_or_default()
-}
-
-/// Returns the resources of a pod as a whole.
-fn whole<'a>(template: &'a Pod, spec: &'a Json) -> StatedResources<'a> {
-    StatedResources {
-        requests: &template.requests,
-        limits: &template.limits,
-        json: &spec["resources"],
-    }
-}
-
-/// Checks the name of a resource of the pod as a whole (`validatePodResourceName`).
-fn pod_resource(resource: &str, path: &FaultPath<'_>) {
-    let wrong = names::label_key(resource);
-    path.faults(resource, &wrong);
-    if wrong.is_empty() && !is_pod_level_resource(resource) {
-        path.not_supported(resource, &["cpu", "hugepages-", "memory"]);
-    }
-}
-
-/// Checks requests and limits (`validateResourceRequirements`); `name` checks the names. Claims are not
-/// checked.
-fn validate_resources(
-    stated: StatedResources<'_>,
-    name: fn(&str, &FaultPath<'_>),
-    path: &FaultPath<'_>,
-) {
-    let StatedResources {
-        requests,
-        limits,
-        json,
-    } = stated;
-    for (list, amounts) in [("limits", limits), ("requests", requests)] {
-        for (resource, amount) in &amounts.0 {
-            let at = path.child(list).key(resource);
-            let shown = quantity(&json[list][&**resource]);
-            name(resource, &at);
-            validate_amount(resource, amount, &shown, &at);
-        }
-    }
-    for (resource, request) in &requests.0 {
-        let may_differ = names::is_native_resource(resource) && !is_huge_pages(resource);
-        let Some(limit) = limits.get(resource) else {
-            if !may_differ {
-                let detail = "Limit must be set for non overcommitable resources";
-                path.child("limits").required(detail);
-            }
-            continue;
-        };
-        let relation = if request != limit && !may_differ {
-            "equal to"
-        } else if request > limit {
-            "less than or equal to"
-        } else {
-            continue;
-        };
-        let limit = stated.limit(resource);
-        let detail = format!("must be {relation} {resource} limit of {limit}");
-        let shown = stated.request(resource);
-        path.child("requests").invalid(Shown::Json(&shown), &detail);
-    }
-    let has = |resource: &str| requests.get(resource).or(limits.get(resource)).is_some();
-    let mut amounts = requests.0.iter().chain(&limits.0);
-    if amounts.any(|(resource, _)| is_huge_pages(resource)) && !has("cpu") && !has("memory") {
-        path.forbidden("HugePages require cpu or memory");
-    }
-}
-
-/// Checks an amount of a resource (`ValidateResourceQuantityValue`,
-/// `validateResourceQuantityHugePageValue`).
-fn validate_amount(resource: &str, amount: &Amount, shown: &str, path: &FaultPath<'_>) {
-    if *amount < Amount::default() {
-        path.invalid(Shown::Json(shown), NOT_NEGATIVE);
-    }
-    if amount.milli_value() % 1000 != 0 && names::is_extended_resource(resource) {
-        path.invalid(Shown::Json(shown), "must be an integer");
-    }
-    if let Some(size) = resource.strip_prefix(HUGE_PAGES) {
-        let size = Quantity::parse(size)
-            .ok()
-            .filter(|size| size.milli_value() % 1000 == 0)
-            .map_or(0, |size| size.amount().value());
-        if size <= 0 || amount.value() % size != 0 {
-            let detail = format!("{shown} is not positive integer multiple of {resource}");
-            path.invalid(Shown::Json(shown), &detail);
-        }
-    }
-}
-
-const HUGE_PAGES: &str = "hugepages-";
-
-fn is_huge_pages(resource: &str) -> bool {
-    resource.starts_with(HUGE_PAGES)
 }
 
 #[cfg(test)]

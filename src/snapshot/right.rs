@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::command_flags::CommandFlags;
+use super::hpa::{CUSTOM, EXTERNAL};
 use crate::apimachinery::names::shell_word;
 
 /// A right that a request lacks.
@@ -89,7 +90,7 @@ impl MissingRight {
     pub fn remedy(&self) -> String {
         /// The API groups whose resources discovery need not list; `kubectl auth can-i` then asks about another
         /// right.
-        const UNLISTED: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
+        const UNLISTED: [&str; 2] = [CUSTOM, EXTERNAL];
         let (check, role, rule) = match &self.right {
             Right::Path(path) => (
                 format!("auth can-i get {}", shell_word(path)),

@@ -13,11 +13,10 @@ use super::pages::{OBJECTS, too_many};
 use super::read::{List, SharingList, Together, read};
 use super::right::advice;
 use crate::apimachinery::names::{no_kind, query, segment};
-use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::CUSTOM;
 use crate::snapshot::{ExternalValue, MetricAnswer, UnreadCause};
 
 /// The path of the external metrics API, and of the list of its metrics.

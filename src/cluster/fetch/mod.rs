@@ -52,10 +52,10 @@ use crate::error::Error;
 use crate::numbers::duration;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-use crate::snapshot::surroundings::{CUSTOM, Surroundings};
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{MetricAnswer, Scale};
 use crate::version::Version;
 

@@ -26,10 +26,10 @@ use crate::cluster::http::body::Body;
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::hpa::{CUSTOM, CrossVersionObjectReference, EXTERNAL, Hpa, RESOURCE};
 use crate::snapshot::note::Note;
 use crate::snapshot::right::{UnknownFact, UnknownFactCause};
-use crate::snapshot::surroundings::{CUSTOM, Surroundings, VerticalPodAutoscaler};
+use crate::snapshot::surroundings::{Surroundings, VerticalPodAutoscaler};
 use crate::snapshot::{MetricAnswer, Scale};
 
 /// The number of these objects that are requested concurrently.
@@ -171,7 +171,7 @@ pub(super) fn failing_apis(
     discovery: &Result<Discovery, Failure>,
 ) -> impl Iterator<Item = String> {
     let is_listed = move |group| group == EXTERNAL && asks_for_names(hpa);
-    let groups = ["metrics.k8s.io", CUSTOM, EXTERNAL].into_iter();
+    let groups = [RESOURCE, CUSTOM, EXTERNAL].into_iter();
     groups
         .filter(move |group| uses(hpa, group) && !is_listed(*group))
         .filter_map(move |group| {
@@ -184,8 +184,6 @@ pub(super) fn failing_apis(
             Some(format!("{version}.{group}"))
         })
 }
-
-const EXTERNAL: &str = "external.metrics.k8s.io";
 
 /// Whether the external metrics API may not know a metric, according to the last status or because there is
 /// none. KEDA's API lists no names, so HPAs of KEDA do not ask.

@@ -1,13 +1,12 @@
 //! The finding `metrics-api-unavailable`.
 
 use super::miss::{Miss, Unavailable};
-use super::{
-    CUSTOM, EXTERNAL, RESOURCE, ServedBy, api, failed, point_at_keda, points_at, short, unavailable,
-};
+use super::{ServedBy, api, failed, point_at_keda, points_at, short, unavailable};
 use crate::apimachinery::metadata::Condition;
 use crate::findings::pods::{failing, is_ready};
 use crate::findings::prelude::*;
 use crate::findings::wording::told;
+use crate::snapshot::hpa::{CUSTOM, EXTERNAL, RESOURCE};
 use crate::snapshot::surroundings::{ApiService, ServiceReference};
 
 /// The API server does not serve the metrics API that a metric is asked of, its APIService is not available, or

@@ -16,7 +16,7 @@ use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::Block;
 use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::hpa::{EXTERNAL, MetricSource, MetricSpec};
 use crate::snapshot::surroundings::{ApiService, ServiceReference, Surroundings};
 
 /// The server of an API.
@@ -93,11 +93,6 @@ impl<'a> ServedBy<'a> {
         self.service.contains("keda")
     }
 }
-
-/// The groups of the metrics APIs.
-const RESOURCE: &str = "metrics.k8s.io";
-const CUSTOM: &str = "custom.metrics.k8s.io";
-const EXTERNAL: &str = "external.metrics.k8s.io";
 
 /// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
 pub(crate) fn failed(case: &Case<'_>, facts: impl Into<Facts>) -> Finding {

@@ -21,7 +21,7 @@ use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::hpa::{CUSTOM, CrossVersionObjectReference};
 use crate::snapshot::input::Options;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
@@ -277,7 +277,7 @@ impl Objects {
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {
         let listed = self.served_metrics.get(group);
         let mut all = listed.cloned().unwrap_or_default();
-        if group != "custom.metrics.k8s.io" {
+        if group != CUSTOM {
             all.extend(self.external_values.iter().map(|it| it.metric_name.clone()));
         } else {
             let here = self

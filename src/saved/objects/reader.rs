@@ -21,12 +21,13 @@ use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
+use crate::snapshot::hpa::CUSTOM;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::push_sharing;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, CUSTOM, ScaledObject, VerticalPodAutoscaler,
+    ApiResourceList, ApiService, ScaledObject, VerticalPodAutoscaler,
 };
 
 /// Reads one object into [`Objects`].

@@ -18,11 +18,11 @@ use crate::error::Error;
 use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, DEPLOYMENT, Event, Evidence, POD};
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::{CUSTOM, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
+use crate::snapshot::surroundings::{ApiResource, ApiResourceList};
 use crate::version::Stage;
 use requests::{answers_to, errors_of, is_refused, of_rivals};
 

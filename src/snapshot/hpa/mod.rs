@@ -15,12 +15,12 @@ use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apimachinery::tool::Tool;
 
-pub(crate) use spec::METRIC_SOURCE_TYPES;
 pub use spec::{
     Behavior, ContainerResourceMetricSource, CrossVersionObjectReference, ExternalMetricSource,
     HpaSpec, MetricId, MetricIdentifier, MetricSource, MetricSpec, MetricTarget,
     ObjectMetricSource, PodsMetricSource, ResourceMetricSource, ScalingPolicy, ScalingRules,
 };
+pub(crate) use spec::{CUSTOM, EXTERNAL, METRIC_SOURCE_TYPES, RESOURCE};
 pub use status::{
     ContainerResourceMetricStatus, ExternalMetricStatus, HpaStatus, MetricStatus,
     MetricValueStatus, ObjectMetricStatus, PodsMetricStatus, ResourceMetricStatus,

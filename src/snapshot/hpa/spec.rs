@@ -147,6 +147,13 @@ pub enum MetricSource<'s> {
     Unknown,
 }
 
+/// The group of the resource metrics API.
+pub(crate) const RESOURCE: &str = "metrics.k8s.io";
+/// The group of the custom metrics API.
+pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
+/// The group of the external metrics API.
+pub(crate) const EXTERNAL: &str = "external.metrics.k8s.io";
+
 /// The types of metrics, in alphabetical order.
 pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] = [
     "ContainerResource",
@@ -229,9 +236,9 @@ impl MetricSpec {
     /// Returns the group of the metrics API that serves the metric; empty if the source of the type is missing.
     pub fn api_group(&self) -> &'static str {
         match self.source() {
-            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => "metrics.k8s.io",
-            MetricSource::Pods(_) | MetricSource::Object(_) => "custom.metrics.k8s.io",
-            MetricSource::External(_) => "external.metrics.k8s.io",
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => RESOURCE,
+            MetricSource::Pods(_) | MetricSource::Object(_) => CUSTOM,
+            MetricSource::External(_) => EXTERNAL,
             MetricSource::Unknown => "",
         }
     }

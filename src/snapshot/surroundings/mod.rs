@@ -22,7 +22,7 @@ pub use workload::{
 };
 
 use super::evidence::Counted;
-use super::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
+use super::hpa::{CUSTOM, CrossVersionObjectReference, Hpa, MetricSpec};
 use super::pod::{Pod, Requests, by_revision};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
@@ -30,9 +30,6 @@ use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::similar;
-
-/// The group of the custom metrics API.
-pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
 
 /// The objects around the target of an HPA.
 #[derive(Debug, Clone, Default, PartialEq)]

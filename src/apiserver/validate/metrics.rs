@@ -92,13 +92,13 @@ fn validate_metric(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath<
 /// Checks the first source that is present, whatever the type, and no other, as upstream does.
 fn validate_source(metric: &MetricSpec, rules: AdmissionRules, path: &FaultPath<'_>) {
     if let Some(source) = &metric.object {
-        validate_object(source, rules, &path.child("object"))
+        validate_object(source, rules, &path.child("object"));
     } else if let Some(source) = &metric.external {
-        validate_external(source, &path.child("external"))
+        validate_external(source, &path.child("external"));
     } else if let Some(source) = &metric.pods {
-        validate_pods(source, &path.child("pods"))
+        validate_pods(source, &path.child("pods"));
     } else if let Some(source) = &metric.resource {
-        validate_resource(source, &path.child("resource"))
+        validate_resource(source, &path.child("resource"));
     } else if let Some(source) = &metric.container_resource {
         validate_container_resource(source, &path.child("containerResource"));
     }

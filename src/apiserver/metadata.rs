@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::apimachinery::json::{optional_time, unique_map};
+use crate::apimachinery::json::{is_zero, optional_time, unique_map};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
 
@@ -89,10 +89,6 @@ impl ObjectMeta {
             ..Self::default()
         }
     }
-}
-
-fn is_zero(generation: &i64) -> bool {
-    *generation == 0
 }
 
 /// Returns the values of a map that are texts; empty texts for others.

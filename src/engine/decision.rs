@@ -7,6 +7,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
+use crate::apimachinery::json::{is_zero, optional_seconds, seconds};
 use crate::apimachinery::quantity::Quantity;
 use crate::memory::Memory;
 use crate::snapshot::UnreadCause;
@@ -739,27 +740,5 @@ fn float<S: Serializer>(f: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_f64(*f)
     } else {
         serializer.collect_str(f)
-    }
-}
-
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-fn seconds<S: Serializer>(d: &SignedDuration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(d.as_secs_f64())
-}
-
-fn optional_seconds<S: Serializer>(
-    d: &Option<SignedDuration>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match d {
-        Some(d) => seconds(d, serializer),
-        None => serializer.serialize_none(),
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::load::{LoadNote, LoadQuery};
-use crate::apimachinery::json::time;
+use crate::apimachinery::json::{is_zero, time};
 
 /// The past of a pass, according to a history of samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,7 +43,7 @@ pub struct Past {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Bounds>,
     /// Whether the record, rather than the likeliest samples, determined what is the likeliest.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub decided: bool,
     /// The replicas that the metrics proposed, if they proposed any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,16 +65,6 @@ pub struct Bounds {
     pub at_least: i32,
     /// The upper bound; the largest integer if unknown.
     pub at_most: i32,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_zero(number: &i64) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_false(decided: &bool) -> bool {
-    !decided
 }
 
 impl Bounds {

@@ -257,6 +257,11 @@ pub(crate) mod time {
     }
 }
 
+/// Whether a value is the zero value, which Go's `omitempty` leaves out.
+pub(crate) fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// Writes a length of time as a number of seconds.
 pub(crate) fn seconds<S: Serializer>(length: &SignedDuration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_f64(length.as_secs_f64())

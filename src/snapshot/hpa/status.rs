@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{CrossVersionObjectReference, MetricIdentifier, short_label};
-use crate::apimachinery::json::optional_time;
+use crate::apimachinery::json::{is_zero, optional_time};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Quantity;
 
@@ -36,10 +36,6 @@ impl HpaStatus {
     pub(crate) fn condition(&self, type_: &str) -> Option<&Condition> {
         self.conditions.iter().find(|it| it.type_ == type_)
     }
-}
-
-fn is_zero(n: &i32) -> bool {
-    *n == 0
 }
 
 /// `MetricStatus`; zero-valued (`type: ""`) for a metric that could not be computed.

@@ -25,8 +25,10 @@ impl About<'_> {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let is_due = self.finding.severity < Severity::Info;
         let by_commands = advice.commands.iter().filter_map(|it| it.edits);
-        let mut edited = by_commands.chain(self.edited_by(advice.remedy).filter(|_| is_due));
-        if let Some(source) = edited.find_map(|it| self.source(it)) {
+        let edited: Vec<Edited> = by_commands
+            .chain(self.edited_by(advice.remedy).filter(|_| is_due))
+            .collect();
+        if let Some(source) = edited.iter().find_map(|it| self.source(*it)) {
             advice
                 .commands
                 .retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
@@ -36,6 +38,12 @@ impl About<'_> {
                 // No action is needed.
                 evidence.push(source);
             }
+        }
+        if let Some(why) = self
+            .replaced_by_hand()
+            .filter(|_| is_due && edited.contains(&Edited::Template))
+        {
+            advice = advice.and(&format!("Then delete the pods one by one: {why}."));
         }
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject
             || advice

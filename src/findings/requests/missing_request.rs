@@ -9,6 +9,7 @@ use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::findings::wording::{APART, few};
+use crate::numbers::resource_amount;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Requests;
 
@@ -407,10 +408,16 @@ impl MissingRequest {
                 let earlier = containers.filter(|it| it.source == ContainerOrigin::Earlier);
                 about.after_rollout(&pods_of(earlier), "", None)
             }
-            ContainerOrigin::Lost => Remedy::FindRequest.says(
-                "Find out why the pods lack the request of the template: they are older, or \
-                 something removes it.",
-            ),
+            ContainerOrigin::Lost => {
+                let advice = Remedy::FindRequest.says(
+                    "Find out why the pods lack the request of the template: they are older, or \
+                     something removes it.",
+                );
+                match about.replaced_by_hand() {
+                    Some(why) => advice.and(&format!("Delete older ones: {why}.")),
+                    None => advice,
+                }
+            }
             ContainerOrigin::Foreign { .. } => Remedy::LabelApart.says(APART),
             ContainerOrigin::Template | ContainerOrigin::Unknown => {
                 Remedy::SetRequest.says(self.changes(about, &first.source))
@@ -478,8 +485,44 @@ impl MissingRequest {
         if !closed.is_empty() && self.instead.is_some() {
             return None;
         }
-        let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
-        injected.map(|it| annotation(it, &self.resource)).collect()
+        let containers = self.containers.iter();
+        let injected = containers.filter(|it| it.source == ContainerOrigin::Injected);
+        let mut all = Vec::new();
+        for container in injected {
+            all.push(annotation(&container.container, &self.resource)?);
+            all.extend(
+                self.kept(about, container)
+                    .map(|(annotation, _)| annotation),
+            );
+        }
+        Some(all)
+    }
+
+    /// Returns the annotations that keep what else an injected container requests and is limited to: the first annotation
+    /// of Istio's proxy replaces all defaults.
+    fn kept<'a>(
+        &'a self,
+        about: &About<'a>,
+        container: &Unrequested,
+    ) -> impl Iterator<Item = (&'static str, String)> + 'a {
+        let is_istio = &*container.container == "istio-proxy";
+        let proxy = holders(about, container)
+            .filter(|_| is_istio)
+            .find_map(|pod| pod.container(&container.container));
+        let lists = proxy.map(|proxy| {
+            [
+                ("cpu", &proxy.requests, "sidecar.istio.io/proxyCPU"),
+                ("cpu", &proxy.limits, "sidecar.istio.io/proxyCPULimit"),
+                ("memory", &proxy.requests, "sidecar.istio.io/proxyMemory"),
+                ("memory", &proxy.limits, "sidecar.istio.io/proxyMemoryLimit"),
+            ]
+        });
+        let all = lists.into_iter().flatten();
+        all.filter_map(|(resource, list, annotation)| {
+            let amount = list.get(resource).filter(|it| !it.is_zero())?;
+            let quantity = resource_amount(resource, amount.milli_value());
+            Some((annotation, quantity.canonicalized().to_string()))
+        })
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
@@ -544,8 +587,10 @@ impl MissingRequest {
                 self.annotations(about)?;
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
-                let patch = json!({"spec": {"template": {"metadata": {
-                    "annotations": {annotation: request}}}}});
+                let mut annotations = BTreeMap::from_iter(self.kept(about, lacking));
+                annotations.insert(annotation, request);
+                let patch =
+                    json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
                 Some(about.patch_template("merge", &patch))
             }
             ContainerOrigin::Earlier if about.is_paused() => about.resume(),
@@ -775,6 +820,23 @@ mod tests {
             let measured = with_container(&two, &json!({"name": "istio-proxy"}), "50m", "9m");
             owned(&with(&measured, "Pod", &containers), &unset)
         };
+        let kept = {
+            let of_memory = |amount: &str| json!({"memory": amount});
+            let resources = json!({"requests": of_memory("128Mi"), "limits": of_memory("1Gi")});
+            let proxy = json!({"name": "istio-proxy", "resources": resources});
+            let containers = json!({"spec": {"containers": [proxy, {"name": "app"}]}});
+            with(&annotated(json!({})), "Pod", &containers)
+        };
+        // A ReplicaSet does not replace pods whose template has changed.
+        let by_hand = |template: &Value| {
+            let target = json!({"spec": {"scaleTargetRef": {"kind": "ReplicaSet"}}});
+            let text = Value::from(owned(&lost, template)).to_string();
+            let text = text
+                .replace("Deployment", "ReplicaSet")
+                .replace("web-5d", "web");
+            let items: Vec<Value> = serde_json::from_str(&text).unwrap();
+            with(&items, "HorizontalPodAutoscaler", &target)
+        };
         let two_injected = |name: &str, limit: &str| {
             let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
                 {"name": name, "resources": {"limits": {"cpu": limit}}}]);
@@ -809,6 +871,12 @@ mod tests {
                 "of a container of the template, beside one that an annotation sets",
                 annotated(json!({})),
             ),
+            (
+                "of a container of the template, beside one of Istio with other resources",
+                kept,
+            ),
+            ("of a container of a ReplicaSet", by_hand(&unset)),
+            ("of older pods of a ReplicaSet", by_hand(&app)),
             (
                 "of a container of the template, beside an injected one with a limit of 0",
                 annotated(json!({"cpu": "0"})),
@@ -915,6 +983,28 @@ mod tests {
             > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m"}}}}}'
+            @ pod/web-0 pod/web-1
+        of a container of the template, beside one of Istio with other resources: error, explains
+            the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - 50m in app is 50% of a request of 100m.
+            - 9m in istio-proxy is 9% of a request of 100m.
+            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, sidecar.istio.io/proxyMemory and sidecar.istio.io/proxyMemoryLimit.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m","sidecar.istio.io/proxyMemory":"128Mi","sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}'
+            @ pod/web-0 pod/web-1
+        of a container of a ReplicaSet: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of ReplicaSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in ReplicaSet/web. Then delete the pods one by one: the target does not replace them.
+            $ kubectl set resources replicaset/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of older pods of a ReplicaSet: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: in the template of ReplicaSet/web, it has a request.
+            > Find out why the pods lack the request of the template: they are older, or something removes it. Delete older ones: the target does not replace them.
             @ pod/web-0 pod/web-1
         of a container of the template, beside an injected one with a limit of 0: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled

@@ -230,6 +230,15 @@ impl About<'_> {
         Replacement::of(target, self.workload().into_iter())
     }
 
+    /// Returns why the target does not replace its pods when their template changes, if they have to be deleted.
+    pub(crate) fn replaced_by_hand(&self) -> Option<&'static str> {
+        match self.replacement() {
+            Replacement::OnDelete => Some("the update strategy is OnDelete"),
+            Replacement::ByKind => Some("the target does not replace them"),
+            _ => None,
+        }
+    }
+
     /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
     fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
         let Replacement::AllBut(first) = self.replacement() else {
@@ -244,24 +253,20 @@ impl About<'_> {
     /// else. If the rollout leaves some of them alone, someone has to replace them.
     pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: Option<&str>) -> Advice {
         let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
-        let delete = |why: &str| {
-            Remedy::DeleteEarlier.says(format!("Delete the pods of the earlier revision: {why}."))
-        };
-        let how = self.replacement();
-        match how {
-            Replacement::OnDelete => delete("the update strategy is OnDelete"),
-            Replacement::ByKind => delete("the target does not replace them"),
-            _ => match (self.partition_above(pods), how.promotion()) {
-                (Some((first, lowest)), _) => Remedy::LowerPartition.says(format!(
-                    "Lower partition ({first}) to {lowest} in the update strategy{because}."
-                )),
-                (None, Some(pauses)) => Remedy::Promote.says(format!(
-                    "If the rollout pauses, promote it once its new pods are ready{because}{}. {}.",
-                    or.map_or_else(String::new, |or| format!(", or {or}")),
-                    sentence(&pauses)
-                )),
-                (None, None) => wait().or(or.unwrap_or_default()),
-            },
+        if let Some(why) = self.replaced_by_hand() {
+            return Remedy::DeleteEarlier
+                .says(format!("Delete the pods of the earlier revision: {why}."));
+        }
+        match (self.partition_above(pods), self.replacement().promotion()) {
+            (Some((first, lowest)), _) => Remedy::LowerPartition.says(format!(
+                "Lower partition ({first}) to {lowest} in the update strategy{because}."
+            )),
+            (None, Some(pauses)) => Remedy::Promote.says(format!(
+                "If the rollout pauses, promote it once its new pods are ready{because}{}. {}.",
+                or.map_or_else(String::new, |or| format!(", or {or}")),
+                sentence(&pauses)
+            )),
+            (None, None) => wait().or(or.unwrap_or_default()),
         }
     }
 

@@ -96,10 +96,10 @@ impl ScaleObject {
         }
     }
 
-    /// Whether the scale names a kind in this form.
-    pub(super) fn names_kind(&self, kind: &str) -> bool {
+    /// Whether the scale names a target with the kind and the version in this form.
+    pub(super) fn names(&self, target: &CrossVersionObjectReference) -> bool {
         let mut owners = self.metadata.owner_references.iter();
-        owners.any(|owner| owner.kind == kind)
+        owners.any(|it| it.kind == target.kind && it.api_version == target.api_version)
     }
 
     /// Whether the scale may belong to a target of this kind: always, unless it names another kind.

@@ -48,10 +48,12 @@ fn operand(side: &Operand) -> String {
     match side {
         Operand::Field(field) => field.to_string(),
         Operand::Number(Number { text, .. }) | Operand::Duration { text, .. } => text.clone(),
-        // A sign before a literal belongs to the literal.
         Operand::Negative(inner) => {
-            let is_apart = !matches!(**inner, Operand::Field(_) | Operand::Negative(_));
-            format!("-{}", within(operand(inner), is_apart))
+            let inside = within(operand(inner), matches!(**inner, Operand::Chain(..)));
+            // A sign right before a literal belongs to the literal.
+            let is_literal = matches!(**inner, Operand::Number(_) | Operand::Duration { .. });
+            let space = if is_literal { " " } else { "" };
+            format!("-{space}{inside}")
         }
         Operand::Chain(first, rest) => {
             let mut text = link(first, rest);

@@ -392,16 +392,18 @@ impl<'i, 'o> Place<'i, 'o> {
             ..
         } = snapshot;
         let mut surroundings = self.surroundings.clone();
-        surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
-            let mut known = self.served.borrow_mut();
-            let served = || objects.served_metrics(group, &hpa.namespace);
-            known.entry(group).or_insert_with(served).clone()
-        });
         let is_stated = |api| requests.error(hpa, api, None).is_some_and(|e| !e.assumed);
         surroundings.lacks_scale =
             scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
         // If a server has refused the scale, nothing else was requested.
         let is_requested = scale.is_ok() || surroundings.lacks_scale;
+        if is_requested {
+            surroundings.keep_served(&hpa.spec.metrics, metrics, |group| {
+                let mut known = self.served.borrow_mut();
+                let served = || objects.served_metrics(group, &hpa.namespace);
+                known.entry(group).or_insert_with(served).clone()
+            });
+        }
         let lacks_answers = scale.as_ref().is_err_and(|e| e.lacking().is_some())
             || is_requested && metrics.iter().any(MetricAnswer::is_missing);
         let may_select = |pod: &Pod| {

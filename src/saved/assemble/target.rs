@@ -214,7 +214,7 @@ impl ScaleLookup<'_> {
         let named = group(&self.scales, &target.name).iter().copied();
         let own = named
             .filter(|scale| self.is_beside(&scale.metadata, hpa) && scale.may_belong_to(target));
-        let (same, other): (Vec<_>, Vec<_>) = own.partition(|scale| scale.names_kind(&target.kind));
+        let (same, other): (Vec<_>, Vec<_>) = own.partition(|scale| scale.names(target));
         if same.is_empty() { other } else { same }.into_iter()
     }
 

@@ -175,7 +175,7 @@ impl Saved<'_> {
                 .collect(),
             answers: inputs
                 .iter()
-                .flat_map(|input| answers_to(&input.snapshot, self.also))
+                .flat_map(|input| answers_to(input, self.also))
                 .collect(),
             ..ControllerState::default()
         };
@@ -318,18 +318,18 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
 fn hpas<'a>(inputs: &[&'a Input]) -> Result<Vec<&'a Hpa>, Error> {
     let mut hpas = Vec::new();
     let mut seen = HashMap::new();
-    for Input {
-        snapshot,
-        surroundings,
-        ..
-    } in inputs
-    {
+    for input in inputs {
+        let Input {
+            snapshot,
+            surroundings,
+            ..
+        } = input;
         // If its scale is refused, a pass does not reach the other HPAs, and the error that replaces the scale in the
         // format may hide theirs as well.
         let neighbours = snapshot.other_hpas.iter().map(|other| &other.hpa);
         let others = neighbours
             .chain(&surroundings.rivals)
-            .filter(|_| !is_refused(snapshot));
+            .filter(|_| !is_refused(input));
         for own in iter::once(&snapshot.hpa).chain(others) {
             match seen.entry((&*own.namespace, &*own.name)) {
                 Entry::Vacant(place) => hpas.push(*place.insert(own)),
@@ -351,13 +351,13 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
     let mut seen = HashMap::new();
     let target = |hpa: &'a Hpa| (&*hpa.namespace, &hpa.spec.scale_target_ref);
     let own_targets: HashSet<_> = inputs.iter().map(|it| target(&it.snapshot.hpa)).collect();
-    for Input {
-        snapshot, evidence, ..
-    } in inputs
-    {
-        if is_refused(snapshot) {
+    for input in inputs {
+        if is_refused(input) {
             continue;
         }
+        let Input {
+            snapshot, evidence, ..
+        } = input;
         let scale = snapshot.scale.as_ref().ok();
         let own = scale.map(|scale| (&snapshot.hpa, scale, evidence.counted));
         let others = snapshot
@@ -388,12 +388,15 @@ fn targets<'a>(inputs: &[&'a Input]) -> Result<Vec<ScaledTarget<'a>>, Error> {
 fn pods<'a>(inputs: &[&'a Input]) -> Result<Vec<(&'a str, &'a Pod)>, Error> {
     let mut pods: Vec<(&'a str, &'a Pod)> = Vec::new();
     let mut seen = HashMap::new();
-    for Input { snapshot, .. } in inputs {
-        let Ok(selector) = snapshot.selector() else {
-            continue;
+    for input in inputs {
+        let snapshot = &input.snapshot;
+        let selector = match snapshot.selector() {
+            Ok(selector) => Some(selector),
+            Err(_) if is_refused(input) => continue,
+            Err(_) => None,
         };
         let namespace = &*snapshot.hpa.namespace;
-        let is_selected = |pod: &Pod| selector.matches(&pod.labels);
+        let is_selected = |pod: &Pod| selector.is_some_and(|it| it.matches(&pod.labels));
         // If no pod is selected, the others show what the selector should match.
         let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
         for used in snapshot

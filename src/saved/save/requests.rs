@@ -12,10 +12,9 @@ use crate::snapshot::input::Input;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, UnreadCause};
 
-/// Whether the scale was refused, rather than missing in the input.
-pub(super) fn is_refused(snapshot: &Snapshot) -> bool {
-    let scale = snapshot.scale.as_ref();
-    scale.is_err_and(|e| e.lacking().is_none())
+/// Whether a server refused the scale, rather than that the input lacks it. Then nothing else was requested.
+pub(super) fn is_refused(input: &Input) -> bool {
+    input.snapshot.scale.is_err() && !input.surroundings.lacks_scale
 }
 
 /// Returns the failed requests of one snapshot, except those whose failure is their answer. They are limited to its HPA
@@ -164,12 +163,13 @@ fn answered<'a>(
         .map(|(_, it)| it)
 }
 
-/// Returns the answers of the metrics APIs, verbatim. If the scale was refused, nothing was requested.
-pub(super) fn answers_to<'a>(snapshot: &'a Snapshot, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
+/// Returns the answers of the metrics APIs, verbatim; none if the scale was refused.
+pub(super) fn answers_to<'a>(input: &'a Input, also: &'a [MetricSpec]) -> Vec<ApiAnswer<'a>> {
     let mut answers = Vec::new();
-    if is_refused(snapshot) {
+    if is_refused(input) {
         return answers;
     }
+    let snapshot = &input.snapshot;
     let is_usage = |(_, answer): (&MetricSpec, &MetricAnswer)| *answer == MetricAnswer::PodMetrics;
     if !snapshot.pod_metrics.is_empty() || answered(snapshot, also).any(is_usage) {
         let pod_metrics = Some(Cow::Borrowed(&*snapshot.pod_metrics));

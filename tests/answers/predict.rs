@@ -1602,6 +1602,35 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     }
 }
 
+/// A template with limits of the pod as a whole and no such requests: the API server sets those by the containers.
+#[test]
+fn requests_as_a_whole_that_no_template_states_follow_the_containers() {
+    let whole = as_a_whole();
+    let mut input = with_template(&whole, &json!({}));
+    let mut template = Pod::clone(&whole.snapshot.pods[1]);
+    template.requests = serde_json::from_value(json!({})).expect("requests");
+    template.limits = serde_json::from_value(json!({"cpu": "1"})).expect("limits");
+    for workload in input.surroundings.workloads.iter_mut() {
+        workload.template = Some(Box::new(template.clone()));
+    }
+    let above = "the cpu request of the pods would be 1070m, above the limit of 1";
+    for (typed, expected) in [
+        ("app=cpu=400m", Ok(470)),
+        ("app=cpu=x2", Ok(270)),
+        ("cpu=x2", Ok(340)),
+        ("cpu=300m", Ok(300)),
+        ("app=cpu=1", Err(format!("--request app=cpu=1: {above}"))),
+    ] {
+        let assumptions = common::assumed(&[format!("--request={typed}")]).expect(typed);
+        let applied = assumptions.apply(input.clone(), &decide(&input));
+        let requested = applied.map(|(changed, _)| {
+            let requests = &changed.snapshot.pods[1].requests;
+            requests.0[0].1.milli_value()
+        });
+        assert_eq!(requested.map_err(|e| e.message), expected, "{typed}");
+    }
+}
+
 #[test]
 fn a_request_is_that_of_the_containers_that_are_meant() {
     let told = |input: &Input, flags: &str| {

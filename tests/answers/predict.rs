@@ -961,6 +961,20 @@ fn why_no_pod_can_have_a_value_is_said() {
             Some("they have web".to_owned())
         )
     );
+    let rename_one = |snapshot: &mut Snapshot| {
+        let pod = &mut snapshot.pods[0];
+        pod.name = "web-0".into();
+        pod.containers
+            .iter_mut()
+            .for_each(|own| own.name = "web".into());
+    };
+    assert_eq!(
+        message(rename_one, "--pod=web-0:side=cpu=1m"),
+        (
+            "--pod web-0:side=cpu=1m: no pod of the target has a container side".to_owned(),
+            Some("they have web".to_owned())
+        )
+    );
     let refuse = |snapshot: &mut Snapshot| {
         snapshot.pods.clear();
         let message = "forbidden".to_owned();

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::metric::{reported, set_metric, set_pod, value_of};
 use super::named::Meant;
 use super::pods::{State, named, of_target};
+use super::requests::has_container;
 use super::samples::{change, is_running, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
@@ -202,6 +203,11 @@ impl<'d> Values<'d> {
         label: &str,
     ) -> Result<Override, Error> {
         let (place, part) = meant.first();
+        if let Some(container) = spec.container() {
+            let mut own = of_target(snapshot)?;
+            own.retain(|own| *own.name == *pod);
+            has_container(&own, container, false, &assigned.flag)?;
+        }
         let before = self.before(spec, place);
         let observed = value_of(&before, 0, &before.hpa.spec.metrics[0], pod);
         // A pod that was not measured may have an assumed value.

@@ -628,6 +628,34 @@ fn pods_of_others_are_not_the_targets() {
     }
 }
 
+/// A metric that fails whatever the pods use has no other possible value.
+#[test]
+fn a_share_of_a_request_that_a_container_lacks_is_known_to_fail() {
+    let mut target = deployment(3);
+    let template = &mut target["spec"]["template"]["spec"];
+    let containers = template["containers"].as_array_mut().expect("containers");
+    containers[0]["resources"] = json!({});
+    let name = containers[0]["name"].clone();
+    containers
+        .push(json!({"name": "side", "image": "side", "resources": {"requests": {"cpu": "100m"}}}));
+    template["resources"] = json!({"requests": {"cpu": "1"}});
+    let share = |container: &Value| {
+        let target = build::utilization(60);
+        json!({"type": "ContainerResource",
+            "containerResource": {"name": "cpu", "container": container, "target": target}})
+    };
+    for (container, fails) in [(name, true), (json!("side"), false)] {
+        let mut own = hpa(&build::resource("cpu", &build::utilization(50)));
+        let metrics = own["spec"]["metrics"].as_array_mut().expect("metrics");
+        metrics.push(share(&container));
+        let documents = [own, target.clone()];
+        let pass = predict(&documents, &words(&["--cpu=60%"])).expect("an answer");
+        let step = pass.decision.metric(1).expect("a metric");
+        let has_failed = matches!(step.result, MetricResult::Error(_));
+        assert_eq!(has_failed, fails, "{container}");
+    }
+}
+
 /// Several candidates have one thing in common: what runs now.
 #[test]
 fn candidates_that_make_different_pods_need_the_running_target() {

@@ -971,7 +971,7 @@ fn why_no_pod_can_have_a_value_is_said() {
     assert_eq!(
         message(rename_one, "--pod=web-0:side=cpu=1m"),
         (
-            "--pod web-0:side=cpu=1m: no pod of the target has a container side".to_owned(),
+            "--pod web-0:side=cpu=1m: web-0 has no container side".to_owned(),
             Some("they have web".to_owned())
         )
     );
@@ -1122,7 +1122,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         (
             "--pod=web-1:ap=cpu=1m",
-            "no pod of the target has a container ap",
+            "web-1 has no container ap",
             "mean app?",
         ),
         (

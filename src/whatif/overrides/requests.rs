@@ -685,9 +685,11 @@ pub(super) fn has_container(
     if known.is_empty() {
         return Err(Error::usage(format!("{typed}: the target has no pods")));
     }
-    let error = Error::usage(format!(
-        "{typed}: no pod of the target has a container {name}"
-    ));
+    let why = match pods {
+        [one] => format!("{} has no container {name}", one.name),
+        _ => format!("no pod of the target has a container {name}"),
+    };
+    let error = Error::usage(format!("{typed}: {why}"));
     Err(match nearest(name, known.iter().copied()) {
         Some(meant) => error.hint(format!("did you mean {meant}?")),
         None => error.hint(format!("they have {}", Vec::from_iter(known).join(", "))),

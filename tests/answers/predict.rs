@@ -961,6 +961,20 @@ fn why_no_pod_can_have_a_value_is_said() {
             Some("they have web".to_owned())
         )
     );
+    let rename_one = |snapshot: &mut Snapshot| {
+        let pod = &mut snapshot.pods[0];
+        pod.name = "web-0".into();
+        pod.containers
+            .iter_mut()
+            .for_each(|own| own.name = "web".into());
+    };
+    assert_eq!(
+        message(rename_one, "--pod=web-0:side=cpu=1m"),
+        (
+            "--pod web-0:side=cpu=1m: web-0 has no container side".to_owned(),
+            Some("they have web".to_owned())
+        )
+    );
     let refuse = |snapshot: &mut Snapshot| {
         snapshot.pods.clear();
         let message = "forbidden".to_owned();
@@ -1108,7 +1122,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         (
             "--pod=web-1:ap=cpu=1m",
-            "no pod of the target has a container ap",
+            "web-1 has no container ap",
             "mean app?",
         ),
         (
@@ -1599,6 +1613,35 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
             predict(input, &[format!("--request={typed}")]).is_ok(),
             "{typed}"
         );
+    }
+}
+
+/// A template with limits of the pod as a whole and no such requests: the API server sets those by the containers.
+#[test]
+fn requests_as_a_whole_that_no_template_states_follow_the_containers() {
+    let whole = as_a_whole();
+    let mut input = with_template(&whole, &json!({}));
+    let mut template = Pod::clone(&whole.snapshot.pods[1]);
+    template.requests = serde_json::from_value(json!({})).expect("requests");
+    template.limits = serde_json::from_value(json!({"cpu": "1"})).expect("limits");
+    for workload in input.surroundings.workloads.iter_mut() {
+        workload.template = Some(Box::new(template.clone()));
+    }
+    let above = "the cpu request of the pods would be 1070m, above the limit of 1";
+    for (typed, expected) in [
+        ("app=cpu=400m", Ok(470)),
+        ("app=cpu=x2", Ok(270)),
+        ("cpu=x2", Ok(340)),
+        ("cpu=300m", Ok(300)),
+        ("app=cpu=1", Err(format!("--request app=cpu=1: {above}"))),
+    ] {
+        let assumptions = common::assumed(&[format!("--request={typed}")]).expect(typed);
+        let applied = assumptions.apply(input.clone(), &decide(&input));
+        let requested = applied.map(|(changed, _)| {
+            let requests = &changed.snapshot.pods[1].requests;
+            requests.0[0].1.milli_value()
+        });
+        assert_eq!(requested.map_err(|e| e.message), expected, "{typed}");
     }
 }
 

@@ -580,6 +580,8 @@ fn pods_of_others_are_not_the_targets() {
     other["metadata"]["labels"] = json!({"app": "other"});
     let mut pending = pod(1);
     pending["status"] = json!({"phase": "Pending"});
+    let mut failed = pod(1);
+    failed["status"] = json!({"phase": "Failed"});
     let none = json!({"apiVersion": "v1", "kind": "PodList", "items": []});
     let hint = "leave the pods out of the input: those of the target are then assumed, as many as --replicas or \
                 the manifest of the target states";
@@ -615,6 +617,7 @@ fn pods_of_others_are_not_the_targets() {
             cpu,
             Err(("cpu: no pod of the target is running", "")),
         ),
+        (vec![hpa(share), deployment(3), failed], both, Ok(4)),
     ] {
         let pass = predict(&documents, &words(flags));
         let found = pass
@@ -622,6 +625,34 @@ fn pods_of_others_are_not_the_targets() {
             .map(|pass| pass.decision.replicas_after().expect("an answer"));
         let found = found.map_err(|e| (&*e.message, e.hint.as_deref().unwrap_or_default()));
         assert_eq!(found, expected, "{flags:?}");
+    }
+}
+
+/// A metric that fails whatever the pods use has no other possible value.
+#[test]
+fn a_share_of_a_request_that_a_container_lacks_is_known_to_fail() {
+    let mut target = deployment(3);
+    let template = &mut target["spec"]["template"]["spec"];
+    let containers = template["containers"].as_array_mut().expect("containers");
+    containers[0]["resources"] = json!({});
+    let name = containers[0]["name"].clone();
+    containers
+        .push(json!({"name": "side", "image": "side", "resources": {"requests": {"cpu": "100m"}}}));
+    template["resources"] = json!({"requests": {"cpu": "1"}});
+    let share = |container: &Value| {
+        let target = build::utilization(60);
+        json!({"type": "ContainerResource",
+            "containerResource": {"name": "cpu", "container": container, "target": target}})
+    };
+    for (container, fails) in [(name, true), (json!("side"), false)] {
+        let mut own = hpa(&build::resource("cpu", &build::utilization(50)));
+        let metrics = own["spec"]["metrics"].as_array_mut().expect("metrics");
+        metrics.push(share(&container));
+        let documents = [own, target.clone()];
+        let pass = predict(&documents, &words(&["--cpu=60%"])).expect("an answer");
+        let step = pass.decision.metric(1).expect("a metric");
+        let has_failed = matches!(step.result, MetricResult::Error(_));
+        assert_eq!(has_failed, fails, "{container}");
     }
 }
 

@@ -16,6 +16,7 @@ use crate::engine::decision::Group;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::Snapshot;
+use crate::snapshot::input::Input;
 use crate::whatif::unit;
 use crate::whatif::value::AssumedValue;
 
@@ -34,16 +35,15 @@ struct FlagPart {
 
 /// Returns flags of `predict` with the assumptions of a pass that they do not replace.
 pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
-    let snapshot = &pass.input.snapshot;
+    let input = &pass.input;
     let words = shell_words(own);
     let mut new: Vec<FlagPart> = words
         .chunks_exact(2)
         .map(|pair| RepeatedFlag::new(&pair[0], &pair[1]))
-        .flat_map(|flag| flag.parts(snapshot))
+        .flat_map(|flag| flag.parts(input))
         .collect();
     let resources: Vec<String> = new.iter().filter_map(FlagPart::requested).collect();
-    let assumed: Vec<RepeatedFlag> = pass
-        .input
+    let assumed: Vec<RepeatedFlag> = input
         .command_flags
         .assumed
         .iter()
@@ -56,7 +56,7 @@ pub(crate) fn repeat_assumed(own: &str, pass: &Pass) -> String {
         if is_later && ["--at", "--request"].contains(&&*flag.name) {
             continue;
         }
-        for left in flag.clone().beside(&mut new, snapshot) {
+        for left in flag.clone().beside(&mut new, input) {
             let mut amounts = resources.iter();
             let amount = amounts.find_map(|it| left.as_amount(it, &assumed, pass));
             kept.push(amount.unwrap_or(left));
@@ -100,14 +100,14 @@ impl RepeatedFlag {
     }
 
     /// Returns what it sets. Fields of the spec have the paths that they have there.
-    fn parts(self, snapshot: &Snapshot) -> Vec<FlagPart> {
+    fn parts(self, input: &Input) -> Vec<FlagPart> {
         if self.name == "--request"
-            && let Ok(parts) = self.requests(snapshot)
+            && let Ok(parts) = self.requests(input)
         {
             return parts;
         }
         let name = |text: &str| PathStep::Name(text.to_owned());
-        let path = match (&*self.name, self.patch(snapshot)) {
+        let path = match (&*self.name, self.patch(&input.snapshot)) {
             (_, Ok(Some(patch))) => patch.path,
             _ => {
                 let subject = self.value.rsplit_once('=');
@@ -118,9 +118,9 @@ impl RepeatedFlag {
     }
 
     /// Returns the requests that it sets, each of one container or of the pods as a whole.
-    fn requests(&self, snapshot: &Snapshot) -> Result<Vec<FlagPart>, Error> {
+    fn requests(&self, input: &Input) -> Result<Vec<FlagPart>, Error> {
         let typed = TypedRequest::read(&self.value)?;
-        let all = typed.of_pods(snapshot, &of_target(snapshot)?)?;
+        let all = typed.of_pods(input, &of_target(&input.snapshot)?)?;
         let parts = all.into_iter().map(|own| {
             let container = own.container.as_deref().unwrap_or_default();
             let steps = ["--request", &*own.resource, container];
@@ -165,7 +165,8 @@ impl RepeatedFlag {
 
     /// Returns what is left of it beside new flags. Those that set something inside a field that it sets are merged
     /// into it.
-    fn beside(self, new: &mut Vec<FlagPart>, snapshot: &Snapshot) -> Vec<Self> {
+    fn beside(self, new: &mut Vec<FlagPart>, input: &Input) -> Vec<Self> {
+        let snapshot = &input.snapshot;
         if self.name == "--set"
             && let Ok(Some(mut patch)) = self.patch(snapshot)
         {
@@ -179,7 +180,7 @@ impl RepeatedFlag {
                 return vec![Self::new("--set", &value)];
             }
         }
-        let mut parts = self.clone().parts(snapshot);
+        let mut parts = self.clone().parts(input);
         let count = parts.len();
         parts.retain(|part| !new.iter().any(|own| overlap(&own.path, &part.path)));
         if parts.len() == count {

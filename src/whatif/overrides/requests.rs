@@ -16,7 +16,7 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::pod::{Container, Pod, Requests, ResourceName, resource_name};
-use crate::snapshot::requests::aggregate_request;
+use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::shared::{Share, Shared};
 use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
@@ -29,6 +29,8 @@ pub(super) struct NewRequest {
     pub(super) container: Option<Box<str>>,
     /// Whether the name of the container is made up, because nothing names one.
     is_nameless: bool,
+    /// Whether the API server sets it in new pods, whose template does not state it.
+    is_default: bool,
     /// The resource that is requested.
     pub(super) resource: ResourceName,
     /// The change of the request.
@@ -61,6 +63,7 @@ impl NewRequest {
         Self {
             container,
             is_nameless: false,
+            is_default: false,
             resource,
             to,
             text,
@@ -303,7 +306,8 @@ pub(super) fn set_requests(
             .workloads
             .iter_mut()
             .filter_map(|it| it.template.as_mut());
-        for template in templates.filter(|template| selector.matches(&template.labels)) {
+        let stated = templates.filter(|_| !request.is_default);
+        for template in stated.filter(|template| selector.matches(&template.labels)) {
             request.set(template)?;
         }
         let result = request.reported(snapshot.pods.iter().filter(|pod| is_meant(pod)));
@@ -394,7 +398,7 @@ pub(super) fn set_typed(
     let mut new: Vec<NewRequest> = Vec::new();
     let mut flags: Vec<&str> = Vec::new();
     for typed in typed {
-        for request in typed.of_pods(snapshot, &pods)? {
+        for request in typed.of_pods(input, &pods)? {
             let own = NewRequest {
                 is_nameless,
                 ..request
@@ -411,13 +415,15 @@ pub(super) fn set_typed(
             flags.push(&typed.flag);
         }
     }
+    for own in renewed_defaults(input, &new)? {
+        let cause = new.iter().position(|it| it.resource == own.resource);
+        flags.extend(cause.map(|place| flags[place]));
+        new.push(own);
+    }
     set_requests(input, was, &new, &|_, _| true, overrides)?;
-    let Snapshot {
-        controller, hpa, ..
-    } = &input.snapshot;
+    let controller = &input.snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
-    let target = input.surroundings.workload(&hpa.spec.scale_target_ref);
-    let template = target.and_then(|it| it.template.as_deref());
+    let template = target_template(input);
     let pods = of_target(&input.snapshot)?;
     let active: Vec<&Pod> = pods
         .iter()
@@ -440,6 +446,71 @@ pub(super) fn set_typed(
         return Err(Error::usage(format!("{flag}: {why}")).hint(hint));
     }
     Ok(())
+}
+
+/// Returns the template of the target, if it is known.
+fn target_template(input: &Input) -> Option<&Pod> {
+    let target = &input.snapshot.hpa.spec.scale_target_ref;
+    input.surroundings.workload(target)?.template.as_deref()
+}
+
+/// Returns the requests of the pod as a whole that the API server sets anew for other ones of containers.
+fn renewed_defaults(input: &Input, new: &[NewRequest]) -> Result<Vec<NewRequest>, Error> {
+    let Some(template) = target_template(input) else {
+        return Ok(Vec::new());
+    };
+    let mut after = template.clone();
+    for own in new {
+        own.set(&mut after)?;
+    }
+    let was = as_pod(template);
+    let made = as_pod(&after);
+    let defaults = made.requests.0.iter().filter(|(resource, own)| {
+        after.requests.get(resource).is_none() && was.requests.get(resource) != Some(own)
+    });
+    let renewed = defaults.map(|(resource, own)| {
+        let text = resource_amount(resource, own.milli_value()).to_string();
+        NewRequest {
+            is_default: true,
+            ..NewRequest::new(None, resource.clone(), RequestChange::To(own.clone()), text)
+        }
+    });
+    Ok(renewed.collect())
+}
+
+/// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
+/// the limit, and a pod with pod-level limits requests the sum of its containers' requests, or else those
+/// limits (`SetDefaults_Pod`, `defaultPodRequests`).
+pub(super) fn as_pod(template: &Pod) -> Pod {
+    let mut pod = template.clone();
+    for Container {
+        requests, limits, ..
+    } in pod.containers_mut()
+    {
+        for (resource, limit) in &limits.0 {
+            if requests.get(resource).is_none() {
+                requests.0.push((resource.clone(), limit.clone()));
+            }
+        }
+    }
+    if pod.limits.0.is_empty() {
+        return pod;
+    }
+    let of_containers = ["cpu", "memory"]
+        .into_iter()
+        .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
+    let of_pod = pod
+        .limits
+        .0
+        .iter()
+        .filter(|(resource, _)| is_pod_level_resource(resource));
+    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
+    for (resource, amount) in defaults {
+        if pod.requests.get(&resource).is_none() {
+            pod.requests.0.push((resource, amount));
+        }
+    }
+    pod
 }
 
 /// A request as it was typed: `[CONTAINER=]RESOURCE=VALUE`.
@@ -516,7 +587,7 @@ impl TypedRequest {
     /// amount to the pod as a whole if the controller counts that.
     pub(super) fn of_pods(
         &self,
-        snapshot: &Snapshot,
+        input: &Input,
         pods: &[&Shared<Pod>],
     ) -> Result<Vec<NewRequest>, Error> {
         let Self { request, flag } = self;
@@ -528,9 +599,13 @@ impl TypedRequest {
             ..
         } = request;
         let is_change = matches!(to, RequestChange::Times(_));
-        let controller = &snapshot.controller;
+        let Snapshot {
+            controller, hpa, ..
+        } = &input.snapshot;
         let rules = Rules::of(&controller.version, controller.gates);
         let states_whole = |pod: &Pod| pod.requests.get(resource).is_some();
+        let is_default = target_template(input)
+            .is_some_and(|it| !it.limits.0.is_empty() && it.requests.get(resource).is_none());
         let mut counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
         let counts_whole = counted.any(|pod| states_whole(pod));
         if let Some(name) = container {
@@ -538,7 +613,7 @@ impl TypedRequest {
             let is_own = |metric: &MetricSpec| {
                 metric.container() == Some(&**name) && metric.name() == *resource
             };
-            if counts_whole && !snapshot.hpa.spec.metrics.iter().any(is_own) {
+            if counts_whole && !is_default && !hpa.spec.metrics.iter().any(is_own) {
                 let why = "the pods request it as a whole (spec.resources), which is what counts";
                 let hint = format!("--request {resource}={text} changes that");
                 return Err(self.refused(why).hint(hint));
@@ -550,8 +625,10 @@ impl TypedRequest {
         }
         let requests = |own: &&Container| own.requests.get(resource).is_some();
         if is_change {
-            let whole = pods.iter().any(|pod| states_whole(pod)).then_some(None);
             let each = names(containers(pods, true).filter(requests));
+            let is_of_each = is_default && !each.is_empty();
+            let any_whole = pods.iter().any(|pod| states_whole(pod)) && !is_of_each;
+            let whole = any_whole.then_some(None);
             let all: Vec<NewRequest> = whole
                 .into_iter()
                 .chain(each.into_iter().map(|it| Some(it.into())))
@@ -608,9 +685,11 @@ pub(super) fn has_container(
     if known.is_empty() {
         return Err(Error::usage(format!("{typed}: the target has no pods")));
     }
-    let error = Error::usage(format!(
-        "{typed}: no pod of the target has a container {name}"
-    ));
+    let why = match pods {
+        [one] => format!("{} has no container {name}", one.name),
+        _ => format!("no pod of the target has a container {name}"),
+    };
+    let error = Error::usage(format!("{typed}: {why}"));
     Err(match nearest(name, known.iter().copied()) {
         Some(meant) => error.hint(format!("did you mean {meant}?")),
         None => error.hint(format!("they have {}", Vec::from_iter(known).join(", "))),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
 use super::pods::{PodChanges, ReplicasChange, State, be_ready, unknown_pods};
+use super::requests::as_pod;
 use super::samples::unmeasured;
-use super::template::as_pod;
 use super::typed::Assumptions;
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;

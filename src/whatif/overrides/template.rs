@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::containers::{ContainerChange, ContainerList, changes, containers, find, new_requests};
 use super::pods::known_selector;
-use super::requests::{NewRequest, replace_first, set_requests};
+use super::requests::{NewRequest, as_pod, replace_first, set_requests};
 use super::{Override, distinct};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::Metadata;
@@ -18,10 +18,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, Subject};
-use crate::snapshot::pod::{
-    Container, Pod, REVISION_LABELS, ResourceName, by_revision, resource_name,
-};
-use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
+use crate::snapshot::pod::{Container, Pod, REVISION_LABELS, ResourceName, by_revision};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 
@@ -495,41 +492,6 @@ fn resets_replicas(running: &Metadata) -> Option<String> {
     let is_applied = running.annotations.last_applied_states_replicas();
     let applied = "but the manifest that `kubectl apply` has applied last does: `kubectl apply` resets them to 1";
     manager.or(is_applied.then(|| applied.to_owned()))
-}
-
-/// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
-/// the limit, and a pod with pod-level limits requests the sum of its containers' requests, or else those
-/// limits (`SetDefaults_Pod`, `defaultPodRequests`).
-pub(super) fn as_pod(template: &Pod) -> Pod {
-    let mut pod = template.clone();
-    for Container {
-        requests, limits, ..
-    } in pod.containers_mut()
-    {
-        for (resource, limit) in &limits.0 {
-            if requests.get(resource).is_none() {
-                requests.0.push((resource.clone(), limit.clone()));
-            }
-        }
-    }
-    if pod.limits.0.is_empty() {
-        return pod;
-    }
-    let of_containers = ["cpu", "memory"]
-        .into_iter()
-        .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
-    let of_pod = pod
-        .limits
-        .0
-        .iter()
-        .filter(|(resource, _)| is_pod_level_resource(resource));
-    let defaults: Vec<_> = of_containers.chain(of_pod.cloned()).collect();
-    for (resource, amount) in defaults {
-        if pod.requests.get(&resource).is_none() {
-            pod.requests.0.push((resource, amount));
-        }
-    }
-    pod
 }
 
 /// Describes the requests that a pod has and the same container of a template lacks, of the metrics' resources.

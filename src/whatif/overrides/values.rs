@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::metric::{reported, set_metric, set_pod, value_of};
+use super::metric::{failure_of, reported, set_metric, set_pod, value_of};
 use super::named::Meant;
 use super::pods::{State, named, of_target};
+use super::requests::has_container;
 use super::samples::{change, is_running, samples};
 use super::spec::KEEP_ONE;
 use super::typed::Assigned;
@@ -202,6 +203,11 @@ impl<'d> Values<'d> {
         label: &str,
     ) -> Result<Override, Error> {
         let (place, part) = meant.first();
+        if let Some(container) = spec.container() {
+            let mut own = of_target(snapshot)?;
+            own.retain(|own| *own.name == *pod);
+            has_container(&own, container, false, &assigned.flag)?;
+        }
         let before = self.before(spec, place);
         let observed = value_of(&before, 0, &before.hpa.spec.metrics[0], pod);
         // A pod that was not measured may have an assumed value.
@@ -218,7 +224,7 @@ impl<'d> Values<'d> {
     }
 
     /// Lets metrics that the input lacks use the usage that was set for others: in pods whose containers all have
-    /// one, and in pods with a single container.
+    /// one, in pods with a single container, and if it fails whatever they use.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
         let Ok(pods) = of_target(snapshot) else {
             return;
@@ -228,12 +234,13 @@ impl<'d> Values<'d> {
             let spec = &snapshot.hpa.spec.metrics[place];
             let mut of_all = self.taken.iter().filter(|own| own.pod.is_none());
             let is_shared = of_all.any(|own| own.spec.shares_usage(spec));
-            let is_known = is_shared && (is_single || spec.container().is_none());
-            if !is_known || !snapshot.metrics[place].is_missing() {
+            if !is_shared || !snapshot.metrics[place].is_missing() {
                 continue;
             }
             let was = std::mem::replace(&mut snapshot.metrics[place], MetricAnswer::PodMetrics);
-            if samples(snapshot, place, spec).is_empty() {
+            let is_whole = is_single || spec.container().is_none();
+            let is_known = is_whole || failure_of(snapshot, place, spec).is_some();
+            if !is_known || samples(snapshot, place, spec).is_empty() {
                 snapshot.metrics[place] = was;
             }
         }

@@ -705,6 +705,38 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
     assert_eq!(count, 2, "{saved}");
 }
 
+/// What is saved is read and saved again as it is: also of a target that two HPAs name in different versions, and the
+/// answers beside an HPA without its target.
+#[test]
+fn what_is_saved_is_saved_again_as_it_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let paths = ["first.json", "second.json"].map(|it| directory.path().join(it));
+    let [first, second] = paths.each_ref().map(|it| it.to_str().expect("a path"));
+    let hpa = hpa_with("");
+    let older = hpa
+        .replace("{name: web, namespace", "{name: other, namespace")
+        .replace("apiVersion: apps/v1,", "apiVersion: apps/v1beta2,");
+    let workload = web_deployment("replicas: 2", "{requests: {cpu: 100m}}");
+    let depth = "  - {type: External, external: {metric: {name: depth}, target: {type: Value, value: '10'}}}\n";
+    let state = "---\napiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: 2026-11-21T06:00:00Z\nerrors: \
+                 [{api: external, metric: depth, message: timeout}]\n";
+    let values = "---\napiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\nitems: \
+                  [{metricName: depth, value: '5', timestamp: 2026-11-21T06:00:00Z}]\n";
+    for text in [
+        format!("{hpa}---\n{older}---\n{workload}"),
+        format!("{}{values}{state}", hpa_with(depth)),
+    ] {
+        for (file, saved) in [("-", first), (first, second)] {
+            let args = ["explain", "-n", "shop", "-f", file, "--save", saved];
+            run(program().args(args).write_stdin(&*text));
+        }
+        let [first, second] = paths
+            .each_ref()
+            .map(|it| std::fs::read_to_string(it).expect("a file"));
+        assert_eq!(first, second, "{text}");
+    }
+}
+
 /// The pods of a target that states no replicas count once `--replicas` does, also from what is saved. Before that,
 /// nothing about them can be assumed.
 #[test]

@@ -580,8 +580,6 @@ fn pods_of_others_are_not_the_targets() {
     other["metadata"]["labels"] = json!({"app": "other"});
     let mut pending = pod(1);
     pending["status"] = json!({"phase": "Pending"});
-    let mut failed = pod(1);
-    failed["status"] = json!({"phase": "Failed"});
     let none = json!({"apiVersion": "v1", "kind": "PodList", "items": []});
     let hint = "leave the pods out of the input: those of the target are then assumed, as many as --replicas or \
                 the manifest of the target states";
@@ -617,7 +615,6 @@ fn pods_of_others_are_not_the_targets() {
             cpu,
             Err(("cpu: no pod of the target is running", "")),
         ),
-        (vec![hpa(share), deployment(3), failed], both, Ok(4)),
     ] {
         let pass = predict(&documents, &words(flags));
         let found = pass

@@ -408,7 +408,7 @@ impl<'i, 'o> Place<'i, 'o> {
             || is_requested && metrics.iter().any(MetricAnswer::is_missing);
         let may_select = |pod: &Pod| {
             let selector = snapshot.selector();
-            !pod.has_ended() && selector.map_or(true, |own| own.matches(&pod.labels))
+            selector.map_or(true, |selector| selector.matches(&pod.labels))
         };
         surroundings.lacks_pods = lacks_answers
             && !objects.has_list(Documents::Pod, &hpa.namespace)

@@ -49,8 +49,8 @@ pub struct Surroundings {
     pub custom_version: Option<String>,
     /// Whether the target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// Whether the input lacks the target or values of metrics, and has no pods of the target but ended ones, nor a
-    /// list that says that there are none. Without the target, its pods cannot be identified, so the input must have no
+    /// Whether the input lacks the target or values of metrics, and has no pods of the target, nor a list that
+    /// says that there are none. Without the target, its pods cannot be identified, so the input must have no
     /// pods at all.
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.

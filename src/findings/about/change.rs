@@ -25,10 +25,8 @@ impl About<'_> {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
         let is_due = self.finding.severity < Severity::Info;
         let by_commands = advice.commands.iter().filter_map(|it| it.edits);
-        let edited: Vec<Edited> = by_commands
-            .chain(self.edited_by(advice.remedy).filter(|_| is_due))
-            .collect();
-        if let Some(source) = edited.iter().find_map(|it| self.source(*it)) {
+        let mut edited = by_commands.chain(self.edited_by(advice.remedy).filter(|_| is_due));
+        if let Some(source) = edited.find_map(|it| self.source(it)) {
             advice
                 .commands
                 .retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
@@ -39,10 +37,8 @@ impl About<'_> {
                 evidence.push(source);
             }
         }
-        if let Some(why) = self
-            .replaced_by_hand()
-            .filter(|_| is_due && edited.contains(&Edited::Template))
-        {
+        let makes_requests = [Remedy::SetRequest, Remedy::Annotate].contains(&advice.remedy);
+        if let Some(why) = self.replaced_by_hand().filter(|_| makes_requests) {
             advice = advice.and(&format!("Then delete the pods one by one: {why}."));
         }
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject

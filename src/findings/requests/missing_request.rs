@@ -9,7 +9,6 @@ use crate::findings::metrics::failed;
 use crate::findings::prelude::*;
 use crate::findings::targets::lowest_limit;
 use crate::findings::wording::{APART, few};
-use crate::numbers::resource_amount;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Requests;
 
@@ -461,7 +460,13 @@ impl MissingRequest {
         match self.annotations(about) {
             Some(known) if known.is_empty() => {}
             Some(known) => {
-                changes.push(format!("annotate the pod template with {}", names(&known)));
+                let others = if self.replaces_defaults(about) {
+                    ", and with the other requests and limits of the proxy"
+                } else {
+                    ""
+                };
+                let known = names(&known);
+                changes.push(format!("annotate the pod template with {known}{others}"));
             }
             None => {
                 let injected = names(&self.names_from(&ContainerOrigin::Injected));
@@ -485,44 +490,19 @@ impl MissingRequest {
         if !closed.is_empty() && self.instead.is_some() {
             return None;
         }
-        let containers = self.containers.iter();
-        let injected = containers.filter(|it| it.source == ContainerOrigin::Injected);
-        let mut all = Vec::new();
-        for container in injected {
-            all.push(annotation(&container.container, &self.resource)?);
-            all.extend(
-                self.kept(about, container)
-                    .map(|(annotation, _)| annotation),
-            );
-        }
-        Some(all)
+        let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
+        injected.map(|it| annotation(it, &self.resource)).collect()
     }
 
-    /// Returns the annotations that keep what else an injected container requests and is limited to: the first annotation
-    /// of Istio's proxy replaces all defaults.
-    fn kept<'a>(
-        &'a self,
-        about: &About<'a>,
-        container: &Unrequested,
-    ) -> impl Iterator<Item = (&'static str, String)> + 'a {
-        let is_istio = &*container.container == "istio-proxy";
-        let proxy = holders(about, container)
-            .filter(|_| is_istio)
-            .find_map(|pod| pod.container(&container.container));
-        let lists = proxy.map(|proxy| {
-            [
-                ("cpu", &proxy.requests, "sidecar.istio.io/proxyCPU"),
-                ("cpu", &proxy.limits, "sidecar.istio.io/proxyCPULimit"),
-                ("memory", &proxy.requests, "sidecar.istio.io/proxyMemory"),
-                ("memory", &proxy.limits, "sidecar.istio.io/proxyMemoryLimit"),
-            ]
-        });
-        let all = lists.into_iter().flatten();
-        all.filter_map(|(resource, list, annotation)| {
-            let amount = list.get(resource).filter(|it| !it.is_zero())?;
-            let quantity = resource_amount(resource, amount.milli_value());
-            Some((annotation, quantity.canonicalized().to_string()))
-        })
+    /// Whether the annotations would remove what else an injected container requests and is limited to: the first one of
+    /// Istio's proxy replaces all defaults.
+    fn replaces_defaults(&self, about: &About<'_>) -> bool {
+        let containers = self.containers.iter();
+        let mut amounts = containers
+            .filter(|it| it.source == ContainerOrigin::Injected && &*it.container == "istio-proxy")
+            .flat_map(|it| holders(about, it).filter_map(|pod| pod.container(&it.container)))
+            .flat_map(|proxy| proxy.requests.0.iter().chain(&proxy.limits.0));
+        amounts.any(|(_, amount)| !amount.is_zero())
     }
 
     /// Returns a request for which the highest current usage equals the target, with a minimum so that one sample
@@ -584,13 +564,12 @@ impl MissingRequest {
                 Some(about.patch_template("json", &patch))
             }
             ContainerOrigin::Injected => {
-                self.annotations(about)?;
+                self.annotations(about)
+                    .filter(|_| !self.replaces_defaults(about))?;
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
-                let mut annotations = BTreeMap::from_iter(self.kept(about, lacking));
-                annotations.insert(annotation, request);
-                let patch =
-                    json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
+                let patch = json!({"spec": {"template": {"metadata": {
+                    "annotations": {annotation: request}}}}});
                 Some(about.patch_template("merge", &patch))
             }
             ContainerOrigin::Earlier if about.is_paused() => about.resume(),
@@ -990,9 +969,8 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
             - 9m in istio-proxy is 9% of a request of 100m.
-            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, sidecar.istio.io/proxyMemory and sidecar.istio.io/proxyMemoryLimit.
+            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, and with the other requests and limits of the proxy.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
-            $ kubectl patch deployment/web -n default --type=merge -p '{"spec":{"template":{"metadata":{"annotations":{"sidecar.istio.io/proxyCPU":"100m","sidecar.istio.io/proxyMemory":"128Mi","sidecar.istio.io/proxyMemoryLimit":"1Gi"}}}}}'
             @ pod/web-0 pod/web-1
         of a container of a ReplicaSet: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled

@@ -230,11 +230,13 @@ impl About<'_> {
         Replacement::of(target, self.workload().into_iter())
     }
 
-    /// Returns why the target does not replace its pods when their template changes, if they have to be deleted.
+    /// Returns why the target does not replace its pods when their template changes, if they have to be deleted. What owns
+    /// a target replaces that with its pods.
     pub(crate) fn replaced_by_hand(&self) -> Option<&'static str> {
+        let owner = self.workload().and_then(|it| it.metadata.controller());
         match self.replacement() {
             Replacement::OnDelete => Some("the update strategy is OnDelete"),
-            Replacement::ByKind => Some("the target does not replace them"),
+            Replacement::ByKind if owner.is_none() => Some("the target does not replace them"),
             _ => None,
         }
     }

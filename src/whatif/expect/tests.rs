@@ -80,7 +80,7 @@ fn expressions_are_read_as_they_bind() {
         ),
         ("((desired)) > ((2))", "desired > 2"),
         ("-desired < - -delta", "-desired < --delta"),
-        ("- 3 < -(desired + 1)", "-(3) < -(desired + 1)"),
+        ("- 3 < -(desired + 1)", "- 3 < -(desired + 1)"),
         (
             "not (desired) * 2 > 3 or (limited)",
             "not desired * 2 > 3 or limited",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::whole;
 use crate::apimachinery::go;
 use crate::apimachinery::names::shell_word;
 use crate::secret::Secret;
@@ -97,6 +98,7 @@ pub struct ConnectionFlags {
         long = "v",
         value_name = "LEVEL",
         default_value_t = 0,
+        value_parser = level,
         allow_negative_numbers = true
     )]
     pub verbosity: i32,
@@ -145,6 +147,11 @@ impl ConnectionFlags {
 
 fn boolean(text: &str) -> Result<bool, &'static str> {
     go::parse_bool(text).ok_or("neither true nor false")
+}
+
+/// Any whole number, as for kubectl.
+fn level(text: &str) -> Result<i32, String> {
+    text.parse().or_else(|_| whole(text))
 }
 
 /// Follows `clientcmd.ParseTimeout`; a negative duration means no limit, as in Go's HTTP client.

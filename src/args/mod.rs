@@ -441,6 +441,8 @@ mod tests {
             ("--max", "3.5", "not a whole number, such as 10"),
             ("--min", "-", "not a whole number, such as 10"),
             ("--min", "99999999999", "too large"),
+            ("-v", "x", "not a whole number, such as 10"),
+            ("-v", "99999999999", "too large"),
             (
                 "--now",
                 "yesterday",

@@ -14,10 +14,10 @@ use super::connect::{Elsewhere, prepare_elsewhere};
 use super::fetch::right::denied;
 use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
-use super::http::status::ApiStatus;
+use super::http::status::{ApiStatus, ResourcePath};
 use super::http::tls::TlsRemedy;
 use super::progress::Progress;
-use crate::apimachinery::names::segment;
+use crate::apimachinery::names::{segment, shell_word};
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
 use crate::prometheus::answer::{self, AnswerMemory, QueryAnswer, QueryFault};
@@ -254,16 +254,17 @@ impl Prometheus {
             FailureKind::Page => self.page(of, &failure.cause()),
             // In kubectl's words, as for every request to the API server.
             _ if !self.is_direct() => failure.clone().into(),
-            FailureKind::Tls { remedy, .. } => {
+            FailureKind::Tls {
+                remedy: Some(remedy),
+                ..
+            } => {
                 let hint = match remedy {
-                    Some(TlsRemedy::PlainHttp) => {
-                        "the server does not speak TLS: use an http:// address"
-                    }
-                    Some(TlsRemedy::ServerName) => "use the host of the certificate in the address",
-                    Some(TlsRemedy::Authority) | None => {
+                    TlsRemedy::PlainHttp => "the server does not speak TLS: use an http:// address",
+                    TlsRemedy::ServerName => "use the host of the certificate in the address",
+                    TlsRemedy::Authority => {
                         "--prometheus-ca names the certificate authority to trust"
                     }
-                    Some(remedy) => remedy.as_str(),
+                    remedy => remedy.as_str(),
                 };
                 self.error(of, failure.cause()).hint(hint)
             }
@@ -295,12 +296,10 @@ impl Prometheus {
         // At the server's own address, no API server answers.
         if status.from_server && !self.is_direct() {
             let e = denied(failure);
-            let is_port = status.code == 503 && status.message.contains("endpoints available");
-            let hint = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
-            return if is_port && e.hint.is_none() {
-                e.hint(hint)
-            } else {
-                e
+            let lacks = status.code == 503 && status.message.contains("endpoints available");
+            return match without_endpoints(failure) {
+                Some(hint) if lacks && e.hint.is_none() => e.hint(hint),
+                _ => e,
             };
         }
         let page = if status.from_server {
@@ -359,6 +358,30 @@ impl Prometheus {
             _ => e,
         }
     }
+}
+
+/// Returns the remedy if the API server has no endpoint for a request to the proxy of a service.
+fn without_endpoints(failure: &Failure) -> Option<String> {
+    let ResourcePath {
+        namespace, rest, ..
+    } = ResourcePath::of(&failure.path)?;
+    let parts: Vec<&str> = rest.get(1)?.split(':').collect();
+    // [SCHEME:]NAME[:PORT]
+    let (name, port) = match parts[..] {
+        [name, port] | [_, name, port] => (name, port),
+        _ => ("", ""),
+    };
+    if port.is_empty() {
+        return Some(
+            "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT".to_owned(),
+        );
+    }
+    let label = shell_word(&format!("kubernetes.io/service-name={name}"));
+    let command = failure.command_flags.add_to(&format!(
+        "kubectl get endpointslices -n {} -l {label}",
+        shell_word(namespace?)
+    ));
+    Some(format!("no ready pod serves this port: see `{command}`"))
 }
 
 /// Returns Prometheus's own error message.
@@ -450,5 +473,28 @@ impl PrometheusAccess {
         prepare_elsewhere(other, &self.flags, env)
             .map(Session::new)
             .map_err(|e| e.within("--prometheus"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, without_endpoints};
+
+    #[test]
+    fn a_service_without_endpoints_has_a_remedy() {
+        let unnamed = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
+        let unready = "no ready pod serves this port: see `kubectl get endpointslices -n shop -l \
+                       kubernetes.io/service-name=prom`";
+        for (service, want) in [
+            ("prom", unnamed),
+            ("https:prom:", unnamed),
+            ("prom:9090", unready),
+            ("https:prom:web", unready),
+        ] {
+            let path =
+                format!("/api/v1/namespaces/shop/services/{service}/proxy/api/v1/query?query=a");
+            let failure = Failure::unreadable("host", &path, "");
+            assert_eq!(without_endpoints(&failure).as_deref(), Some(want));
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::findings::watched::Watched;
 use crate::render::style::clean;
 use crate::saved::objects::Objects;
 use crate::saved::{assemble, file};
-use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
@@ -159,7 +159,7 @@ fn plain<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Vec<Candidate> 
 fn described(hpa: &Hpa) -> Candidate {
     let status = &hpa.status;
     let target = hpa.reference();
-    let about = if *status == HpaStatus::default() {
+    let about = if status.is_empty() {
         target
     } else {
         format!(

@@ -29,7 +29,7 @@ impl LastPass {
         let able = status.condition("AbleToScale").map_or("", |it| &*it.reason);
         // Statuses of autoscaling/v1 may lack the condition.
         let scaled = from != to && (able == "SucceededRescale" || able.is_empty() && now == to);
-        let any = *status != HpaStatus::default() && able != "FailedGetScale";
+        let any = !status.is_empty() && able != "FailedGetScale";
         any.then_some(Self { from, to, scaled })
     }
 

@@ -145,7 +145,7 @@ impl World {
 const DESIRED: &str = "desiredReplicas";
 const CURRENT: &str = "currentReplicas";
 
-pub(crate) const CASES: [Case; 43] = [
+pub(crate) const CASES: [Case; 44] = [
     Case {
         name: "as it was",
         change: |_| {},
@@ -170,6 +170,23 @@ pub(crate) const CASES: [Case; 43] = [
     Case {
         name: "never reconciled",
         change: |world| world.hpa["status"] = json!({}),
+        codes: &["no-status-yet"],
+        rows: &[
+            CURRENT,
+            DESIRED,
+            "cpu",
+            "queue",
+            "AbleToScale",
+            "ScalingActive",
+            "ScalingLimited",
+        ],
+    },
+    Case {
+        name: "never reconciled, with a status of zero values",
+        change: |world| {
+            world.hpa["status"] = json!({"currentReplicas": 0, "desiredReplicas": 0, "currentMetrics": [],
+                "conditions": null});
+        },
         codes: &["no-status-yet"],
         rows: &[
             CURRENT,

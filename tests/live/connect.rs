@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::api::answer::status;
 use super::api::{
     Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize, base64,
 };
@@ -135,7 +136,8 @@ fn certificates_that_are_wrong() {
         ),
         (
             Transport::WrongName,
-            "tls: failed to verify certificate: x509: certificate is valid for api.example.test, not 127.0.0.1",
+            "tls: failed to verify certificate: x509: cannot validate certificate for 127.0.0.1 because it doesn't contain \
+             any IP SANs",
             "--tls-server-name",
         ),
     ] {
@@ -504,6 +506,8 @@ fn a_token_with_a_control_character_is_not_sent() {
     // Whitespace around the one token in a file is trimmed, as in kubectl.
     fs::write(&file, format!("\n {token}\t\r\n")).expect("a file");
     explain_with(&config, &["-o", "json"]).answer();
+    // As in kubectl, it goes before the flag's.
+    explain_with(&config, &["-o", "json", "--token", "another"]).answer();
 }
 
 /// Files in the current directory are not run, and neither are files that are not executable.
@@ -635,6 +639,63 @@ fn a_plugin_is_asked_again_once() {
                 &["error: You must be logged in to the server (Unauthorized)\n"],
             );
         }
+    }
+}
+
+/// As in kubectl, a client certificate is used in place of a plugin.
+#[test]
+fn a_certificate_makes_a_plugin_unnecessary() {
+    let server = server_with(|_| {});
+    let config = server.kubeconfig(&Auth::Certificate("admin"));
+    config.edit(|config| {
+        config["users"][0]["user"]["exec"] = json!({"command": "false", "interactiveMode": "Never",
+            "apiVersion": "client.authentication.k8s.io/v1"});
+    });
+    explain_with(&config, &["-o", "json"]).answer();
+}
+
+/// What a server repeats of a token is struck, unless the token is as short as a part of a word; what this program says
+/// itself is not.
+#[test]
+fn a_short_token_hides_no_words_of_this_program() {
+    for (token, said) in [
+        ("default", "(Forbidden): a ***\n"),
+        ("a", "(Forbidden): a default\n"),
+    ] {
+        let server = server_with(|cluster| {
+            let refused = status(403, "Forbidden", "a default", None);
+            cluster.fault(When::on(HPA), Fault::Answer(refused));
+        });
+        let config = admin(&server);
+        config.edit(|config| config["users"][0]["user"] = json!({"token": token}));
+        let right =
+            "get horizontalpodautoscalers.autoscaling in the namespace default; check it with";
+        explain_with(&config, &[]).fails(1, &[said, right]);
+    }
+}
+
+/// A token that expires is replaced in its file.
+#[test]
+fn a_token_file_is_read_again() {
+    for (next, code) in [("admin", 1), ("bob", 0)] {
+        let server = server_with(|cluster| {
+            cluster.fault(When::on(HPA).first(1), Fault::Unauthorized);
+            cluster.grant("bob").latency(Duration::from_millis(200));
+        });
+        let config = admin(&server);
+        let file = config.directory().join("token");
+        config.edit(|config| config["users"][0]["user"] = json!({"tokenFile": "token"}));
+        fs::write(&file, authorize::token("admin")).expect("a file");
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while server.requests().is_empty() {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                fs::write(&file, authorize::token(next)).expect("a file");
+            });
+            let ran = explain_with(&config, &["-o", "json"]);
+            assert_eq!(ran.code, Some(code), "{next}: {}", ran.stderr);
+        });
     }
 }
 

@@ -763,7 +763,7 @@ fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
         (
             Transport::WrongName,
             [
-                "certificate is valid for api.example.test, not 127.0.0.1",
+                "cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs",
                 "hint: ",
             ],
         ),
@@ -1144,7 +1144,7 @@ fn a_service_that_may_not_or_cannot_be_reached() {
             [
                 "Error from server (ServiceUnavailable)",
                 "no endpoints available",
-                "name the port of the service",
+                "no ready pod serves this port: see `kubectl ",
             ],
         ),
     ] {

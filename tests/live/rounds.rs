@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Auth, Cluster, Fault, Server, When};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When};
 use super::metrics::{pods_metric, with_metrics};
 use super::{Change, HPAS, POD_METRICS, PODS, explain, explain_as, notes, recorded};
 
@@ -162,6 +162,49 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
          verticalpodautoscalers.autoscaling.k8s.io in",
     ] {
         assert!(told.contains(part), "no {part:?} in: {told}");
+    }
+}
+
+/// The target exists, because its scale does.
+#[test]
+fn a_target_that_is_not_found_is_left_out_with_a_note() {
+    let status = |code, reason: &str| {
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": "says why",
+            "code": code})
+    };
+    for (path, code, reason, told) in [
+        (
+            TARGET,
+            404,
+            "NotFound",
+            "others are left out: Error from server (NotFound): says why",
+        ),
+        (
+            TARGET,
+            200,
+            "InternalError",
+            "others are left out: failed to read ",
+        ),
+        (
+            REPLICA_SETS,
+            404,
+            "NotFound",
+            "old-revision-pods are left out: Error from server (NotFound)",
+        ),
+        (VPAS, 404, "NotFound", ""),
+    ] {
+        let mut cluster = recorded();
+        let answer = Answer::json(code, status(code, reason).to_string());
+        let when = When::on(path).except(&format!("{TARGET}/scale"));
+        cluster.fault(when, Fault::Answer(answer));
+        let ran = explain(&Server::start(cluster), &["-o", "wide"]);
+        assert!(ran.stdout.contains(told), "{path}: {}", ran.stdout);
+        assert_eq!(
+            ran.stdout.contains("left out"),
+            !told.is_empty(),
+            "{path}: {}",
+            ran.stdout
+        );
     }
 }
 

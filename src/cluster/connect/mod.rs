@@ -49,8 +49,8 @@ const OVERALL: Duration = Duration::from_secs(30);
 /// The minimum length of a part of a header that is removed from what a server repeats.
 const SECRET: usize = 8;
 
-/// The minimum length of a password that is removed: shorter ones are parts of words.
-const PASSWORD: usize = 4;
+/// The minimum length of a token or password that is removed: shorter ones are parts of words.
+const CREDENTIAL: usize = 4;
 
 /// Time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -268,11 +268,16 @@ impl ClientConfig {
         self.plugin().is_some()
     }
 
-    /// Returns the plugin, unless other credentials take precedence.
+    /// Returns the plugin, unless other credentials take precedence (`UpdateTransportConfig`).
     fn plugin(&self) -> Option<&config_file::Exec> {
         let user = &self.target.user;
-        let other =
-            !user.token.is_empty() || !user.token_file.is_empty() || !user.username.is_empty();
+        let others = [
+            &user.token_file,
+            &user.username,
+            &user.client_certificate,
+            &user.client_certificate_data,
+        ];
+        let other = !user.token.is_empty() || others.iter().any(|it| !it.is_empty());
         user.exec.as_ref().filter(|_| !other)
     }
 
@@ -320,12 +325,13 @@ impl ClientConfig {
                 })?;
             value.set_sensitive(true);
             config.headers.push((AUTHORIZATION, value));
-            sent.push(credential);
             // The server reads it from the credential.
-            let password = &self.target.user.password;
-            if scheme == "Basic" && password.expose().len() >= PASSWORD {
-                sent.push(password.clone());
-            }
+            let password = (scheme == "Basic").then(|| user.password.clone());
+            [Some(credential), password]
+                .into_iter()
+                .flatten()
+                .filter(|it| it.expose().len() >= CREDENTIAL)
+                .for_each(|it| sent.push(it));
         }
         for (name, secret) in &self.headers {
             let mut value = HeaderValue::from_str(secret.expose())
@@ -377,29 +383,25 @@ impl ClientConfig {
         )))
     }
 
-    /// Returns the user's token: the file's, if the file can be read and has one.
+    /// Returns the user's token: the file's, if the file can be read and has one. Like client-go, it takes that of
+    /// `--token` only otherwise.
     fn token(&self) -> Result<Option<Secret>, Error> {
         let user = &self.target.user;
-        let stated = if user.token.is_empty() {
-            None
-        } else if self.token_flag {
-            Some((user.token.clone(), "--token".to_owned()))
-        } else {
-            let source = format!(
-                "the token of user {:?} in the kubeconfig",
-                self.target.user_name
-            );
-            Some((user.token.clone(), source))
-        };
         let of_file = (!user.token_file.is_empty()).then(|| token_in(&user.token_file));
-        let (token, source) = match (of_file, stated) {
-            (Some(Ok(found)), _) | (_, Some(found)) => found,
-            (Some(Err(e)), None) => return Err(e),
-            (None, None) => return Ok(None),
+        let token = match of_file {
+            Some(Ok((token, source))) => sendable(token, &source),
+            Some(Err(e)) if user.token.is_empty() => Err(e),
+            None if user.token.is_empty() => return Ok(None),
+            _ if self.token_flag => {
+                sendable(user.token.clone(), "--token").map_err(Error::of_flags)
+            }
+            _ => {
+                let name = &self.target.user_name;
+                let source = format!("the token of user {name:?} in the kubeconfig");
+                sendable(user.token.clone(), &source)
+            }
         };
-        sendable(token, &source)
-            .map(Some)
-            .map_err(|e| if self.token_flag { e.of_flags() } else { e })
+        token.map(Some)
     }
 }
 
@@ -445,7 +447,7 @@ fn parts_of_header(name: &HeaderName, value: &str) -> Vec<Secret> {
     // The server reads the password from it.
     if scheme.eq_ignore_ascii_case("Basic")
         && let Some((_, password)) = String::from_utf8_lossy(&pair).split_once(':')
-        && password.len() >= PASSWORD
+        && password.len() >= CREDENTIAL
     {
         secrets.push(Secret::new(password));
     }

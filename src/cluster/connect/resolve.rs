@@ -184,7 +184,6 @@ fn with_user_flags(mut user: User, flags: &ConnectionFlags) -> User {
     }
     if let Some(token) = flags.token.as_ref().filter(|token| !token.is_empty()) {
         user.token = token.clone();
-        user.token_file.clear();
     }
     set(&mut user.impersonate, flags.impersonate.as_ref());
     set(&mut user.impersonate_uid, flags.impersonate_uid.as_ref());

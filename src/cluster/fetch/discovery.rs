@@ -123,7 +123,7 @@ impl Discovery {
             }
             // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
-                let cause = "the server has no aggregated discovery; it is older than v1.27";
+                let cause = "the server has no aggregated discovery; servers have it as of v1.27";
                 let plain = Some(session.unreadable(path, cause));
                 Ok(Self {
                     groups: list.groups.into_iter().map(ApiGroup::from).collect(),

@@ -106,7 +106,6 @@ pub async fn fetch(
     let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
     let pass = with_others(asking, &others);
     let answered = graceful(pass, &more, is_explained).await;
-    let left_out = answers.unlearnt();
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
     let needed = answered.map_err(|FetchError { failure, no_hpa }| {
@@ -119,6 +118,9 @@ pub async fn fetch(
         }
     })?;
     if needed.scale.is_err() {
+        if let Some(wish) = Wish::target(&needed.hpa) {
+            answers.forget(&wish);
+        }
         // Only names are needed to suggest another target.
         surroundings
             .workloads
@@ -131,7 +133,7 @@ pub async fn fetch(
     keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
     let mut notes = needed.notes;
     let (version, others, events) = optional.take(&needed.hpa, &mut notes);
-    notes.extend(left_out);
+    notes.extend(answers.unlearnt());
     let (lease, control_plane) = optional.controller.come(session);
     let evidence = Evidence {
         events,

@@ -203,10 +203,13 @@ impl ListedNamespace<'_, '_> {
     async fn own_surroundings(&self, scales: &Scaled<'_>) {
         let targets = wanted(scales)
             .filter(|(hpa, _)| self.lists.targets(hpa).is_none())
-            .flat_map(|(hpa, found)| {
+            .filter_map(|(hpa, found)| {
                 let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
-                let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
-                Wish::target(hpa).into_iter().chain(other)
+                if exists {
+                    Wish::target(hpa)
+                } else {
+                    Wish::in_place_of_target(hpa)
+                }
             });
         let apis =
             scaled(scales).flat_map(|(hpa, _)| Wish::failing_apis(hpa, self.common.discovery(hpa)));

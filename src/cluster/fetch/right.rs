@@ -133,8 +133,21 @@ mod tests {
             assert_eq!(missing(&failure), None);
             let status = ApiStatus {
                 code: 403,
+                from_server: true,
                 ..ApiStatus::default()
             };
+            let of_gateway = ApiStatus {
+                from_server: false,
+                ..status.clone()
+            };
+            let of_impersonation = ApiStatus {
+                message: "users \"jane\" is forbidden: User \"bob\" cannot impersonate resource \"users\"".to_owned(),
+                ..status.clone()
+            };
+            for other in [of_gateway, of_impersonation] {
+                failure.kind = FailureKind::Api(Box::new(other));
+                assert_eq!(missing(&failure), None);
+            }
             failure.kind = FailureKind::Api(Box::new(status));
             assert_eq!(
                 missing(&failure).map(|right| right.advice()).as_deref(),

@@ -56,7 +56,7 @@ impl Wish {
         let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self {
             path,
-            adds: UnknownFact::Findings("other-writer, old-revision-pods and others"),
+            adds: OF_TARGET,
         })
     }
 
@@ -214,6 +214,8 @@ pub(super) fn keep_names(
     }
 }
 
+/// The findings that need the target.
+const OF_TARGET: UnknownFact = UnknownFact::Findings("other-writer, old-revision-pods and others");
 /// The findings that need the ReplicaSets of pods.
 pub(super) const OF_REPLICA_SETS: UnknownFact =
     UnknownFact::Findings("foreign-pods and old-revision-pods");
@@ -243,6 +245,11 @@ pub(super) fn has_replica_sets(target: &CrossVersionObjectReference) -> bool {
         "apps" => target.is_kind("Deployment"),
         group => group == "argoproj.io" && target.is_kind("Rollout"),
     }
+}
+
+/// Whether what adds a fact exists.
+fn exists(adds: UnknownFact) -> bool {
+    [OF_TARGET, OF_REPLICA_SETS].contains(&adds)
 }
 
 /// Returns the path of the ReplicaSets that a selector matches, or of all of them if it is empty.
@@ -288,6 +295,11 @@ impl SurroundingAnswers {
         let paths: BTreeSet<&str> = wishes.iter().map(|wish| &*wish.path).collect();
         let asked = self.asked.borrow();
         notes(paths.iter().filter_map(|path| asked.get(*path)?.as_ref()))
+    }
+
+    /// Forgets why nothing came for a wish, if that explains nothing.
+    pub(super) fn forget(&self, wish: &Wish) {
+        self.asked.borrow_mut().remove(&wish.path);
     }
 
     /// Whether a wish was sent.
@@ -352,8 +364,8 @@ impl Fetch<'_> {
                 left_out(None);
                 return false;
             }
-            // There is nothing of that kind or name.
-            Err(failure) if failure.is_not_found() => None,
+            // There is nothing of that kind or name. Where it matters, targets exist, and so do lists of ReplicaSets.
+            Err(failure) if failure.is_not_found() && !exists(adds) => None,
             // The metrics themselves are answered likewise.
             Err(_) if path == EXTERNAL_METRICS => None,
             Err(failure) => Some(cause(&failure)),
@@ -373,7 +385,12 @@ impl Fetch<'_> {
         let read = self.session.read(body, move |body| {
             let mut objects = Objects::default();
             let read = json::text(body).and_then(|text| {
-                file::read_answer(&text, &origin, &mut objects).map_err(|e| e.message)
+                file::read_answer(&text, &origin, &mut objects).map_err(|e| e.message)?;
+                // Nothing else was requested.
+                let other = objects.skipped.keys().next();
+                other.map_or(Ok(()), |(kind, _)| {
+                    Err(format!("failed to read {origin}: its kind is {kind:?}"))
+                })
             });
             (objects, read)
         });

@@ -170,9 +170,12 @@ impl Failure {
         self.status() == Some(404)
     }
 
-    /// Whether access is forbidden (403).
+    /// Whether an API server says that the user lacks the right for the request (403). The page of a gateway does not,
+    /// and neither does a refusal to impersonate the user.
     pub fn is_forbidden(&self) -> bool {
-        self.status() == Some(403)
+        self.api().is_some_and(|it| {
+            it.code == 403 && it.from_server && !it.message.contains(" cannot impersonate")
+        })
     }
 
     /// Whether it may concern this program alone, its user or its connection, so that the request of another client

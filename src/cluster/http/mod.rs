@@ -267,6 +267,12 @@ impl Session {
         self.clients().sent.struck_from(text)
     }
 
+    /// Returns a path whose query, which may repeat a server's text, has no secrets.
+    fn struck_path(&self, path: &str) -> String {
+        let (own, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+        format!("{own}{}", self.struck(query.to_owned()))
+    }
+
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
         let cause = self.struck(cause.into());
@@ -281,7 +287,7 @@ impl Session {
             scheme: inner.scheme().into(),
             host: inner.host.clone(),
             method,
-            path: self.struck(path.to_owned()),
+            path: self.struck_path(path),
             tries: 1,
             took: Duration::ZERO,
             command_flags: inner.plan.command_flags.clone(),

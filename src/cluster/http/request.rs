@@ -253,19 +253,20 @@ impl Session {
         failure
     }
 
-    /// Runs the plugin again, once per session. `age` is the age of the client whose credentials were rejected.
-    /// Returns whether there is a newer one.
+    /// Runs the plugin again, once per session, or reads the token file again. `age` is the age of the client whose
+    /// credentials were rejected. Returns whether there is a newer one.
     async fn renew(&self, age: u32) -> Result<bool, Failure> {
         let inner = &self.inner;
-        if !inner.plan.has_plugin() {
+        let has_plugin = inner.plan.has_plugin();
+        if !has_plugin && inner.plan.target.user.token_file.is_empty() {
             return Ok(false);
         }
         let _one_at_a_time = inner.renewal.lock().await;
-        let now = self.clients().age;
+        let Clients { age: now, sent, .. } = self.clients();
         if now > age {
             return Ok(true);
         }
-        if now > 0 {
+        if now > 0 && has_plugin {
             return Ok(false);
         }
         let begun = Instant::now();
@@ -277,7 +278,11 @@ impl Session {
                 hint: e.hint,
             })
         })?;
-        clients.sent.extend(&self.clients().sent);
+        // A file that has not changed has no other token.
+        if !has_plugin && sent.has_all(&clients.sent) {
+            return Ok(false);
+        }
+        clients.sent.extend(&sent);
         *inner
             .clients
             .write()
@@ -287,7 +292,12 @@ impl Session {
         };
         // The user may have had to type something.
         self.wait(begun.elapsed());
-        self.note("credentials were refused; the plugin was run again".to_owned());
+        let again = if has_plugin {
+            "the plugin was run"
+        } else {
+            "the token file was read"
+        };
+        self.note(format!("credentials were refused; {again} again"));
         Ok(true)
     }
 
@@ -308,7 +318,7 @@ impl Session {
         let host = self.inner.host.rsplit('@').next().unwrap_or_default();
         let base = self.inner.plan.server.path().trim_end_matches('/');
         let (method, scheme) = (ask.method.as_str(), self.inner.scheme());
-        let path = self.struck(ask.path.to_owned());
+        let path = self.struck_path(ask.path);
         let note = format!(
             "{method} {scheme}://{host}{base}{path} {ending} in {} ms",
             took.as_millis()

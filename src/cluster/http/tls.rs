@@ -1,6 +1,7 @@
 //! Explains the fault in a server's certificate in the words of Go's libraries, with the remedy. Skipping
 //! verification is never the first advice. Follows the errors of `crypto/x509` and `crypto/tls`.
 
+use rustls::pki_types::ServerName;
 use rustls::{CertificateError, Error};
 
 /// The remedy for a fault in a server's TLS.
@@ -77,22 +78,47 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<TlsRemedy>) 
             presented,
         } => {
             let wanted = expected.to_str();
-            let cause = if presented.is_empty() {
-                format!("certificate is not valid for any names, but wanted to match {wanted}")
-            } else {
-                let names: Vec<String> = presented.iter().map(|name| named(name)).collect();
-                format!(
+            let is_ip = matches!(expected, ServerName::IpAddress(_));
+            let kind = if is_ip { "IpAddress(" } else { "DnsName(" };
+            let of_kind = presented.iter().filter(|name| name.starts_with(kind));
+            let names: Vec<String> = of_kind.map(|name| named(name)).collect();
+            let cause = match names.as_slice() {
+                [] if is_ip => format!(
+                    "cannot validate certificate for {wanted} because it doesn't contain any IP SANs"
+                ),
+                [] => {
+                    format!("certificate is not valid for any names, but wanted to match {wanted}")
+                }
+                names => format!(
                     "certificate is valid for {}, not {wanted}",
                     names.join(", ")
-                )
+                ),
             };
             (cause, Some(TlsRemedy::ServerName))
         }
         CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => {
             (OF_AUTHORITY.to_owned(), Some(TlsRemedy::Sign))
         }
-        e => (e.to_string(), Some(TlsRemedy::Authority)),
+        e => (in_words(&e.to_string()), None),
     }
+}
+
+/// rustls shows `Other(OtherError(NameConstraintViolation))` and `UnsupportedSignatureAlgorithmContext { .. }`, and some
+/// faults in words.
+fn in_words(shown: &str) -> String {
+    let bare = shown.trim_start_matches("Other(OtherError(");
+    let name = bare.split([')', '{']).next().unwrap_or_default().trim_end();
+    if name.contains(' ') {
+        return shown.to_owned();
+    }
+    let mut words = String::new();
+    for letter in name.trim_end_matches("Context").chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 /// The message for a certificate that Go accepts if it is trusted itself, and rustls does not.
@@ -105,4 +131,30 @@ fn named(presented: &str) -> String {
         .split_once('(')
         .and_then(|(_, rest)| rest.strip_suffix(')'));
     inner.unwrap_or(presented).trim_matches('"').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn faults_are_in_words() {
+        for (shown, want) in [
+            (
+                "Other(OtherError(NameConstraintViolation))",
+                "name constraint violation",
+            ),
+            (
+                "UnsupportedSignatureAlgorithmContext { signature_algorithm_id: [6, 9] }",
+                "unsupported signature algorithm",
+            ),
+            ("Revoked", "revoked"),
+            (
+                "certificate does not allow client authentication (1)",
+                "certificate does not allow client authentication (1)",
+            ),
+        ] {
+            assert_eq!(in_words(shown), want);
+        }
+    }
 }

@@ -6,7 +6,7 @@ use crate::findings::prelude::*;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::control_plane::manager;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
-use crate::snapshot::hpa::{HpaStatus, MetricValueStatus};
+use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PUBLISHED_WITHIN;
 use crate::snapshot::note::Subject;
@@ -213,7 +213,7 @@ fn never_passed(input: &Input) -> Option<ControllerSilent> {
         .written
         .created
         .filter(|it| input.is_several_passes_ago(*it))?;
-    (hpa.uid.is_some() && hpa.status == HpaStatus::default())
+    (hpa.uid.is_some() && hpa.status.is_empty())
         .then_some(ControllerSilent::NeverPassed { created })
 }
 

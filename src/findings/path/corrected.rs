@@ -11,7 +11,7 @@ use crate::findings::Alternative;
 use crate::findings::last_pass::LastPass;
 use crate::findings::prelude::*;
 use crate::snapshot::evidence::{EVENTS_KEPT, Event};
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus};
+use crate::snapshot::hpa::{Hpa, HpaSpec};
 
 /// Replicas that are corrected to a bound without using metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,7 +270,7 @@ fn cause(case: &Case<'_>, current: i32, beyond: Direction) -> BeyondBoundCause {
     // A pass corrects replicas beyond a bound to the bound, if it can.
     let able = status.condition("AbleToScale");
     let is_able = able.is_none_or(|it| it.status != "False");
-    let is_new = *status == HpaStatus::default();
+    let is_new = status.is_empty();
     // The status at the time of a past pass is not known.
     if is_new && case.pass.input.evidence.past.is_none() {
         BeyondBoundCause::NewHpa

@@ -323,8 +323,7 @@ pub fn next_pass(input: &Input) -> Timestamp {
 
 /// Whether the controller has never written anything to the HPA.
 fn never_reconciled(hpa: &Hpa) -> bool {
-    let status = &hpa.status;
-    status.conditions.is_empty() && status.last_scale_time.is_none() && hpa.written.status.is_none()
+    hpa.status.is_empty() && hpa.written.status.is_none()
 }
 
 #[cfg(test)]

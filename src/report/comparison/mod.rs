@@ -174,7 +174,7 @@ impl<'a> Comparison<'a> {
     /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
         let Snapshot { hpa, now, .. } = &pass.input.snapshot;
-        let never = hpa.status == HpaStatus::default();
+        let never = hpa.status.is_empty();
         if never && hpa.uid.is_none() {
             return None;
         }

@@ -32,6 +32,15 @@ pub struct HpaStatus {
 }
 
 impl HpaStatus {
+    /// Whether no pass has written it: clients send its required fields with zero values.
+    pub(crate) fn is_empty(&self) -> bool {
+        let blank = |current_metrics| Self {
+            current_metrics,
+            ..Self::default()
+        };
+        [None, Some(Vec::new())].map(blank).contains(self)
+    }
+
     /// Returns the condition of a type.
     pub(crate) fn condition(&self, type_: &str) -> Option<&Condition> {
         self.conditions.iter().find(|it| it.type_ == type_)

@@ -88,6 +88,12 @@ impl Kind for MissingRequest {
             _ => false,
         });
         evidence.extend(containers.filter_map(|it| self.share(about, it)));
+        if self.annotations(about).is_some() && self.replaces_defaults(about) {
+            evidence.push(
+                "An annotation of Istio's proxy replaces all its defaults: annotate the other requests and limits, too."
+                    .to_owned(),
+            );
+        }
         evidence
     }
 
@@ -460,13 +466,7 @@ impl MissingRequest {
         match self.annotations(about) {
             Some(known) if known.is_empty() => {}
             Some(known) => {
-                let others = if self.replaces_defaults(about) {
-                    ", and with the other requests and limits of the proxy"
-                } else {
-                    ""
-                };
-                let known = names(&known);
-                changes.push(format!("annotate the pod template with {known}{others}"));
+                changes.push(format!("annotate the pod template with {}", names(&known)));
             }
             None => {
                 let injected = names(&self.names_from(&ContainerOrigin::Injected));
@@ -969,7 +969,8 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
             - 9m in istio-proxy is 9% of a request of 100m.
-            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, and with the other requests and limits of the proxy.
+            - An annotation of Istio's proxy replaces all its defaults: annotate the other requests and limits, too.
+            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of a container of a ReplicaSet: error, explains

@@ -1620,8 +1620,18 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
 #[test]
 fn requests_as_a_whole_that_no_template_states_follow_the_containers() {
     let whole = as_a_whole();
-    let mut input = with_template(&whole, &json!({}));
-    let mut template = Pod::clone(&whole.snapshot.pods[1]);
+    let input = with_template(&whole, &json!({"requests": {"cpu": "400m"}}));
+    let workloads = &input.surroundings.workloads;
+    let other = workloads[0].template.as_deref().expect("a template");
+    // The pods may differ from the template in the requests of their containers.
+    for of in [&whole.snapshot.pods[1], other] {
+        follows_the_containers(&input, of);
+    }
+}
+
+fn follows_the_containers(input: &Input, made_of: &Pod) {
+    let mut input = input.clone();
+    let mut template = made_of.clone();
     template.requests = serde_json::from_value(json!({})).expect("requests");
     template.limits = serde_json::from_value(json!({"cpu": "1"})).expect("limits");
     for workload in input.surroundings.workloads.iter_mut() {

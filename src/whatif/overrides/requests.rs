@@ -29,8 +29,6 @@ pub(super) struct NewRequest {
     pub(super) container: Option<Box<str>>,
     /// Whether the name of the container is made up, because nothing names one.
     is_nameless: bool,
-    /// Whether the API server sets it in new pods, whose template does not state it.
-    is_default: bool,
     /// The resource that is requested.
     pub(super) resource: ResourceName,
     /// The change of the request.
@@ -50,6 +48,8 @@ pub(super) enum RequestChange {
     Times(Ratio),
     /// No request.
     Gone,
+    /// For the pod as a whole, the request that the API server sets where the template only states these limits.
+    Default(Requests),
 }
 
 impl NewRequest {
@@ -63,7 +63,6 @@ impl NewRequest {
         Self {
             container,
             is_nameless: false,
-            is_default: false,
             resource,
             to,
             text,
@@ -102,7 +101,8 @@ impl NewRequest {
                     })?;
                 Some(Amount::int(milli, -3))
             }
-            (RequestChange::Times(_), None) | (RequestChange::Gone, _) => None,
+            (RequestChange::Times(_), None)
+            | (RequestChange::Gone | RequestChange::Default(_), _) => None,
         })
     }
 
@@ -197,7 +197,14 @@ impl NewRequest {
             return Ok(false);
         };
         let before = requests.get(&self.resource);
-        let after = self.after(before.or_else(|| self.limit(pod)))?;
+        let after = if let RequestChange::Default(limits) = &self.to {
+            let mut unstated = pod.clone();
+            unstated.limits = limits.clone();
+            self.set_in(None, &mut unstated.requests);
+            self.request(&as_pod(&unstated)).cloned()
+        } else {
+            self.after(before.or_else(|| self.limit(pod)))?
+        };
         if after.as_ref() == before {
             return Ok(false);
         }
@@ -295,8 +302,9 @@ pub(super) fn set_requests(
         notes.retain(|note| note.subject != subject);
         notes.extend(request.far(&both)?);
         let mut before: Option<Shared<Pod>> = None;
+        let mut changes = false;
         for pod in snapshot.pods.iter_mut().filter(|pod| is_meant(pod)) {
-            any |= request.set(pod)?;
+            changes |= request.set(pod)?;
             if let Some(before) = &before {
                 pod.share(before);
             }
@@ -306,11 +314,16 @@ pub(super) fn set_requests(
             .workloads
             .iter_mut()
             .filter_map(|it| it.template.as_mut());
-        let stated = templates.filter(|_| !request.is_default);
-        for template in stated.filter(|template| selector.matches(&template.labels)) {
+        any |= changes;
+        let result = request.reported(snapshot.pods.iter().filter(|pod| is_meant(pod)));
+        if matches!(request.to, RequestChange::Default(_)) {
+            let text = result.filter(|_| changes).map(|it| it.to_string());
+            overrides.extend(text.map(|it| Override::new(request.item(), it, observed)));
+            continue;
+        }
+        for template in templates.filter(|template| selector.matches(&template.labels)) {
             request.set(template)?;
         }
-        let result = request.reported(snapshot.pods.iter().filter(|pod| is_meant(pod)));
         let is_multiple = matches!(request.to, RequestChange::Times(_));
         overrides.push(Override {
             result: result.filter(|_| is_multiple),
@@ -415,10 +428,16 @@ pub(super) fn set_typed(
             flags.push(&typed.flag);
         }
     }
-    for own in renewed_defaults(input, &new)? {
-        let cause = new.iter().position(|it| it.resource == own.resource);
-        flags.extend(cause.map(|place| flags[place]));
-        new.push(own);
+    for place in 0..new.len() {
+        let resource = &new[place].resource;
+        let is_known = |own: &NewRequest| own.container.is_none() && own.resource == *resource;
+        if let Some(limits) = limits_alone(input, resource)
+            && !new.iter().any(is_known)
+        {
+            let to = RequestChange::Default(limits.clone());
+            new.push(NewRequest::new(None, resource.clone(), to, String::new()));
+            flags.push(flags[place]);
+        }
     }
     set_requests(input, was, &new, &|_, _| true, overrides)?;
     let controller = &input.snapshot.controller;
@@ -454,28 +473,12 @@ fn target_template(input: &Input) -> Option<&Pod> {
     input.surroundings.workload(target)?.template.as_deref()
 }
 
-/// Returns the requests of the pod as a whole that the API server sets anew for other ones of containers.
-fn renewed_defaults(input: &Input, new: &[NewRequest]) -> Result<Vec<NewRequest>, Error> {
-    let Some(template) = target_template(input) else {
-        return Ok(Vec::new());
-    };
-    let mut after = template.clone();
-    for own in new {
-        own.set(&mut after)?;
-    }
-    let was = as_pod(template);
-    let made = as_pod(&after);
-    let defaults = made.requests.0.iter().filter(|(resource, own)| {
-        after.requests.get(resource).is_none() && was.requests.get(resource) != Some(own)
-    });
-    let renewed = defaults.map(|(resource, own)| {
-        let text = resource_amount(resource, own.milli_value()).to_string();
-        NewRequest {
-            is_default: true,
-            ..NewRequest::new(None, resource.clone(), RequestChange::To(own.clone()), text)
-        }
-    });
-    Ok(renewed.collect())
+/// Returns the limits of the pod as a whole, if the template has such and no such request for a resource: the API server
+/// sets that.
+fn limits_alone<'i>(input: &'i Input, resource: &str) -> Option<&'i Requests> {
+    let template = target_template(input)?;
+    let is_alone = !template.limits.0.is_empty() && template.requests.get(resource).is_none();
+    is_alone.then_some(&template.limits)
 }
 
 /// Returns a pod as the API server makes it from a template: a container with a limit and no request requests
@@ -604,8 +607,7 @@ impl TypedRequest {
         } = &input.snapshot;
         let rules = Rules::of(&controller.version, controller.gates);
         let states_whole = |pod: &Pod| pod.requests.get(resource).is_some();
-        let is_default = target_template(input)
-            .is_some_and(|it| !it.limits.0.is_empty() && it.requests.get(resource).is_none());
+        let is_default = limits_alone(input, resource).is_some();
         let mut counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
         let counts_whole = counted.any(|pod| states_whole(pod));
         if let Some(name) = container {

@@ -1557,6 +1557,16 @@ fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
             "{found}"
         );
     }
+    // A limit goes with the template that stated it.
+    let own = "{requests: {cpu: 100m, memory: 128Mi}";
+    let limited = state.replace(own, &format!("{own}, limits: {{cpu: 200m}}"));
+    std::fs::write(&file, limited).expect("a file");
+    run(program()
+        .args(["predict", "web", "-n", "shop", "-o", "json", "-f"])
+        .arg(&file)
+        .args(["--request", "app=cpu=400m", "--hpa"])
+        .arg(&manifest))
+    .answer();
 }
 
 /// Findings about what only the candidate has say what is to be stated, and no command changes the running HPA.

@@ -94,11 +94,13 @@ pub(super) fn apply(
     let changed = made
         .iter()
         .map(|own| own.make(&mut input.snapshot))
-        .filter(|changed| *changed);
-    if changed.count() > 0 {
+        .filter(|changed| *changed)
+        .count();
+    if changed > 0 {
         replace_first(reference, &mut input.notes);
     }
-    if overrides.len() == before + 1
+    if changed == 0
+        && overrides.len() == before + 1
         && let Some(own) = overrides.last_mut()
     {
         own.assumed += ", which changes nothing";
@@ -287,10 +289,12 @@ struct RevisionPods<'p> {
     pods: BTreeMap<&'p str, &'p Pod>,
     requests: Vec<NewRequest>,
     changes: Vec<ContainerChange>,
+    /// The other template.
+    template: &'p Pod,
 }
 
 impl<'p> RevisionPods<'p> {
-    fn new(before: Option<Pod>, pods: &[&'p Pod], template: &Pod, keeps_pods: bool) -> Self {
+    fn new(before: Option<Pod>, pods: &[&'p Pod], template: &'p Pod, keeps_pods: bool) -> Self {
         let mut requests = match &before {
             Some(before) => new_requests(before, template, true),
             None => Vec::new(),
@@ -320,6 +324,7 @@ impl<'p> RevisionPods<'p> {
             pods: pods.iter().map(|pod| (&*pod.name, *pod)).collect(),
             requests,
             changes,
+            template,
         }
     }
 
@@ -360,15 +365,14 @@ impl<'p> RevisionPods<'p> {
     /// Makes the other changes to the pods, and removes the usage of containers that go away. Returns whether
     /// there is anything to change.
     fn make(&self, snapshot: &mut Snapshot) -> bool {
-        if self.changes.is_empty() || self.pods.is_empty() {
-            return false;
-        }
+        let mut changed = !self.changes.is_empty() && !self.pods.is_empty();
         for pod in snapshot
             .pods
             .iter_mut()
             .filter(|pod| self.pods.contains_key(&*pod.name))
         {
             self.changes.iter().for_each(|change| change.make(pod));
+            changed |= self.set_limits(pod);
         }
         let gone: Vec<&Box<str>> = self
             .changes
@@ -384,7 +388,27 @@ impl<'p> RevisionPods<'p> {
                 item.containers.retain(|own| !gone.contains(&&own.name));
             }
         }
-        true
+        changed
+    }
+
+    /// Gives a pod the other template's limits where it has those of its own. Returns whether that changes the pod.
+    fn set_limits(&self, pod: &mut Shared<Pod>) -> bool {
+        let Some(before) = &self.before else {
+            return false;
+        };
+        let was = pod.clone();
+        for own in pod.containers_mut() {
+            let new = self.template.container(&own.name);
+            if let Some((stated, new)) = before.container(&own.name).zip(new)
+                && stated.limits == own.limits
+            {
+                own.limits.clone_from(&new.limits);
+            }
+        }
+        if before.limits == pod.limits {
+            pod.limits.clone_from(&self.template.limits);
+        }
+        *pod != was
     }
 }
 

@@ -396,6 +396,14 @@ impl<'p> RevisionPods<'p> {
         let Some(before) = &self.before else {
             return false;
         };
+        let is_alike = |own: &Container| {
+            let new = self.template.container(&own.name);
+            new.is_none_or(|new| new.limits == own.limits)
+        };
+        // Pods are not copied for nothing.
+        if before.limits == self.template.limits && before.all_containers().all(is_alike) {
+            return false;
+        }
         let was = pod.clone();
         for own in pod.containers_mut() {
             let new = self.template.container(&own.name);

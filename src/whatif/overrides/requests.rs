@@ -310,10 +310,6 @@ pub(super) fn set_requests(
             }
             before = Some(pod.clone());
         }
-        let templates = surroundings
-            .workloads
-            .iter_mut()
-            .filter_map(|it| it.template.as_mut());
         any |= changes;
         let result = request.reported(snapshot.pods.iter().filter(|pod| is_meant(pod)));
         if matches!(request.to, RequestChange::Default(_)) {
@@ -321,6 +317,10 @@ pub(super) fn set_requests(
             overrides.extend(text.map(|it| Override::new(request.item(), it, observed)));
             continue;
         }
+        let templates = surroundings
+            .workloads
+            .iter_mut()
+            .filter_map(|it| it.template.as_mut());
         for template in templates.filter(|template| selector.matches(&template.labels)) {
             request.set(template)?;
         }

@@ -91,15 +91,14 @@ pub(super) fn apply(
         &input.snapshot.hpa.spec.metrics,
     ));
     notes.extend(change(input, &made, &was, overrides)?);
-    let changed = made
-        .iter()
-        .map(|own| own.make(&mut input.snapshot))
-        .filter(|changed| *changed)
-        .count();
-    if changed > 0 {
+    let mut changes = false;
+    for own in &made {
+        changes |= own.make(&mut input.snapshot);
+    }
+    if changes {
         replace_first(reference, &mut input.notes);
     }
-    if changed == 0
+    if !changes
         && overrides.len() == before + 1
         && let Some(own) = overrides.last_mut()
     {

@@ -37,7 +37,7 @@ pub(super) struct NoAnswer {
 impl NoAnswer {
     /// Returns the outcome of a failure with this message.
     fn of(message: String, failure: &Failure) -> Self {
-        let answer = if failure.is_forbidden() {
+        let answer = if failure.lacks_right() {
             MetricAnswer::Unread(UnreadCause::Refused { message })
         } else if failure.is_own() {
             let message = lost(failure);

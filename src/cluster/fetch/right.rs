@@ -48,7 +48,7 @@ pub fn denied(failure: &Failure) -> Error {
 
 /// Returns the missing right.
 pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
-    (failure.is_forbidden() && !is_of_admission(failure)).then(|| MissingRight {
+    (failure.lacks_right() && !is_of_admission(failure)).then(|| MissingRight {
         right: needed(failure.method, &failure.path),
         path: failure.path.clone(),
         flags: failure.command_flags.clone(),

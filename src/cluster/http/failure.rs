@@ -170,9 +170,14 @@ impl Failure {
         self.status() == Some(404)
     }
 
-    /// Whether an API server says that the user lacks the right for the request (403). The page of a gateway does not,
-    /// and neither does a refusal to impersonate the user.
+    /// Whether access is forbidden (403).
     pub fn is_forbidden(&self) -> bool {
+        self.status() == Some(403)
+    }
+
+    /// Whether an API server says that the user lacks the right for the request. The 403 of a gateway does not, and neither
+    /// does a refusal to impersonate the user.
+    pub fn lacks_right(&self) -> bool {
         self.api().is_some_and(|it| {
             it.code == 403 && it.from_server && !it.message.contains(" cannot impersonate")
         })

@@ -272,12 +272,17 @@ impl Session {
         let begun = Instant::now();
         let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
-        let mut clients = inner.plan.clients(credentials).map_err(|e| {
-            fail(PluginFault {
-                cause: e.message,
-                hint: e.hint,
-            })
-        })?;
+        let mut clients = match inner.plan.clients(credentials) {
+            Ok(clients) => clients,
+            // Without a file to read again, the refusal stands.
+            Err(_) if !has_plugin => return Ok(false),
+            Err(e) => {
+                return Err(fail(PluginFault {
+                    cause: e.message,
+                    hint: e.hint,
+                }));
+            }
+        };
         // A file that has not changed has no other token.
         if !has_plugin && sent.has_all(&clients.sent) {
             return Ok(false);

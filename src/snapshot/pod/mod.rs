@@ -384,8 +384,9 @@ pub struct Waiting {
     pub message: Box<str>,
 }
 
-/// A resource list: few entries, looked up by name.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// A resource list: few entries, looked up by name. Lists are equal in any order: a server sorts them, and a manifest
+/// does not.
+#[derive(Debug, Clone, Default)]
 pub struct Requests(pub Vec<(ResourceName, Amount)>);
 
 impl Requests {
@@ -400,6 +401,13 @@ impl Requests {
     fn is_identical(&self, other: &Self) -> bool {
         let pairs = || self.0.iter().zip(&other.0);
         self.0.len() == other.0.len() && pairs().all(|(a, b)| a.0 == b.0 && a.1.is_identical(&b.1))
+    }
+}
+
+impl PartialEq for Requests {
+    fn eq(&self, other: &Self) -> bool {
+        let is_in_other = |(name, amount): &(ResourceName, Amount)| other.get(name) == Some(amount);
+        self.0.len() == other.0.len() && self.0.iter().all(is_in_other)
     }
 }
 

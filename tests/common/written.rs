@@ -143,6 +143,17 @@ impl World {
 }
 
 const DESIRED: &str = "desiredReplicas";
+
+/// All rows, as of a status that no pass has written.
+const ALL_ROWS: &[&str] = &[
+    CURRENT,
+    DESIRED,
+    "cpu",
+    "queue",
+    "AbleToScale",
+    "ScalingActive",
+    "ScalingLimited",
+];
 const CURRENT: &str = "currentReplicas";
 
 pub(crate) const CASES: [Case; 44] = [
@@ -171,15 +182,7 @@ pub(crate) const CASES: [Case; 44] = [
         name: "never reconciled",
         change: |world| world.hpa["status"] = json!({}),
         codes: &["no-status-yet"],
-        rows: &[
-            CURRENT,
-            DESIRED,
-            "cpu",
-            "queue",
-            "AbleToScale",
-            "ScalingActive",
-            "ScalingLimited",
-        ],
+        rows: ALL_ROWS,
     },
     Case {
         name: "never reconciled, with a status of zero values",
@@ -188,15 +191,7 @@ pub(crate) const CASES: [Case; 44] = [
                 "conditions": null});
         },
         codes: &["no-status-yet"],
-        rows: &[
-            CURRENT,
-            DESIRED,
-            "cpu",
-            "queue",
-            "AbleToScale",
-            "ScalingActive",
-            "ScalingLimited",
-        ],
+        rows: ALL_ROWS,
     },
     Case {
         name: "a sample from after the status",

@@ -955,6 +955,90 @@ fn a_candidate_may_have_other_metrics() {
     );
 }
 
+/// The load of a column is the same in all runs, whether their metrics use whole pods or containers: the unchanged HPA
+/// says which it is.
+#[test]
+fn a_candidate_uses_another_part_of_the_same_load() {
+    let of = |container: &str| {
+        let source =
+            json!({"name": "cpu", "container": container, "target": build::utilization(50)});
+        json!({"type": "ContainerResource", "containerResource": source})
+    };
+    let spec = |metrics: &[Value]| json!({"minReplicas": 1, "maxReplicas": 20, "metrics": metrics});
+    let pods = build::resource("cpu", &build::utilization(50));
+    let specs = [
+        ("pods", spec(&[pods])),
+        ("app", spec(&[of("app")])),
+        ("both", spec(&[of("app"), of("sidecar")])),
+    ];
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: String| directory.path().join(name).display().to_string();
+    let containers = ["app", "sidecar"].map(|name| build::requesting(name, "100m"));
+    let usage = [("app", "75m"), ("sidecar", "25m")]
+        .map(|(name, used)| json!({"name": name, "usage": {"cpu": used}}));
+    let pod = [
+        build::with(
+            build::pod("web-0"),
+            &json!({"spec": {"containers": containers}}),
+        ),
+        build::with(
+            build::pod_metrics("web-0", "0"),
+            &json!({"containers": usage}),
+        ),
+    ];
+    for (name, spec) in &specs {
+        let items = [build::hpa(spec), build::scale(1), build::state(&json!({}))];
+        let state = build::list(items.into_iter().chain(pod.clone()));
+        std::fs::write(path(format!("{name}.json")), state).unwrap();
+        std::fs::write(
+            path(format!("hpa-{name}.json")),
+            build::hpa(spec).to_string(),
+        )
+        .unwrap();
+    }
+    // Half the requests of one pod are 100m, those of one container 50m.
+    let end = |column: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
+        let (state, candidate) = (
+            path(format!("{of}.json")),
+            path(format!("hpa-{candidate}.json")),
+        );
+        let (code, stdout, stderr) = run(program()
+            .args(["predict", "web", "-f", &state, "--hpa", &candidate])
+            .args(["--tolerance=0", "--trace=-", "-o", "json"])
+            .write_stdin(format!("time,{column}\n0s,100m\n1m,800m\n20m,800m\n")))
+        .parts();
+        if code != Some(0) {
+            return Err(stderr);
+        }
+        let json: Value = serde_json::from_str(&stdout).unwrap();
+        let backtest = &json["backtest"];
+        Ok([&backtest["replay"], &backtest["candidates"][0]]
+            .map(|run| run["totals"]["highest"]["replicas"].as_i64().unwrap()))
+    };
+    for (column, of, candidate, want) in [
+        // Of 800m, the app uses three quarters, as observed.
+        ("cpu", "pods", "app", [8, 12]),
+        ("cpu", "pods", "both", [8, 12]),
+        // Here it is 800m of the app; the sidecar uses 25m.
+        ("cpu", "app", "pods", [16, 9]),
+        ("cpu", "app", "both", [16, 16]),
+        ("Resource/cpu", "app", "pods", [12, 8]),
+        ("Resource/cpu", "both", "app", [12, 12]),
+        ("app=cpu", "pods", "both", [9, 16]),
+    ] {
+        assert_eq!(
+            end(column, of, candidate),
+            Ok(want),
+            "{column} {of} {candidate}"
+        );
+    }
+    for candidate in ["pods", "app"] {
+        let error = end("cpu", "both", candidate).unwrap_err();
+        let said = "it is ambiguous: cpu in app, cpu in sidecar";
+        assert!(error.contains(said), "{error}");
+    }
+}
+
 /// What is not known stays so in a search, and flags that a load of the past overrules are refused.
 #[test]
 fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {

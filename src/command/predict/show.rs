@@ -94,7 +94,7 @@ fn changes(
     };
     let typed = scenario.args.curve.as_deref().unwrap_or_default();
     let meant = wanted.find(&pass.input.snapshot, &format!("--curve {typed}"))?;
-    let (drawn, container) = (meant.places.first(), meant.container.as_deref());
+    let (drawn, container) = (meant.places.first(), meant.container());
     let own = drawn.filter(|_| container.is_none()).copied();
     let all = (!is_picture).then(|| thresholds(pass, own));
     let mut changes = all.unwrap_or_default();

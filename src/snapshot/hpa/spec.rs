@@ -470,6 +470,19 @@ impl MetricSpec {
         }
     }
 
+    /// Returns the metric of whole pods with the target of a ContainerResource metric; other metrics unchanged.
+    pub(crate) fn of_pods(&self) -> Self {
+        let MetricSource::ContainerResource(source) = self.source() else {
+            return self.clone();
+        };
+        let ContainerResourceMetricSource { name, target, .. } = source.clone();
+        Self {
+            type_: "Resource".to_owned(),
+            resource: Some(ResourceMetricSource { name, target }),
+            ..Self::default()
+        }
+    }
+
     /// Returns the metric that older APIs express as a CPU percentage.
     pub(crate) fn cpu_utilization(percentage: i32) -> Self {
         Self {

@@ -46,10 +46,10 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    container: Option<&str>,
+    spec: &MetricSpec,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let metric = Metric::traced(snapshot, index, container)?;
+    let metric = Metric::traced(snapshot, index, spec)?;
     metric.set(snapshot, value)?;
     if matches!(value, AssumedValue::Share(_)) {
         metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
@@ -65,9 +65,9 @@ pub(in crate::whatif) fn set_traced(
 pub(in crate::whatif) fn begin_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    container: Option<&str>,
+    spec: &MetricSpec,
 ) -> Result<(), Error> {
-    Metric::traced(snapshot, index, container)?.begin(snapshot)
+    Metric::traced(snapshot, index, spec)?.begin(snapshot)
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -158,9 +158,13 @@ impl Metric {
         })
     }
 
-    /// The same for a value of a trace.
-    fn traced(snapshot: &Snapshot, index: usize, container: Option<&str>) -> Result<Self, Error> {
-        let mut metric = Self::of(snapshot, index, container)?;
+    /// The same for a value of a trace, which is of this metric, or of a part of it.
+    fn traced(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Result<Self, Error> {
+        let mut metric = Self {
+            label: spec.label(&snapshot.hpa.spec.metrics),
+            spec: spec.clone(),
+            ..Self::of(snapshot, index, None)?
+        };
         let scale = snapshot.scale.as_ref();
         if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
             metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \

@@ -59,7 +59,7 @@ use pods::known_selector;
 use samples::samples;
 
 /// One difference from the observed state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Override {
     /// The item that is overridden.
     pub item: String,
@@ -81,14 +81,14 @@ pub struct Override {
 }
 
 /// A value that was typed for a metric.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 struct TypedValue {
     /// The metric, which may be one of a container that the spec does not have.
     id: MetricId,
     /// The place of the metric in the spec.
     place: usize,
-    /// The container, if the value is only one of the pods' metric.
-    container: Option<String>,
+    /// The metric, if the spec only has others that are based on the same usage.
+    part: Option<MetricSpec>,
     text: String,
 }
 
@@ -159,18 +159,18 @@ impl Override {
         }
     }
 
-    /// Marks it as an override of a metric, or of a container in it, for which this text was given.
+    /// Marks it as an override of a metric at a place in the spec, for which this text was given.
     pub(super) fn of_metric(
         self,
         id: MetricId,
         place: usize,
-        container: Option<&str>,
+        part: Option<&MetricSpec>,
         text: &str,
     ) -> Self {
         let typed = TypedValue {
             id,
             place,
-            container: container.map(str::to_owned),
+            part: part.cloned(),
             text: text.to_owned(),
         };
         Self {
@@ -187,19 +187,16 @@ impl Override {
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
         let Some(TypedValue {
-            place,
-            container,
-            text,
-            ..
+            place, part, text, ..
         }) = &self.typed
         else {
             return;
         };
-        let result = if container.is_none() && decision.metric(*place).is_some() {
+        let result = if part.is_none() && decision.metric(*place).is_some() {
             current(decision, *place)
         } else {
-            let metric = snapshot.hpa.spec.metrics[*place].part(container.as_deref());
-            value_alone(snapshot, *place, &metric)
+            let metric = part.as_ref().unwrap_or(&snapshot.hpa.spec.metrics[*place]);
+            value_alone(snapshot, *place, metric)
         };
         self.result = result.filter(|reported| reported.to_string() != *text);
     }
@@ -207,7 +204,7 @@ impl Override {
     /// Whether it sets the whole metric at a place in the spec.
     pub(super) fn is_of_metric(&self, place: usize) -> bool {
         let typed = self.typed.as_ref();
-        typed.is_some_and(|own| own.place == place && own.container.is_none())
+        typed.is_some_and(|own| own.place == place && own.part.is_none())
     }
 
     fn of_pods(self, pods: impl IntoIterator<Item = Box<str>>) -> Self {

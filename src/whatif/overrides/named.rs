@@ -97,19 +97,33 @@ fn named(text: &str, typed: &str, form: impl Fn() -> Error) -> Result<NamedMetri
 }
 
 /// The places of a metric's values.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meant {
     /// Its places in the spec.
     pub places: Vec<usize>,
-    /// The container, if the HPA only uses the usage of whole pods: the places are then those of the pods'
-    /// metric.
-    pub container: Option<String>,
+    /// The metric, if the HPA only has others that are based on the same usage: that of a container, at the place of the
+    /// pods' metric, or that of the pods, at the places of their containers' metrics.
+    pub(in crate::whatif) part: Option<MetricSpec>,
 }
 
 impl Meant {
     /// Returns its first place in the spec, of which there is at least one, with the container.
     pub(in crate::whatif) fn first(&self) -> (usize, Option<&str>) {
-        (self.places[0], self.container.as_deref())
+        (self.places[0], self.container())
+    }
+
+    /// Returns the container, if the HPA only uses the usage of whole pods.
+    pub fn container(&self) -> Option<&str> {
+        self.part.as_ref()?.container()
+    }
+
+    /// Returns the metric, if it is at a place in the spec.
+    pub(in crate::whatif) fn metric<'m>(
+        &'m self,
+        metrics: &'m [MetricSpec],
+        place: usize,
+    ) -> &'m MetricSpec {
+        self.part.as_ref().unwrap_or(&metrics[place])
     }
 }
 
@@ -149,8 +163,55 @@ impl NamedMetric {
         }
         Ok(Meant {
             places: self.places(snapshot)?,
-            container: None,
+            part: None,
         })
+    }
+
+    /// Finds its values in a load; those of whole pods also if the HPA only uses those of containers.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::find`].
+    pub(in crate::whatif) fn find_load(
+        &self,
+        snapshot: &Snapshot,
+        typed: &str,
+    ) -> Result<Meant, Error> {
+        self.find(snapshot, typed).or_else(|e| {
+            let containers = Self {
+                type_: Some("ContainerResource"),
+                ..self.clone()
+            };
+            let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+            let fitting = metrics.filter(|(_, metric)| containers.fits(metric));
+            let (places, fitting): (Vec<usize>, Vec<&MetricSpec>) = fitting.unzip();
+            match fitting.first() {
+                Some(one) if self.type_ == Some("Resource") => Ok(Meant {
+                    places,
+                    part: Some(one.of_pods()),
+                }),
+                _ => Err(e),
+            }
+        })
+    }
+
+    /// Returns the name of the usage that it means among some metrics; `None` if it is none of them.
+    ///
+    /// # Errors
+    ///
+    /// It is ambiguous.
+    pub(in crate::whatif) fn as_in(&self, metrics: &[MetricSpec]) -> Result<Option<Self>, Error> {
+        if !metrics.iter().any(|own| self.fits(own)) {
+            return Ok(None);
+        }
+        let place = self.places_in(metrics)?[0];
+        let mut own = self.clone();
+        match metrics[place].source() {
+            MetricSource::Resource(_) => own.type_ = Some("Resource"),
+            MetricSource::ContainerResource(of) => own.container = Some(of.container.clone()),
+            _ => {}
+        }
+        Ok(Some(own))
     }
 
     /// Finds the values of a container without a metric of its own, in all pods or only in one; `None` if it is no such
@@ -180,7 +241,7 @@ impl NamedMetric {
         })?;
         Ok(Some(Meant {
             places: vec![whole],
-            container: Some(container.to_owned()),
+            part: Some(snapshot.hpa.spec.metrics[whole].of_container(container)),
         }))
     }
 

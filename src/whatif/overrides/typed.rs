@@ -369,7 +369,7 @@ impl Assigned {
         let places = self.wanted.places(snapshot);
         Ok(Meant {
             places: places.map_err(|e| e.within(&self.flag))?,
-            container: None,
+            part: None,
         })
     }
 }

@@ -104,8 +104,8 @@ impl<'d> Values<'d> {
             }
         }
         let meant = assigned.find(snapshot)?;
-        let (place, part) = meant.first();
-        let spec = snapshot.hpa.spec.metrics[place].part(part);
+        let (place, _) = meant.first();
+        let spec = meant.metric(&snapshot.hpa.spec.metrics, place).clone();
         let label = self.take(snapshot, assigned, place, &spec)?;
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
@@ -189,7 +189,7 @@ impl<'d> Values<'d> {
             set_metric(snapshot, place, part, &assigned.value)?;
         }
         let own = Override::new(label, assigned.value.words(&assigned.text), observed);
-        Ok(own.of_metric(spec.id(), place, part, &assigned.text))
+        Ok(own.of_metric(spec.id(), place, meant.part.as_ref(), &assigned.text))
     }
 
     /// Sets the value of a metric for one pod.

@@ -140,11 +140,14 @@ impl Player {
 
     /// Whether the trace has a column for a container, or for everything that metrics use of it.
     pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
-        let whole = self.places.iter().filter(|meant| meant.container.is_none());
+        let whole = self
+            .places
+            .iter()
+            .filter(|meant| meant.container().is_none());
         let is_stated = |place| whole.clone().any(|meant| meant.places.contains(&place));
         self.places
             .iter()
-            .any(|meant| meant.container.as_deref() == Some(container))
+            .any(|meant| meant.container() == Some(container))
             || !matters(metrics, container, is_stated)
     }
 
@@ -275,10 +278,10 @@ fn assumed(
     overrides: &[Override],
 ) -> Result<Override, Error> {
     let metrics = &snapshot.hpa.spec.metrics;
-    let (first, container) = meant.first();
-    let metric = metrics[first].part(container);
+    let (first, _) = meant.first();
+    let (metric, part) = (meant.metric(metrics, first), meant.part.as_ref());
     let (id, label) = (metric.id(), metric.label(metrics));
-    let is_set = |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
+    let is_set = |own: &Override| own.sets(&id) || part.is_some() && own.is_of_metric(first);
     if overrides.iter().any(is_set) {
         let place = trace.place(stated);
         return Err(
@@ -286,9 +289,9 @@ fn assumed(
                 .hint("start the trace later, or remove the flag"),
         );
     }
-    let now = values.observed(&metric, first);
+    let now = values.observed(metric, first);
     let own = Override::new(label, meaning(stated, snapshot, first), now);
-    Ok(own.of_metric(id, first, container, stated.text))
+    Ok(own.of_metric(id, first, part, stated.text))
 }
 
 /// Returns the meaning of a trace value as text.

@@ -293,7 +293,7 @@ impl Trace {
     }
 
     /// Returns the places of the values of each of its metrics, also of those of containers that only the pods of
-    /// `changed` have; none for a metric that only another run has.
+    /// `changed` have.
     ///
     /// # Errors
     ///
@@ -308,15 +308,9 @@ impl Trace {
         let origin = self.origin.at(1);
         let metrics = &snapshot.hpa.spec.metrics;
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
-        for MetricColumn { name, wanted, .. } in &self.metrics {
-            let has_whole = wanted.whole(metrics).is_some();
-            let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
-            let is_of_other = || others.iter().any(|it| it.has_metric(wanted, has_whole));
-            let found = wanted.find(snapshot, name).or_else(|e| match later() {
-                Some(own) => Ok(own),
-                None if is_of_other() => Ok(Meant::default()),
-                None => Err(e),
-            });
+        for column in &self.metrics {
+            let name = &column.name;
+            let found = column.find(snapshot, changed, others);
             let meant = found.map_err(|e| {
                 let named = e.message.strip_prefix(&format!("{name}: "));
                 let said = named.unwrap_or(&e.message);
@@ -324,20 +318,16 @@ impl Trace {
                 Error { message, ..e }
             })?;
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                let mut own = taken.places.iter();
-                let is_same = own.any(|place| meant.places.contains(place));
-                if is_same && taken.container == meant.container {
+                let of = |own: &Meant| Some(own.metric(metrics, *own.places.first()?).clone());
+                let Some((one, two)) = of(taken).zip(of(&meant)) else {
+                    continue;
+                };
+                if one.id() == two.id() {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are the same metric"
                     )));
                 }
-                let firsts = taken.places.first().zip(meant.places.first());
-                let shared = if is_same {
-                    taken.container.is_none() || meant.container.is_none()
-                } else {
-                    firsts.is_some_and(|(one, two)| metrics[*one].shares_usage(&metrics[*two]))
-                };
-                if shared {
+                if one.shares_usage(&two) {
                     return Err(Error::usage(format!(
                         "{origin}: {other} and {name} are based on the same usage: set only one"
                     )));
@@ -447,6 +437,28 @@ impl Trace {
 }
 
 impl MetricColumn {
+    /// Finds its values; none for a metric that only another run has. Of several runs, the first that has the metric
+    /// says what usage it is.
+    fn find(
+        &self,
+        snapshot: &Snapshot,
+        changed: Option<&Snapshot>,
+        others: &[OtherRun],
+    ) -> Result<Meant, Error> {
+        let (name, typed) = (&self.name, &self.wanted);
+        let mut runs = others.iter();
+        let of_first = runs.find_map(|it| typed.as_in(&it.spec.metrics).transpose());
+        let wanted = of_first.unwrap_or_else(|| Ok(typed.clone()))?;
+        let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
+        let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
+        let is_of_other = || others.iter().any(|it| it.has_metric(&wanted, has_whole));
+        wanted.find_load(snapshot, name).or_else(|e| match later() {
+            Some(own) => Ok(own),
+            None if is_of_other() => Ok(Meant::default()),
+            None => Err(e),
+        })
+    }
+
     /// Takes a cell.
     fn push(
         &mut self,

@@ -84,11 +84,6 @@ impl World {
         }
     }
 
-    /// Returns a metric, or a container's part in it.
-    fn metric(&self, place: usize, container: Option<&str>) -> MetricSpec {
-        self.snapshot.hpa.spec.metrics[place].part(container)
-    }
-
     /// Returns the total for a value of the trace; `None` if the metric cannot be read.
     pub(super) fn total(
         &self,
@@ -98,7 +93,8 @@ impl World {
         bases: &mut Bases,
     ) -> Result<Option<Total>, Error> {
         let column = stated.column;
-        let (first, container) = meant.first();
+        let (first, _) = meant.first();
+        let spec = meant.metric(&self.snapshot.hpa.spec.metrics, first);
         let within = |e: Error| trace.within(stated, e);
         let total = match stated.value {
             AssumedValue::Missing => return Ok(None),
@@ -106,7 +102,7 @@ impl World {
             AssumedValue::Scale(factor) => {
                 let base = match bases.loads.get(&column) {
                     Some(base) => *base,
-                    None => self.observed(first, container).ok_or_else(|| {
+                    None => self.observed(first, spec).ok_or_else(|| {
                         within(Error::usage("there is no observed value to change"))
                             .hint("give a value such as 80% or 1500m")
                     })?,
@@ -117,7 +113,7 @@ impl World {
             AssumedValue::Share(ratio) => {
                 let base = match bases.requests.get(&column) {
                     Some(base) => *base,
-                    None => self.requested(first, container).map_err(within)?,
+                    None => self.requested(first, spec).map_err(within)?,
                 };
                 bases.requests.insert(column, base);
                 // The same rounding as for a share that is assumed of each pod.
@@ -136,15 +132,15 @@ impl World {
     }
 
     /// Returns the load of a metric that the pods share.
-    fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
+    fn observed(&self, place: usize, spec: &MetricSpec) -> Option<i128> {
         let answer = &self.snapshot.metrics[place];
         if matches!(answer, MetricAnswer::Failed(_) | MetricAnswer::Unread(_)) {
             return None;
         }
-        let (spec, pods) = (self.metric(place, container), &self.workload);
+        let pods = &self.workload;
         answer.total().or_else(|| {
             if spec.is_resource() {
-                self.load.shared_usage(&spec, &self.snapshot, pods)
+                self.load.shared_usage(spec, &self.snapshot, pods)
             } else {
                 self.load.shared_value(place, &self.snapshot, pods)
             }
@@ -152,12 +148,11 @@ impl World {
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.
-    fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
+    fn requested(&self, place: usize, spec: &MetricSpec) -> Result<i128, Error> {
         let no_base = |why: &str| {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
         };
-        let spec = self.metric(place, container);
         let (name, only) = (spec.name(), spec.container());
         // `getContainerMetrics` fails if a pod is measured without the container.
         let items = self.snapshot.pod_metrics.iter();
@@ -175,12 +170,7 @@ impl World {
             return Err(no_base("no pod is ready"));
         }
         let mut full = self.snapshot.clone();
-        set_traced(
-            &mut full,
-            place,
-            container,
-            &AssumedValue::Share(Ratio::ONE),
-        )?;
+        set_traced(&mut full, place, spec, &AssumedValue::Share(Ratio::ONE))?;
         let items = full.pod_metrics.iter();
         let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
         let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
@@ -192,32 +182,26 @@ impl World {
     pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
         for &place in &meant.places {
-            let missing = (place, meant.container.clone());
+            let missing = (place, meant.container().map(str::to_owned));
             let Some(total) = setting.total else {
                 self.missing.insert(missing);
                 continue;
             };
             self.missing.remove(&missing);
-            let container = meant.container.as_deref();
-            let spec = self.metric(place, container);
+            let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
             if spec.is_total() {
                 let total = total.milli().try_into().unwrap_or(i64::MAX);
                 set_traced(
                     &mut self.snapshot,
                     place,
-                    None,
+                    &spec,
                     &AssumedValue::Amount(total),
                 )?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
-                begin_traced(&mut self.snapshot, place, container)?;
+                begin_traced(&mut self.snapshot, place, &spec)?;
                 let begun = self.snapshot.clone();
-                set_traced(
-                    &mut self.snapshot,
-                    place,
-                    container,
-                    &AssumedValue::Amount(0),
-                )?;
+                set_traced(&mut self.snapshot, place, &spec, &AssumedValue::Amount(0))?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load.begin(TotalUsage::of(&begun, &self.workload));
@@ -230,7 +214,7 @@ impl World {
     /// Takes over a setting that the snapshot has, but whose total only pods show that share it by now.
     pub(super) fn take_over(&mut self, setting: &LoadSetting, meant: &Meant) {
         for &place in &meant.places {
-            let spec = self.metric(place, meant.container.as_deref());
+            let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place).clone();
             if let Some(total) = setting.total.filter(|_| !spec.is_total()) {
                 self.share(place, &spec, total, meant);
             }
@@ -255,8 +239,8 @@ impl World {
     pub(super) fn has(&self, meant: &Meant) -> bool {
         let metrics = &self.snapshot.hpa.spec.metrics;
         let first = meant.places.first();
-        let of_metric = first.and_then(|place| metrics[*place].container());
-        let Some(name) = meant.container.as_deref().or(of_metric) else {
+        let metric = first.map(|place| meant.metric(metrics, *place));
+        let Some(name) = metric.and_then(MetricSpec::container) else {
             return true;
         };
         let mut pods = self.snapshot.pods.iter();

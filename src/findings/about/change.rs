@@ -38,8 +38,8 @@ impl About<'_> {
             }
         }
         let makes_requests = [Remedy::SetRequest, Remedy::Annotate].contains(&advice.remedy);
-        if let Some(why) = self.replaced_by_hand().filter(|_| makes_requests) {
-            advice = advice.and(&format!("Then delete the pods one by one: {why}."));
+        if let Some(then) = self.after_template().filter(|_| makes_requests) {
+            advice = advice.and(&then);
         }
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject
             || advice

@@ -807,11 +807,12 @@ mod tests {
             with(&annotated(json!({})), "Pod", &containers)
         };
         // A ReplicaSet does not replace pods whose template has changed.
-        let by_hand = |template: &Value| {
-            let target = json!({"spec": {"scaleTargetRef": {"kind": "ReplicaSet"}}});
+        let of_kind = |kind: &str, template: &Value| {
+            let target = json!({"spec": {"scaleTargetRef": {"kind": kind}}});
             let text = Value::from(owned(&lost, template)).to_string();
             let text = text
-                .replace("Deployment", "ReplicaSet")
+                .replace("Deployment", kind)
+                .replace("ReplicaSet", kind)
                 .replace("web-5d", "web");
             let items: Vec<Value> = serde_json::from_str(&text).unwrap();
             with(&items, "HorizontalPodAutoscaler", &target)
@@ -854,8 +855,27 @@ mod tests {
                 "of a container of the template, beside one of Istio with other resources",
                 kept,
             ),
-            ("of a container of a ReplicaSet", by_hand(&unset)),
-            ("of older pods of a ReplicaSet", by_hand(&app)),
+            (
+                "of a container of a ReplicaSet",
+                of_kind("ReplicaSet", &unset),
+            ),
+            ("of older pods of a ReplicaSet", of_kind("ReplicaSet", &app)),
+            (
+                "of a container of a StatefulSet with a partition",
+                with(
+                    &of_kind("StatefulSet", &unset),
+                    "StatefulSet",
+                    &json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}}),
+                ),
+            ),
+            (
+                "of a container of a paused target",
+                with(
+                    &owned(&lost, &unset),
+                    "Deployment",
+                    &json!({"spec": {"paused": true}}),
+                ),
+            ),
             (
                 "of a container of the template, beside an injected one with a limit of 0",
                 annotated(json!({"cpu": "0"})),
@@ -984,6 +1004,20 @@ mod tests {
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: in the template of ReplicaSet/web, it has a request.
             > Find out why the pods lack the request of the template: they are older, or something removes it. Delete older ones: the target does not replace them.
+            @ pod/web-0 pod/web-1
+        of a container of a StatefulSet with a partition: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Then lower partition (1) to 0 in the update strategy.
+            $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of a container of a paused target: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Deployment/web. Then resume Deployment/web: it is paused.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
         of a container of the template, beside an injected one with a limit of 0: error, explains
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled

@@ -241,6 +241,21 @@ impl About<'_> {
         }
     }
 
+    /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that.
+    pub(crate) fn after_template(&self) -> Option<String> {
+        if let Some(why) = self.replaced_by_hand() {
+            return Some(format!("Then delete the pods one by one: {why}."));
+        }
+        if self.is_paused() {
+            return Some(format!("Then resume {}: it is paused.", self.reference()));
+        }
+        let pods = self.snapshot().unended_pods().map(|pod| &*pod.name);
+        let (first, lowest) = self.partition_above(&Vec::from_iter(pods))?;
+        Some(format!(
+            "Then lower partition ({first}) to {lowest} in the update strategy."
+        ))
+    }
+
     /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
     fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
         let Replacement::AllBut(first) = self.replacement() else {

@@ -23,10 +23,10 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
-use crate::whatif::overrides::{Assumptions, Override, drop_known};
+use crate::whatif::overrides::{Assumptions, OtherRun, Override, drop_known};
 use crate::whatif::timeline::{
-    Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
-    Totals, begin_with_load, make_ready_then,
+    Course, LoadFacts, Player, Record, Rollout, Strategy, Timeline, TimelineOptions, Totals,
+    begin_with_load, make_ready_then,
 };
 pub use check::{Check, RecordTotals};
 pub use parting::{Parting, Stretches};
@@ -190,7 +190,11 @@ impl Plan {
         search: Option<&Search>,
     ) -> Self {
         let decision = decide(&self.observed);
-        let assumed = |own: &Assumptions| own.apply(self.observed.clone(), &decision).ok();
+        // The values that they share follow from these runs.
+        let assumed = |own: &Assumptions| {
+            let without = own.without_values();
+            without.apply(self.observed.clone(), &decision).ok()
+        };
         let of_search = search.and_then(|search| search.all().find_map(|own| assumed(&own)));
         let specs = others.filter_map(assumed).chain(of_search);
         let runs = specs.map(|(Input { snapshot, .. }, _)| {
@@ -211,7 +215,10 @@ impl Plan {
     ///
     /// An assumption is impossible for this HPA, or the load does not fit it.
     pub fn prepare(&self, assumptions: &Assumptions) -> Result<PreparedRun, Error> {
-        let started = assumptions.clone().starting_with(self.replicas);
+        let started = assumptions
+            .clone()
+            .starting_with(self.replicas)
+            .in_run_of(self.timeline.others.clone());
         let (timeline, decision) = (self.timeline.clone(), decide(&self.begun));
         let (mut input, mut overrides) = started.apply(self.begun.clone(), &decision)?;
         let mut rolled_out = None;

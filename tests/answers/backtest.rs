@@ -955,8 +955,8 @@ fn a_candidate_may_have_other_metrics() {
     );
 }
 
-/// The load of a column is the same in all runs, whether their metrics use whole pods or containers: the unchanged HPA
-/// says which it is.
+/// The load of a column or a flag is the same in all runs, whether their metrics use whole pods or containers: the
+/// unchanged HPA says which it is.
 #[test]
 fn a_candidate_uses_another_part_of_the_same_load() {
     let of = |container: &str| {
@@ -970,6 +970,10 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         ("pods", spec(&[pods])),
         ("app", spec(&[of("app")])),
         ("both", spec(&[of("app"), of("sidecar")])),
+        (
+            "queue",
+            spec(&[build::external("queue", &build::average("30"))]),
+        ),
     ];
     let directory = tempfile::tempdir().unwrap();
     let path = |name: String| directory.path().join(name).display().to_string();
@@ -997,15 +1001,22 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         .unwrap();
     }
     // Half the requests of one pod are 100m, those of one container 50m.
-    let end = |column: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
+    let end = |load: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
+        let (flags, trace) = if load.starts_with("--") {
+            ([load, "--for=20m"], String::new())
+        } else {
+            let rows = format!("time,{load}\n0s,100m\n1m,800m\n20m,800m\n");
+            (["--trace", "-"], rows)
+        };
         let (state, candidate) = (
             path(format!("{of}.json")),
             path(format!("hpa-{candidate}.json")),
         );
         let (code, stdout, stderr) = run(program()
             .args(["predict", "web", "-f", &state, "--hpa", &candidate])
-            .args(["--tolerance=0", "--trace=-", "-o", "json"])
-            .write_stdin(format!("time,{column}\n0s,100m\n1m,800m\n20m,800m\n")))
+            .args(["--tolerance=0", "-o", "json"])
+            .args(flags)
+            .write_stdin(trace))
         .parts();
         if code != Some(0) {
             return Err(stderr);
@@ -1015,7 +1026,7 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         Ok([&backtest["replay"], &backtest["candidates"][0]]
             .map(|run| run["totals"]["highest"]["replicas"].as_i64().unwrap()))
     };
-    for (column, of, candidate, want) in [
+    for (load, of, candidate, want) in [
         // Of 800m, the app uses three quarters, as observed.
         ("cpu", "pods", "app", [8, 12]),
         ("cpu", "pods", "both", [8, 12]),
@@ -1025,12 +1036,17 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         ("Resource/cpu", "app", "pods", [12, 8]),
         ("Resource/cpu", "both", "app", [12, 12]),
         ("app=cpu", "pods", "both", [9, 16]),
+        ("--cpu=400m", "pods", "app", [4, 6]),
+        ("--cpu=400m", "app", "pods", [8, 5]),
+        ("--cpu=app=300m", "pods", "app", [4, 6]),
+        ("--cpu=app=300m", "app", "pods", [6, 4]),
+        // Nothing in the candidate uses it.
+        ("--cpu=sidecar=100m", "pods", "app", [2, 2]),
+        ("--metric=queue=90", "pods", "queue", [1, 3]),
+        ("--metric=queue=90", "queue", "pods", [3, 1]),
     ] {
-        assert_eq!(
-            end(column, of, candidate),
-            Ok(want),
-            "{column} {of} {candidate}"
-        );
+        let found = end(load, of, candidate);
+        assert_eq!(found, Ok(want), "{load} {of} {candidate}");
     }
     for candidate in ["pods", "app"] {
         let error = end("cpu", "both", candidate).unwrap_err();

@@ -93,7 +93,7 @@ fn changes(
         return Ok((all.unwrap_or_default(), None));
     };
     let typed = scenario.args.curve.as_deref().unwrap_or_default();
-    let meant = wanted.find(&pass.input.snapshot, &format!("--curve {typed}"))?;
+    let meant = wanted.find(&pass.input.snapshot, None, &format!("--curve {typed}"))?;
     let (drawn, container) = (meant.places.first(), meant.container());
     let own = drawn.filter(|_| container.is_none()).copied();
     let all = (!is_picture).then(|| thresholds(pass, own));

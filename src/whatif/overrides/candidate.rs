@@ -154,18 +154,6 @@ impl Candidate {
         !self.workloads.is_empty()
     }
 
-    /// The containers of its workloads.
-    pub(super) fn containers(&self) -> Vec<Box<str>> {
-        let templates = self
-            .workloads
-            .iter()
-            .filter_map(|it| it.object.template.as_deref());
-        templates
-            .flat_map(|it| it.running(false))
-            .map(|own| own.name.clone())
-            .collect()
-    }
-
     /// Returns the same candidate as one of several, for all of which these metrics were looked up.
     #[must_use]
     pub fn among(self, asked: &[MetricSpec]) -> Self {

@@ -37,8 +37,9 @@ impl Dial {
         let whole = container
             .map(|_| Self::new(snapshot, index, None))
             .transpose()?;
-        let metric = Metric::of(snapshot, index, container)?;
         let specs = &snapshot.hpa.spec.metrics;
+        let part = container.map(|name| specs[index].of_container(name));
+        let metric = Metric::of(snapshot, index, part.as_ref())?;
         let (own, id) = (&metric.spec, metric.spec.id());
         let is_same = |other: &MetricSpec| other.name() == own.name() && other.id() == id;
         let also = (0..specs.len())

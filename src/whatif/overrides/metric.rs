@@ -32,10 +32,10 @@ use crate::whatif::value::{AssumedValue, Ratio};
 pub fn set_metric(
     snapshot: &mut Snapshot,
     index: usize,
-    container: Option<&str>,
+    part: Option<&MetricSpec>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    Metric::of(snapshot, index, container)?.set(snapshot, value)
+    Metric::of(snapshot, index, part)?.set(snapshot, value)
 }
 
 /// Sets a metric to a value of a trace.
@@ -46,10 +46,10 @@ pub fn set_metric(
 pub(in crate::whatif) fn set_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    spec: &MetricSpec,
+    part: Option<&MetricSpec>,
     value: &AssumedValue,
 ) -> Result<(), Error> {
-    let metric = Metric::traced(snapshot, index, spec)?;
+    let metric = Metric::traced(snapshot, index, part)?;
     metric.set(snapshot, value)?;
     if matches!(value, AssumedValue::Share(_)) {
         metric.parts(snapshot, &metric.step(snapshot, true)?, true)?;
@@ -65,9 +65,9 @@ pub(in crate::whatif) fn set_traced(
 pub(in crate::whatif) fn begin_traced(
     snapshot: &mut Snapshot,
     index: usize,
-    spec: &MetricSpec,
+    part: Option<&MetricSpec>,
 ) -> Result<(), Error> {
-    Metric::traced(snapshot, index, spec)?.begin(snapshot)
+    Metric::traced(snapshot, index, part)?.begin(snapshot)
 }
 
 /// Sets a metric of one pod, or only the usage of a container in it, to another value; the pod need not have had one. A
@@ -78,12 +78,12 @@ pub(in crate::whatif) fn begin_traced(
 /// There is no such pod, or the metric has no such value for it.
 pub(super) fn set_pod(
     snapshot: &mut Snapshot,
-    (index, container): (usize, Option<&str>),
+    (index, part): (usize, Option<&MetricSpec>),
     pod: &str,
     value: &AssumedValue,
     base: Option<i64>,
 ) -> Result<(), Error> {
-    let metric = Metric::of(snapshot, index, container)?;
+    let metric = Metric::of(snapshot, index, part)?;
     let Metric { spec, label, .. } = &metric;
     if spec.is_total() {
         return Err(Error::usage(format!("{label} has no value for each pod")));
@@ -133,10 +133,11 @@ pub(super) struct Metric {
 }
 
 impl Metric {
+    /// Returns the metric at a place in the spec, or another one that is based on the same usage.
     pub(super) fn of(
         snapshot: &Snapshot,
         index: usize,
-        container: Option<&str>,
+        part: Option<&MetricSpec>,
     ) -> Result<Self, Error> {
         let metrics = &snapshot.hpa.spec.metrics;
         let Some(spec) = metrics.get(index) else {
@@ -148,23 +149,19 @@ impl Metric {
                 "a metric of the type {type_} cannot be overridden"
             )));
         }
-        let own = spec.part(container);
+        let own = part.unwrap_or(spec);
         Ok(Self {
             index,
             label: own.label(metrics),
-            spec: own,
+            spec: own.clone(),
             without_pods: "without pods nothing is measured: leave the value out, or suppose some, such as \
                            --replicas 3",
         })
     }
 
-    /// The same for a value of a trace, which is of this metric, or of a part of it.
-    fn traced(snapshot: &Snapshot, index: usize, spec: &MetricSpec) -> Result<Self, Error> {
-        let mut metric = Self {
-            label: spec.label(&snapshot.hpa.spec.metrics),
-            spec: spec.clone(),
-            ..Self::of(snapshot, index, None)?
-        };
+    /// The same for a value of a trace.
+    fn traced(snapshot: &Snapshot, index: usize, part: Option<&MetricSpec>) -> Result<Self, Error> {
+        let mut metric = Self::of(snapshot, index, part)?;
         let scale = snapshot.scale.as_ref();
         if scale.is_ok_and(|scale| scale.spec_replicas == 0) {
             metric.without_pods = "the run starts with 0 replicas: start the trace at a row with more, or suppose some, \

@@ -29,7 +29,7 @@ pub(super) use difference::same_metric;
 use difference::source_of;
 pub use metric::set_metric;
 pub(super) use metric::{alone, begin_traced, probe, set_traced};
-pub use named::{Meant, NamedMetric};
+pub use named::{Meant, NamedMetric, OtherRun};
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub(super) use pods::{is_ready, newest};
 pub(crate) use repeated::repeat_assumed;
@@ -259,10 +259,10 @@ impl Assumptions {
 
         let mut values = Values::of(&was, snapshot);
         for assigned in &self.values {
+            // The value of a pod that a rollout takes away cannot be that of a container of its successor.
             let goes = self.pods_go && assigned.pod.is_some();
-            if goes || !self.is_elsewhere(assigned, snapshot) {
-                overrides.push(values.set(snapshot, assigned, &chosen)?);
-            }
+            let runs = if goes { &[][..] } else { &self.runs };
+            overrides.extend(values.set(snapshot, assigned, runs, &chosen)?);
         }
         values.check_whole(snapshot)?;
         values.check_unread(snapshot, &chosen)?;

@@ -1,11 +1,13 @@
 //! A metric as named on the command line, and its places in the spec.
 
+use std::collections::BTreeSet;
+
 use super::pods::of_target;
 use super::requests::has_container;
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{METRIC_SOURCE_TYPES, MetricId, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{HpaSpec, METRIC_SOURCE_TYPES, MetricId, MetricSource, MetricSpec};
 
 /// A reference to a metric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,9 +109,9 @@ pub struct Meant {
 }
 
 impl Meant {
-    /// Returns its first place in the spec, of which there is at least one, with the container.
-    pub(in crate::whatif) fn first(&self) -> (usize, Option<&str>) {
-        (self.places[0], self.container())
+    /// Returns its first place in the spec, of which there is at least one, with the metric if it is another one.
+    pub(in crate::whatif) fn first(&self) -> (usize, Option<&MetricSpec>) {
+        (self.places[0], self.part.as_ref())
     }
 
     /// Returns the container, if the HPA only uses the usage of whole pods.
@@ -124,6 +126,27 @@ impl Meant {
         place: usize,
     ) -> &'m MetricSpec {
         self.part.as_ref().unwrap_or(&metrics[place])
+    }
+}
+
+/// One of several runs over the same load, with the metrics and containers that the load may name.
+#[derive(Debug, Clone)]
+pub struct OtherRun {
+    /// The spec of the HPA.
+    pub spec: HpaSpec,
+    /// The containers of the pods.
+    pub containers: BTreeSet<Box<str>>,
+}
+
+impl OtherRun {
+    /// Whether the run has the metric that is named: in its spec, or as a container of its metric of whole pods,
+    /// or, if the HPA that is played has that metric (`has_whole`), as a container of its pods.
+    fn has_metric(&self, wanted: &NamedMetric, has_whole: bool) -> bool {
+        let metrics = &self.spec.metrics;
+        let has_own = !has_whole && wanted.whole(metrics).is_some();
+        let container = wanted.container.as_ref().filter(|_| has_whole);
+        let has_container = container.is_some_and(|own| self.containers.contains(&**own));
+        wanted.places_in(metrics).is_ok() || has_own || has_container
     }
 }
 
@@ -152,46 +175,75 @@ impl NamedMetric {
                 .is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
     }
 
-    /// Finds its values; `typed` is the text that names it.
+    /// Finds its values in all pods, or only in one; `typed` is the text that names it.
     ///
     /// # Errors
     ///
     /// There is no such metric or container, or it is ambiguous.
-    pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
-        if let Some(part) = self.part(snapshot, None, typed)? {
+    pub fn find(
+        &self,
+        snapshot: &Snapshot,
+        pod: Option<&str>,
+        typed: &str,
+    ) -> Result<Meant, Error> {
+        if let Some(part) = self.part(snapshot, pod, typed)? {
             return Ok(part);
         }
+        let places = self.places(snapshot);
         Ok(Meant {
-            places: self.places(snapshot)?,
+            places: places.map_err(|e| e.within(typed))?,
             part: None,
         })
     }
 
-    /// Finds its values in a load; those of whole pods also if the HPA only uses those of containers.
+    /// Finds its values in one of several runs over the same load, in all pods or only in one; `None` if only another run
+    /// has them. Of the runs, the first that has the metric says what usage it is. The containers of a run may only be those
+    /// of its pods after a change, `changed`.
     ///
     /// # Errors
     ///
     /// Those of [`Self::find`].
-    pub(in crate::whatif) fn find_load(
+    pub(in crate::whatif) fn find_in_run(
         &self,
+        runs: &[OtherRun],
         snapshot: &Snapshot,
+        changed: Option<&Snapshot>,
+        pod: Option<&str>,
         typed: &str,
-    ) -> Result<Meant, Error> {
-        self.find(snapshot, typed).or_else(|e| {
-            let containers = Self {
-                type_: Some("ContainerResource"),
-                ..self.clone()
-            };
-            let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-            let fitting = metrics.filter(|(_, metric)| containers.fits(metric));
-            let (places, fitting): (Vec<usize>, Vec<&MetricSpec>) = fitting.unzip();
-            match fitting.first() {
-                Some(one) if self.type_ == Some("Resource") => Ok(Meant {
-                    places,
-                    part: Some(one.of_pods()),
-                }),
-                _ => Err(e),
-            }
+    ) -> Result<Option<Meant>, Error> {
+        let mut metrics = runs.iter().map(|it| &it.spec.metrics);
+        let of_first = metrics.find_map(|own| self.as_in(own).transpose());
+        let wanted = of_first
+            .unwrap_or_else(|| Ok(self.clone()))
+            .map_err(|e| e.within(typed))?;
+        let own = &snapshot.hpa.spec.metrics;
+        let has_whole = wanted.whole(own).is_some();
+        let later = || wanted.find(changed.filter(|_| has_whole)?, pod, typed).ok();
+        let is_elsewhere = || {
+            !own.iter().any(|own| wanted.fits(own))
+                && runs.iter().any(|it| it.has_metric(&wanted, has_whole))
+        };
+        match wanted.find(snapshot, pod, typed) {
+            Err(e) => match later().or_else(|| wanted.pods_of_containers(own)) {
+                None if !is_elsewhere() => Err(e),
+                meant => Ok(meant),
+            },
+            meant => meant.map(Some),
+        }
+    }
+
+    /// Finds the usage of whole pods, if it is that, at the places of the metrics of their containers.
+    fn pods_of_containers(&self, metrics: &[MetricSpec]) -> Option<Meant> {
+        let containers = Self {
+            type_: Some("ContainerResource"),
+            ..self.clone()
+        };
+        let fits = |place: &usize| containers.fits(&metrics[*place]);
+        let places: Vec<usize> = (0..metrics.len()).filter(fits).collect();
+        let first = *places.first().filter(|_| self.type_ == Some("Resource"))?;
+        Some(Meant {
+            places,
+            part: Some(metrics[first].of_pods()),
         })
     }
 
@@ -200,7 +252,7 @@ impl NamedMetric {
     /// # Errors
     ///
     /// It is ambiguous.
-    pub(in crate::whatif) fn as_in(&self, metrics: &[MetricSpec]) -> Result<Option<Self>, Error> {
+    fn as_in(&self, metrics: &[MetricSpec]) -> Result<Option<Self>, Error> {
         if !metrics.iter().any(|own| self.fits(own)) {
             return Ok(None);
         }
@@ -229,7 +281,7 @@ impl NamedMetric {
         let Some((whole, container)) = self.whole(&snapshot.hpa.spec.metrics) else {
             return Ok(None);
         };
-        let mut pods = of_target(snapshot)?;
+        let mut pods = of_target(snapshot).map_err(|e| e.within(typed))?;
         pods.retain(|own| pod.is_none_or(|pod| *own.name == *pod));
         has_container(&pods, container, false, typed).map_err(|e| {
             if self.is_unquoted {

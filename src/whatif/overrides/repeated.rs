@@ -201,7 +201,11 @@ impl RepeatedFlag {
             return None;
         }
         let snapshot = &pass.input.snapshot;
-        let place = *wanted.find(snapshot, &self.name).ok()?.places.first()?;
+        let place = *wanted
+            .find(snapshot, None, &self.name)
+            .ok()?
+            .places
+            .first()?;
         let container = wanted.container.as_deref();
         let alone: HashSet<String> = assumed
             .iter()

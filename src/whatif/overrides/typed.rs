@@ -1,8 +1,8 @@
 //! The values of the flags of `predict`, parsed before the cluster is queried.
 
 use super::candidate::Candidate;
-use super::named::{Meant, NamedMetric, split};
-use super::pods::{PodChanges, ReplicasChange, of_target};
+use super::named::{NamedMetric, OtherRun, split};
+use super::pods::{PodChanges, ReplicasChange};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
@@ -21,8 +21,8 @@ pub struct Assumptions {
     pub(super) pods: PodChanges,
     /// The values of metrics, those of single pods last.
     pub(super) values: Vec<Assigned>,
-    /// A candidate that is played too: assumptions about metrics and containers that only it has are left out.
-    beside: Option<Candidate>,
+    /// All runs over the same load: assumptions about metrics and containers that only others have are left out.
+    pub(super) runs: Vec<OtherRun>,
     /// Whether a rollout takes the pods away later, so that nothing uses what is assumed of a container that only
     /// their successors have.
     pub(super) pods_go: bool,
@@ -149,13 +149,21 @@ impl Assumptions {
         let mut without = Self {
             spec: SpecChanges::default(),
             requests: Vec::new(),
-            beside: self.spec.candidate.clone(),
             ..self.clone()
         };
         without
             .flags
             .retain(|(flag, _)| !OF_CANDIDATE.contains(flag) && *flag != WHEN);
         without
+    }
+
+    /// Returns the assumptions without values of metrics.
+    #[must_use]
+    pub fn without_values(&self) -> Self {
+        Self {
+            values: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// Whether other pods are assumed than the target's current ones.
@@ -171,7 +179,6 @@ impl Assumptions {
             let mut running = Self {
                 requests: Vec::new(),
                 pods_go,
-                beside: self.spec.candidate.clone(),
                 ..self.clone()
             };
             running.spec.keeps_template = true;
@@ -179,14 +186,10 @@ impl Assumptions {
         })
     }
 
-    /// Whether only a candidate that is played too has a metric, or its container.
-    pub(super) fn is_elsewhere(&self, assigned: &Assigned, snapshot: &Snapshot) -> bool {
-        let Some(beside) = &self.beside else {
-            return false;
-        };
-        let has_metric = assigned.wanted.places_in(beside.metrics()).is_ok();
-        (has_metric && assigned.wanted.places(snapshot).is_err())
-            || assigned.lacks_container(&beside.containers(), snapshot)
+    /// Returns the assumptions for one of several runs over the same load.
+    #[must_use]
+    pub fn in_run_of(self, runs: Vec<OtherRun>) -> Self {
+        Self { runs, ..self }
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
@@ -239,7 +242,7 @@ impl Assumptions {
                 .collect::<Result<_, _>>()?,
             pods: PodChanges::read(typed)?,
             values,
-            beside: None,
+            runs: Vec::new(),
             pods_go: false,
             flags: flags(typed),
         })
@@ -345,31 +348,6 @@ impl Assigned {
             value,
             text: text.to_owned(),
             flag: format!("{flag} {typed}"),
-        })
-    }
-
-    /// Whether it applies to one of these containers, and no pod of the target has it.
-    fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
-        let Some(own) = self.wanted.container.as_deref() else {
-            return false;
-        };
-        containers.iter().any(|it| **it == *own)
-            && of_target(snapshot).is_ok_and(|pods| {
-                pods.iter()
-                    .all(|pod| pod.running(false).all(|it| *it.name != *own))
-            })
-    }
-
-    /// Finds the values that it is about. Its pod, if it is only about one, has to have the container that is named.
-    pub(super) fn find(&self, snapshot: &Snapshot) -> Result<Meant, Error> {
-        let pod = self.pod.as_deref();
-        if let Some(part) = self.wanted.part(snapshot, pod, &self.flag)? {
-            return Ok(part);
-        }
-        let places = self.wanted.places(snapshot);
-        Ok(Meant {
-            places: places.map_err(|e| e.within(&self.flag))?,
-            part: None,
         })
     }
 }

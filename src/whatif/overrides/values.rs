@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::metric::{failure_of, reported, set_metric, set_pod, value_of};
-use super::named::Meant;
+use super::named::{Meant, OtherRun};
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{change, is_running, samples};
@@ -84,14 +84,15 @@ impl<'d> Values<'d> {
         value_alone(&before, 0, &before.hpa.spec.metrics[0])
     }
 
-    /// Sets the value of a metric, or of a container without a metric of its own. `chosen` are the pods that were put in a
-    /// state.
+    /// Sets the value of a metric, or of a container without a metric of its own, unless only others of the runs over the
+    /// same load have it. `chosen` are the pods that were put in a state.
     pub(super) fn set(
         &mut self,
         snapshot: &mut Snapshot,
         assigned: &Assigned,
+        runs: &[OtherRun],
         chosen: &[(Box<str>, State)],
-    ) -> Result<Override, Error> {
+    ) -> Result<Option<Override>, Error> {
         if let Some(pod) = &assigned.pod {
             named(snapshot, pod)?;
             let is_without =
@@ -103,16 +104,28 @@ impl<'d> Values<'d> {
                 )));
             }
         }
-        let meant = assigned.find(snapshot)?;
+        let (wanted, pod) = (&assigned.wanted, assigned.pod.as_deref());
+        let found = wanted.find_in_run(runs, snapshot, None, pod, &assigned.flag)?;
+        let Some(meant) = found else {
+            return Ok(None);
+        };
         let (place, _) = meant.first();
         let spec = meant.metric(&snapshot.hpa.spec.metrics, place).clone();
+        let is_of_others = |container: &str| {
+            let mut pods = snapshot.unended_pods().flat_map(|pod| pod.running(false));
+            runs.iter().any(|it| it.containers.contains(container))
+                && pods.all(|own| *own.name != *container)
+        };
+        if spec.container().is_some_and(is_of_others) {
+            return Ok(None);
+        }
         let label = self.take(snapshot, assigned, place, &spec)?;
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
             None => self.set_of_all(snapshot, assigned, &meant, &spec, &label)?,
         };
         repeat_answer(snapshot, &meant);
-        Ok(own)
+        Ok(Some(own))
     }
 
     /// Reserves a metric for this value, and returns its label; the answer about it is at a place.
@@ -322,7 +335,8 @@ impl<'d> Values<'d> {
 
 /// Sets a value as if no other flag did.
 pub(super) fn set_alone(snapshot: &mut Snapshot, assigned: &Assigned) -> Result<(), Error> {
-    let meant = assigned.find(snapshot)?;
+    let (wanted, pod) = (&assigned.wanted, assigned.pod.as_deref());
+    let meant = wanted.find(snapshot, pod, &assigned.flag)?;
     let (place, part) = meant.first();
     match &assigned.pod {
         Some(pod) => set_pod(snapshot, (place, part), pod, &assigned.value, None)?,

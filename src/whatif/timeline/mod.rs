@@ -16,7 +16,6 @@ mod totals;
 mod trace;
 mod world;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -25,8 +24,7 @@ use serde::Serialize;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Because, Decision, MetricStep, Proposal, StabilizeStep, Step};
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::HpaSpec;
-use crate::whatif::overrides::{NamedMetric, Reported, current};
+use crate::whatif::overrides::{OtherRun, Reported, current};
 pub use course::Course;
 pub use past::{begin_with_load, make_ready_then};
 pub use player::Player;
@@ -48,27 +46,6 @@ pub struct JoinTimes {
     pub ready: SignedDuration,
     /// The time from its creation until it has metrics.
     pub measured: SignedDuration,
-}
-
-/// One of several runs over the same load, with the metrics and containers that the load may name.
-#[derive(Debug, Clone)]
-pub struct OtherRun {
-    /// The spec of the HPA.
-    pub spec: HpaSpec,
-    /// The containers of the pods.
-    pub containers: BTreeSet<Box<str>>,
-}
-
-impl OtherRun {
-    /// Whether the run has the metric that is named: in its spec, or as a container of its metric of whole pods,
-    /// or, if the HPA that is played has that metric (`has_whole`), as a container of its pods.
-    fn has_metric(&self, wanted: &NamedMetric, has_whole: bool) -> bool {
-        let metrics = &self.spec.metrics;
-        let has_own = !has_whole && wanted.whole(metrics).is_some();
-        let container = wanted.container.as_ref().filter(|_| has_whole);
-        let has_container = container.is_some_and(|own| self.containers.contains(&**own));
-        wanted.places_in(metrics).is_ok() || has_own || has_container
-    }
 }
 
 /// The options of a timeline.

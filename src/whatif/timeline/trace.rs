@@ -9,14 +9,14 @@ use serde::Serialize;
 use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
 use super::table::{EXAMPLE, TIMES, TraceOrigin, read_count, read_csv, read_time};
-use super::{LastValue, OtherRun, TraceEnd};
+use super::{LastValue, TraceEnd};
 use crate::apimachinery::json::{self, SecondsTime};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
 use crate::snapshot::load::{Load, Row};
-use crate::whatif::overrides::{Meant, NamedMetric};
+use crate::whatif::overrides::{Meant, NamedMetric, OtherRun};
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, FORMS};
 
@@ -309,14 +309,9 @@ impl Trace {
         let metrics = &snapshot.hpa.spec.metrics;
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for column in &self.metrics {
-            let name = &column.name;
-            let found = column.find(snapshot, changed, others);
-            let meant = found.map_err(|e| {
-                let named = e.message.strip_prefix(&format!("{name}: "));
-                let said = named.unwrap_or(&e.message);
-                let message = format!("{origin}: {name}: {said}");
-                Error { message, ..e }
-            })?;
+            let MetricColumn { name, wanted, .. } = column;
+            let found = wanted.find_in_run(others, snapshot, changed, None, name);
+            let meant = found.map_err(|e| e.within(&origin))?.unwrap_or_default();
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 let of = |own: &Meant| Some(own.metric(metrics, *own.places.first()?).clone());
                 let Some((one, two)) = of(taken).zip(of(&meant)) else {
@@ -437,28 +432,6 @@ impl Trace {
 }
 
 impl MetricColumn {
-    /// Finds its values; none for a metric that only another run has. Of several runs, the first that has the metric
-    /// says what usage it is.
-    fn find(
-        &self,
-        snapshot: &Snapshot,
-        changed: Option<&Snapshot>,
-        others: &[OtherRun],
-    ) -> Result<Meant, Error> {
-        let (name, typed) = (&self.name, &self.wanted);
-        let mut runs = others.iter();
-        let of_first = runs.find_map(|it| typed.as_in(&it.spec.metrics).transpose());
-        let wanted = of_first.unwrap_or_else(|| Ok(typed.clone()))?;
-        let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
-        let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
-        let is_of_other = || others.iter().any(|it| it.has_metric(&wanted, has_whole));
-        wanted.find_load(snapshot, name).or_else(|e| match later() {
-            Some(own) => Ok(own),
-            None if is_of_other() => Ok(Meant::default()),
-            None => Err(e),
-        })
-    }
-
     /// Takes a cell.
     fn push(
         &mut self,

@@ -113,7 +113,7 @@ impl World {
             AssumedValue::Share(ratio) => {
                 let base = match bases.requests.get(&column) {
                     Some(base) => *base,
-                    None => self.requested(first, spec).map_err(within)?,
+                    None => self.requested(first, meant).map_err(within)?,
                 };
                 bases.requests.insert(column, base);
                 // The same rounding as for a share that is assumed of each pod.
@@ -148,11 +148,12 @@ impl World {
     }
 
     /// Returns the total requests of the pods that share the load, or of one of their containers.
-    fn requested(&self, place: usize, spec: &MetricSpec) -> Result<i128, Error> {
+    fn requested(&self, place: usize, meant: &Meant) -> Result<i128, Error> {
         let no_base = |why: &str| {
             Error::usage(format!("{why}, so a percentage has no base"))
                 .hint("use a total amount, such as 1500m")
         };
+        let spec = meant.metric(&self.snapshot.hpa.spec.metrics, place);
         let (name, only) = (spec.name(), spec.container());
         // `getContainerMetrics` fails if a pod is measured without the container.
         let items = self.snapshot.pod_metrics.iter();
@@ -170,7 +171,12 @@ impl World {
             return Err(no_base("no pod is ready"));
         }
         let mut full = self.snapshot.clone();
-        set_traced(&mut full, place, spec, &AssumedValue::Share(Ratio::ONE))?;
+        set_traced(
+            &mut full,
+            place,
+            meant.part.as_ref(),
+            &AssumedValue::Share(Ratio::ONE),
+        )?;
         let items = full.pod_metrics.iter();
         let used = items.filter_map(|item| Some((&*item.name, item.usage(name, only)?)));
         let whole = together(used.filter(|(pod, _)| shares(pod)), &self.workload)
@@ -181,6 +187,7 @@ impl World {
     /// Sets a metric to another value from now on.
     pub(super) fn set(&mut self, setting: &LoadSetting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
+        let part = meant.part.as_ref();
         for &place in &meant.places {
             let missing = (place, meant.container().map(str::to_owned));
             let Some(total) = setting.total else {
@@ -194,14 +201,14 @@ impl World {
                 set_traced(
                     &mut self.snapshot,
                     place,
-                    &spec,
+                    None,
                     &AssumedValue::Amount(total),
                 )?;
             } else if !self.share(place, &spec, total, meant) {
                 // Nothing was measured so far; measurement now begins.
-                begin_traced(&mut self.snapshot, place, &spec)?;
+                begin_traced(&mut self.snapshot, place, part)?;
                 let begun = self.snapshot.clone();
-                set_traced(&mut self.snapshot, place, &spec, &AssumedValue::Amount(0))?;
+                set_traced(&mut self.snapshot, place, part, &AssumedValue::Amount(0))?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load.begin(TotalUsage::of(&begun, &self.workload));

@@ -2,6 +2,7 @@
 //! neither another nor the unchanged HPA beats in replica-hours, time short and shortfall.
 
 use jiff::SignedDuration;
+use serde_json::value::RawValue;
 
 use super::Plan;
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -86,7 +87,8 @@ impl Axis {
             return Err(bad("the field is missing"));
         }
         let mut missed = None;
-        let values = match range.split_once("..") {
+        let is_json = range.starts_with(['[', '{']);
+        let values = match range.split_once("..").filter(|_| !is_json) {
             Some((from, rest)) => {
                 let (to, step) = match rest.split_once(':') {
                     Some((to, step)) => (to, step),
@@ -95,6 +97,11 @@ impl Axis {
                 let (values, is_end) = steps(from, to, step).map_err(|why| bad(&why))?;
                 missed = (!is_end).then(|| to.to_owned());
                 values
+            }
+            None if is_json => {
+                let values: Vec<Box<RawValue>> = serde_json::from_str(&format!("[{range}]"))
+                    .map_err(|e| bad(&format!("not JSON: {e}")))?;
+                values.iter().map(|own| own.get().to_owned()).collect()
             }
             None => range.split(',').map(str::to_owned).collect(),
         };
@@ -402,6 +409,10 @@ mod tests {
                 "60 300 600",
             ),
             ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
+            (
+                r#"behavior.scaleUp.policies=[{"type":"Pods","value":1}],[{"type": "..", "value": 2}]"#,
+                r#"[{"type":"Pods","value":1}] [{"type": "..", "value": 2}]"#,
+            ),
             ("target.app=cpu=50%,60%", "50% 60%"),
             ("target.queue{name=a}=5..7", "5 6 7"),
             (
@@ -433,6 +444,10 @@ mod tests {
                 "0.0005 is too large for a range, or finer than a thousandth: list the values",
             ),
             ("max=..9", "\"\" is not a number; a range is FROM..TO:STEP"),
+            (
+                "behavior.scaleUp.policies=[,]",
+                "not JSON: expected value at line 1 column 3",
+            ),
             ("target.cpu=50%..80", "the numbers of a range have one unit"),
             (
                 "target.cpu=50..80:5%",

@@ -451,19 +451,17 @@ pub(crate) fn value_flags<'m>(
 }
 
 fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
-    let is_share = spec
-        .target()
-        .is_some_and(|target| target.average_utilization.is_some());
     let name = spec.name();
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
-        let value = format!("{}=30", spec.flag_name(&hpa.spec.metrics));
+        let value = if spec.is_utilization() { "80%" } else { "30" };
+        let value = format!("{}={value}", spec.flag_name(&hpa.spec.metrics));
         return format!("--metric {}", names::shell_word(&value));
     }
     let container = spec
         .container()
         .map(|own| format!("{own}="))
         .unwrap_or_default();
-    let value = match (is_share, name) {
+    let value = match (spec.is_utilization(), name) {
         (true, _) => "80%",
         (false, "cpu") => "250m",
         (false, _) => "200Mi",
@@ -563,6 +561,32 @@ mod tests {
                            failed to get cpu utilization";
             let found = notes.iter().any(|note| note.text == failure);
             assert_eq!(found, is_noted, "{text}: {notes:?}");
+        }
+    }
+
+    /// The example of a value is one that the metric takes.
+    #[test]
+    fn an_example_has_the_unit_of_the_target() {
+        for (name, target, want) in [
+            ("cpu", build::utilization(50), "--cpu 80%"),
+            ("cpu", build::average("1"), "--cpu 250m"),
+            ("memory", build::average("1Gi"), "--memory 200Mi"),
+            (
+                "nvidia.com/gpu",
+                build::utilization(50),
+                "--metric nvidia.com/gpu=80%",
+            ),
+            (
+                "nvidia.com/gpu",
+                build::average("1"),
+                "--metric nvidia.com/gpu=30",
+            ),
+        ] {
+            let hpa = build::hpa(&json!({"metrics": [build::resource(name, &target)]}));
+            let text = build::list([hpa, build::scale(1)]);
+            let input = saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH);
+            let hpa = &input.expect("an input").snapshot.hpa;
+            assert_eq!(super::value_flags(&hpa.spec.metrics, hpa), want);
         }
     }
 }

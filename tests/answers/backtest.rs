@@ -919,13 +919,16 @@ fn a_candidate_may_have_other_metrics() {
     std::fs::write(path("cpu.json"), items(&only_cpu)).unwrap();
     std::fs::write(path("hpa-both.json"), build::hpa(&both).to_string()).unwrap();
     std::fs::write(path("hpa-cpu.json"), build::hpa(&only_cpu).to_string()).unwrap();
-    let run = |state: &str, candidate: &str, trace: &str| {
-        let (state, candidate) = (path(state), path(candidate));
+    let run_of = |flags: &[&str], trace: &str| {
         run(program()
-            .args(["predict", "web", "-f", &state, "--hpa", &candidate])
-            .args(["--trace", "-", "-o", "json"])
+            .args(["predict", "web", "-o", "json"])
+            .args(flags)
             .write_stdin(trace))
         .parts()
+    };
+    let run = |state: &str, candidate: &str, trace: &str| {
+        let (state, candidate) = (path(state), path(candidate));
+        run_of(&["-f", &state, "--hpa", &candidate, "--trace=-"], trace)
     };
     let trace = "time,cpu,queue_depth\n0s,40m,20\n5m,40m,80\n10m,40m,80\n";
     for (state, candidate, highest) in [
@@ -951,6 +954,28 @@ fn a_candidate_may_have_other_metrics() {
     );
     assert!(
         code == Some(2) && stderr.contains(":1: column 3: the HPA has no such metric"),
+        "{stderr}"
+    );
+    // The load of a state may be of a candidate that is not given again.
+    let saved = path("saved.json");
+    let [state, candidate] = ["cpu.json", "hpa-both.json"].map(path);
+    let (code, _, stderr) = run_of(
+        &[
+            "-f",
+            &state,
+            "--hpa",
+            &candidate,
+            "--save",
+            &saved,
+            "--trace=-",
+        ],
+        trace,
+    );
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, _, stderr) = run_of(&["-f", &saved], "");
+    assert!(
+        code == Some(2)
+            && stderr.contains("give the candidate with --hpa, or another load with --trace"),
         "{stderr}"
     );
 }
@@ -1170,6 +1195,11 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             ),
             2,
             "--fail-on other-writer is about one candidate, and --vary tries several",
+        ),
+        (
+            format!("{week} --for 20m --vary max=3,9 --fail-on above-max"),
+            2,
+            "--fail-on above-max is about one candidate, and --vary tries several",
         ),
         (
             format!("{week} --cpu 20% --min 5 --for 20m --vary max=10,11 --exit-code"),

@@ -274,9 +274,7 @@ impl Scenario<'_> {
             .next()
             .map(|code| format!("--fail-on {code}"));
         let change = || expect.exit_code.then(|| "--exit-code".to_owned());
-        if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change))
-            && (self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty())
-        {
+        if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change)) {
             return Err(Error::usage(format!(
                 "{flag} is about one candidate, and --vary tries several"
             ))

@@ -45,6 +45,17 @@ impl TraceOrigin {
         }
     }
 
+    /// Adds the remedy for a column that no run has to an error: a saved state may have it from a candidate.
+    pub(super) fn lacking(&self, error: Error) -> Error {
+        match self {
+            Self::Table(_) => error,
+            Self::Load => error.hint(
+                "the load was saved with a candidate that has it: give the candidate with --hpa, or another load with \
+                 --trace",
+            ),
+        }
+    }
+
     /// Returns the words for a line after the first one.
     pub(super) fn row(&self, line: u64) -> String {
         match self {

@@ -145,6 +145,13 @@ impl Trace {
             column.step = regular(&mut column.samples, first, last);
         }
         let record = &mut trace.record;
+        let is_table = matches!(trace.origin, TraceOrigin::Table(_));
+        if is_table && record.replicas.is_empty() && !record.ready.is_empty() {
+            return Err(trace
+                .origin
+                .bad(1, "there is a column \"ready\", but none for replicas")
+                .hint("ready says how many of the replicas were ready"));
+        }
         record.step = regular(&mut record.replicas, first, last);
         regular(&mut record.ready, first, last);
         // The last sample holds as long as any other.
@@ -311,7 +318,8 @@ impl Trace {
         for column in &self.metrics {
             let MetricColumn { name, wanted, .. } = column;
             let found = wanted.find_in_run(others, snapshot, changed, None, name);
-            let meant = found.map_err(|e| e.within(&origin))?.unwrap_or_default();
+            let meant = found.map_err(|e| self.origin.lacking(e.within(&origin)))?;
+            let meant = meant.unwrap_or_default();
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 let of = |own: &Meant| Some(own.metric(metrics, *own.places.first()?).clone());
                 let Some((one, two)) = of(taken).zip(of(&meant)) else {
@@ -598,6 +606,10 @@ mod tests {
             ("0s,80%\n", ":1: the first line has no column \"time\""),
             ("time\n0s\n", ":1: there is no column for a metric"),
             ("time,cpu\n", ":1: there are no rows"),
+            (
+                "time,cpu,ready\n0s,1,1\n",
+                ":1: there is a column \"ready\", but none for replicas",
+            ),
             (
                 "time,cpu,cpu\n0s,1,1\n",
                 ":1: column 3 has the title of another column",

@@ -312,6 +312,12 @@ impl Rollout {
     }
 }
 
+/// Returns a time in whole seconds, rounded up.
+fn whole_seconds(time: SignedDuration) -> SignedDuration {
+    let rest = i64::from(time.subsec_nanos() > 0);
+    SignedDuration::from_secs(time.as_secs() + rest)
+}
+
 impl Rolled {
     /// Adds its result to the overrides.
     pub fn came_to(self, overrides: &mut [Override]) {
@@ -353,7 +359,8 @@ impl TargetPods {
         } = self.rolling.as_ref()?;
         Some(Rolled {
             pods: (*pods)?,
-            done: done.map(|done| done.duration_since(*start)),
+            // Pods begin at whole seconds, and the run may not.
+            done: done.map(|done| whole_seconds(done.duration_since(*start))),
         })
     }
 

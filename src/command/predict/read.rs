@@ -273,7 +273,9 @@ impl Scenario<'_> {
         let finding = findings(expect)
             .next()
             .map(|code| format!("--fail-on {code}"));
-        let change = || expect.exit_code.then(|| "--exit-code".to_owned());
+        // Without a candidate, it is about the HPA as it is.
+        let has_candidate = self.assumptions.has_candidate() || !self.args.overrides.hpa.is_empty();
+        let change = || (expect.exit_code && has_candidate).then(|| "--exit-code".to_owned());
         if let (Some(_), Some(flag)) = (&self.search, finding.or_else(change)) {
             return Err(Error::usage(format!(
                 "{flag} is about one candidate, and --vary tries several"

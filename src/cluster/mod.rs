@@ -18,7 +18,6 @@ mod tests;
 pub use connect::environment::Environment;
 pub use connect::files;
 pub use connect::kubeconfig::{KubeconfigNames, names};
-pub use fetch::right::denied;
 pub use http::failure::{Failure, FailureKind, Method, WaitingFor};
 pub use http::status::ApiStatus;
 pub use http::{Response, Session};

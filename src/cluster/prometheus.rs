@@ -11,7 +11,6 @@ use jiff::Timestamp;
 use super::connect::environment::Environment;
 use super::connect::kubeconfig::words;
 use super::connect::{Elsewhere, prepare_elsewhere};
-use super::fetch::right::denied;
 use super::http::Session;
 use super::http::failure::{Failure, FailureKind};
 use super::http::status::{ApiStatus, ResourcePath};
@@ -295,7 +294,7 @@ impl Prometheus {
         }
         // At the server's own address, no API server answers.
         if status.from_server && !self.is_direct() {
-            let e = denied(failure);
+            let e = Error::from(failure.clone());
             let lacks = status.code == 503 && status.message.contains("endpoints available");
             return match without_endpoints(failure) {
                 Some(hint) if lacks && e.hint.is_none() => e.hint(hint),

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 pub use crate::cluster::signals::on_signal;
 use crate::cluster::signals::{Signals, unheard};
-use crate::cluster::{Failure, FailureKind, Session, denied};
+use crate::cluster::{Failure, FailureKind, Session};
 use crate::error::{Error, ErrorKind};
 
 /// The number of signals so far, and the exit code for the last.
@@ -77,14 +77,14 @@ impl Interrupts {
     }
 
     /// Returns the reason why nothing was written: the signal, if it prevented the request.
-    pub(super) fn refused(&self, failure: &Failure) -> Error {
+    pub(super) fn refused(&self, failure: Failure) -> Error {
         let code = self.0.borrow().code;
         match failure.kind {
             FailureKind::Interrupted => Error {
                 kind: ErrorKind::Signal(code),
                 ..Error::failed("interrupted")
             },
-            _ => denied(failure),
+            _ => failure.into(),
         }
     }
 }

@@ -2,8 +2,8 @@
 //! namespace's HPAs.
 
 use crate::args::Target;
+use crate::cluster::Session;
 use crate::cluster::fetch::complete::{hpas, paused_for};
-use crate::cluster::{Session, denied};
 use crate::error::{Error, listed};
 use crate::snapshot::input::Options;
 
@@ -38,7 +38,7 @@ pub(super) async fn names(
     target: Option<&Target>,
 ) -> Result<Vec<String>, Error> {
     let namespace = session.namespace();
-    let all = hpas(session).await.map_err(|e| denied(&e))?;
+    let all = hpas(session).await?;
     let names: Vec<String> = match target {
         // An HPA that cannot be read causes an error when it is requested.
         None => all.names().map(str::to_owned).collect(),

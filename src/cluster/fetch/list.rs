@@ -17,9 +17,8 @@ use super::discovery::Discovery;
 use super::items::{HPAS, HpaItem, unreadable};
 use super::namespace::answer;
 use super::optional::unserved;
-use super::right::denied;
 use super::surroundings::Wish;
-use super::{AT_ONCE, Fetch, ReadingTime, graceful, hpas_path, needs_discovery};
+use super::{AT_ONCE, Fetch, GRACE, ReadingTime, graceful, hpas_path, needs_discovery};
 use crate::args::Named;
 use crate::cluster::progress::Progress;
 use crate::error::Error;
@@ -85,12 +84,15 @@ pub async fn fetch_all(
     };
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
-    let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
-    let refused = graceful(needed, &more, worth).await.map_err(|e| {
+    let grace = |needed: &Result<_, Failure>| {
+        let is_not_found = needed.as_ref().is_err_and(Failure::is_not_found);
+        is_not_found.then_some(GRACE)
+    };
+    let refused = graceful(needed, &more, grace).await.map_err(|e| {
         if e.is_not_found() {
             unserved(&about.version)
         } else {
-            denied(&e)
+            e.into()
         }
     })?;
     for right in &refused {

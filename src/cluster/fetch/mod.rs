@@ -37,7 +37,6 @@ use self::lists::Lists;
 use self::metrics::{NoAnswer, custom_version};
 use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
-use self::right::denied;
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
 use super::{Failure, Session};
@@ -104,12 +103,12 @@ pub async fn fetch(
         .shared();
     // Each future around it would hold it twice.
     let asking = asked.needed(name, also, &discovery, wishes).boxed_local();
-    let pass = with_others(asking, &others);
-    let answered = graceful(pass, &more, is_explained).await;
+    let pass = graceful(asking, &others, |answer| grace(answer, GRACE_OF_OTHERS));
+    let answered = graceful(pass, &more, |answer| grace(answer, GRACE)).await;
     let objects = answers.objects();
     let mut surroundings = answers.of(namespace);
     let needed = answered.map_err(|FetchError { failure, no_hpa }| {
-        let error = denied(&failure);
+        let error = Error::from(failure);
         if no_hpa {
             let flags = session.command_flags();
             optional.about_absence([namespace, name], error, &surroundings, flags)
@@ -151,43 +150,26 @@ pub async fn fetch(
     })
 }
 
-/// Waits for the needed answers, and then a little longer for optional answers, if they are worth it. The
-/// optional future stores its own results as they arrive.
+/// Waits for the needed answers, and then as long for optional answers as they are worth it. The optional
+/// future stores its own results as they arrive.
 async fn graceful<T>(
     needed: impl Future<Output = T>,
     more: &More<'_>,
-    worth: impl FnOnce(&T) -> bool,
+    grace: impl FnOnce(&T) -> Option<Duration>,
 ) -> T {
     let answer = beside(needed, more).await;
-    if worth(&answer) {
-        let _ = timeout(GRACE, more.clone()).await;
+    if let Some(grace) = grace(&answer) {
+        let _ = timeout(grace, more.clone()).await;
     }
     answer
 }
 
-/// Waits for the needed answers, and then for the other HPAs of the namespace, if they matter.
-async fn with_others(
-    needed: impl Future<Output = Result<Observed, FetchError>>,
-    others: &More<'_>,
-) -> Result<Observed, FetchError> {
-    let answer = beside(needed, others).await;
-    if is_explained(&answer) {
-        // Without an HPA of that name, only their names are needed.
-        let grace = if answer.is_ok() {
-            GRACE_OF_OTHERS
-        } else {
-            GRACE
-        };
-        let _ = timeout(grace, others.clone()).await;
-    }
-    answer
-}
-
-/// Whether optional answers explain an answer: if there is no HPA of that name, they show those that exist.
-fn is_explained(answer: &Result<Observed, FetchError>) -> bool {
+/// Returns the time to wait for optional answers about an HPA. If there is none of that name, they show those that
+/// exist.
+fn grace(answer: &Result<Observed, FetchError>, of_hpa: Duration) -> Option<Duration> {
     match answer {
-        Ok(_) => true,
-        Err(absent) => absent.no_hpa,
+        Ok(_) => Some(of_hpa),
+        Err(absent) => absent.no_hpa.then_some(GRACE),
     }
 }
 

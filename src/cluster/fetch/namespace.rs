@@ -15,12 +15,12 @@ use super::control_plane::come;
 use super::items::HpaItem;
 use super::lists::Lists;
 use super::optional::{other, version_of};
-use super::right::denied;
 use super::scale::FetchedScale;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{AT_ONCE, Awaited, Fetch, GRACE, LONG, More, ReadingTime, beside};
 use crate::apimachinery::selector::Selectors;
 use crate::cluster::observed::Observed;
+use crate::error::Error;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
@@ -126,7 +126,7 @@ pub(super) async fn answer(
                 .map_or_else(|_| String::new(), Hpa::reference),
             result: observed
                 .map(|observed| namespace.complete(observed, optional))
-                .map_err(|failure| denied(&failure)),
+                .map_err(Error::from),
         };
         whole.progress.step();
         (whole.answers)(place, listed);

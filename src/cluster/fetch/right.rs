@@ -1,8 +1,9 @@
 //! The right that a refused request lacks, derived from its path as the API server does, and how to check
-//! whether the user has it. Nothing is sent here. Follows `RequestInfoFactory` of apiserver.
+//! whether the user has it; with it, a failure becomes an error. Nothing is sent here. Follows
+//! `RequestInfoFactory` of apiserver.
 
 use super::super::http::status::ResourcePath;
-use super::super::{ApiStatus, Failure, Method};
+use super::super::{ApiStatus, Failure, FailureKind, Method};
 use crate::error::Error;
 use crate::snapshot::note::{Note, Subject};
 use crate::snapshot::right::{MissingRight, Right, UnknownFactCause};
@@ -37,12 +38,30 @@ fn needed(method: Method, requested: &str) -> Right {
     }
 }
 
-/// Returns the failure, with the missing right if that is the cause.
-pub fn denied(failure: &Failure) -> Error {
-    let error: Error = failure.clone().into();
-    match missing(failure) {
-        Some(right) => error.hint(right.advice()),
-        None => error,
+/// The failure in kubectl's words, with the missing right as a hint if that is the cause.
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        let text = failure.to_string();
+        // Only these start with `error: ` in kubectl.
+        let plain = match &failure.kind {
+            FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
+            FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
+            _ => false,
+        };
+        let error = if plain {
+            Self::failed(text)
+        } else {
+            Self::bare(text)
+        };
+        let reason = failure
+            .api()
+            .filter(|_| !plain)
+            .map(|status| status.reason.clone());
+        Self {
+            reason: reason.filter(|reason| !reason.is_empty()),
+            hint: missing(&failure).map_or_else(|| failure.hint(), |right| Some(right.advice())),
+            ..error
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use tokio::time::{Instant, sleep};
 
 use super::super::Session;
 use super::Fetch;
-use super::right::denied;
 use crate::error::Error;
 use crate::snapshot::hpa::Hpa;
 
@@ -28,7 +27,7 @@ pub async fn observe(
     let end = Instant::now() + time;
     let mut states: Vec<Hpa> = Vec::new();
     loop {
-        let (hpa, ..) = asked.hpa(name).await.map_err(|failure| denied(&failure))?;
+        let (hpa, ..) = asked.hpa(name).await?;
         if states.last() != Some(&hpa) {
             states.push(hpa);
         }

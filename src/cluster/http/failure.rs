@@ -17,7 +17,6 @@ use super::status::ApiStatus;
 use super::tls::{TlsRemedy, explain};
 use crate::apimachinery::go;
 use crate::cluster::connect::kubeconfig::words;
-use crate::error::Error;
 use crate::snapshot::command_flags::CommandFlags;
 
 /// The time within which a resolver has to show that it answers.
@@ -396,32 +395,6 @@ impl fmt::Display for Failure {
 }
 
 impl StdError for Failure {}
-
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
-        let text = failure.to_string();
-        // Only these start with `error: ` in kubectl.
-        let plain = match &failure.kind {
-            FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
-            FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
-            _ => false,
-        };
-        let error = if plain {
-            Self::failed(text)
-        } else {
-            Self::bare(text)
-        };
-        let reason = failure
-            .api()
-            .filter(|_| !plain)
-            .map(|status| status.reason.clone());
-        Self {
-            reason: reason.filter(|reason| !reason.is_empty()),
-            hint: failure.hint(),
-            ..error
-        }
-    }
-}
 
 /// Returns a duration as Go prints it.
 fn length(time: Duration) -> String {

@@ -28,7 +28,7 @@ use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
 use crate::cluster::write::settle::{After, Fate, Told, after, is_gone};
 use crate::cluster::write::wait::{End, wait};
-use crate::cluster::{Failure, Session, denied};
+use crate::cluster::{Failure, Session};
 use crate::error::Error;
 use crate::render::style::clean;
 use crate::render::{page, structured};
@@ -275,7 +275,7 @@ impl Attempts<'_> {
                 Err(e) if matches!(after(&e), After::Gone | After::Conflict) => {
                     ApplyOutcome::Moved(e.to_string())
                 }
-                Err(e) => ApplyOutcome::NotWritten(denied(&e)),
+                Err(e) => ApplyOutcome::NotWritten(e.into()),
             }
         } else {
             let written = scale::write(self.session, &at, change.to, self.cut());
@@ -286,7 +286,7 @@ impl Attempts<'_> {
                 Fate::Written { state, told } => ApplyOutcome::Altered(state, told),
                 Fate::Overtaken(message) => ApplyOutcome::Moved(message),
                 Fate::Superseded(message) => ApplyOutcome::Superseded(message),
-                Fate::Refused(e) => ApplyOutcome::NotWritten(self.interrupts.refused(&e)),
+                Fate::Refused(e) => ApplyOutcome::NotWritten(self.interrupts.refused(e)),
                 Fate::Unknown(lost, why) => ApplyOutcome::Unknown(lost, why),
             }
         };
@@ -306,8 +306,8 @@ impl Attempts<'_> {
             hpa::read_again(self.session, hpa),
             scale::read_again(self.session, at)
         );
-        let read = hpa_again.map_err(|e| unseen(&e))?;
-        let state = scale_again.map_err(|e| unseen(&e))?;
+        let read = hpa_again.map_err(unseen)?;
+        let state = scale_again.map_err(unseen)?;
         match moved([hpa, &read.hpa], [&at.state, &state]) {
             Some(what) => Err(ApplyOutcome::Moved(what)),
             None => Ok(read),
@@ -385,7 +385,7 @@ impl Attempts<'_> {
         match self.insisting(written).await {
             Fate::Written { .. } => Extra::Written,
             Fate::Overtaken(message) => Extra::NotWritten(Error::failed(message)),
-            Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(&e)),
+            Fate::Refused(e) => Extra::NotWritten(self.interrupts.refused(e)),
             Fate::Superseded(message) => Extra::Unknown(message),
             Fate::Unknown(lost, why) => {
                 Extra::Unknown(format!("{lost}: unknown whether it was written: {why}"))
@@ -406,7 +406,7 @@ impl Attempts<'_> {
         let come = self.interrupts.come(1);
         pin!(waited, come);
         let ended = match select(waited, come).await {
-            Either::Left((ended, _)) => ended.map_err(|e| denied(&e))?,
+            Either::Left((ended, _)) => ended?,
             Either::Right((signal, _)) => {
                 return Ok(Waited {
                     end: WaitEnd::Interrupted,
@@ -422,7 +422,7 @@ impl Attempts<'_> {
             End::Gone => (WaitEnd::Gone, 0, None),
             End::TimedOut(ready) => (WaitEnd::TimedOut, ready, None),
             End::Unread(failure) => {
-                let e = denied(&failure);
+                let e = Error::from(failure);
                 let message = format!(
                     "the replicas were not seen ready in time, and the last check \
                                        failed: {}",
@@ -441,11 +441,11 @@ impl Attempts<'_> {
 }
 
 /// Returns the outcome if a read right before the write fails.
-fn unseen(failure: &Failure) -> ApplyOutcome {
-    if is_gone(failure) {
+fn unseen(failure: Failure) -> ApplyOutcome {
+    if is_gone(&failure) {
         ApplyOutcome::Moved(failure.to_string())
     } else {
-        ApplyOutcome::NotWritten(denied(failure))
+        ApplyOutcome::NotWritten(failure.into())
     }
 }
 

@@ -4,9 +4,9 @@ use crate::apply::gate::{GateInput, Going, Leader};
 use crate::apply::next::next;
 use crate::apply::{Applied, ApplyOutcome, precondition};
 use crate::args::Apply;
+use crate::cluster::Session;
 use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
-use crate::cluster::{Session, denied};
 use crate::command::Terminal;
 use crate::command::load::Query;
 use crate::command::state::{Live, ask};
@@ -129,9 +129,9 @@ async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
     match target(session, at).await {
         Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),
         Err(e) if e.is_forbidden() => {
-            let error = denied(&e);
+            let error = Error::from(e);
             Ok(Going::Unknown(error.hint.unwrap_or(error.message)))
         }
-        Err(e) => Err(denied(&e)),
+        Err(e) => Err(e.into()),
     }
 }

@@ -15,6 +15,7 @@ fn needed(method: Method, requested: &str) -> Right {
         group,
         namespace,
         rest,
+        ..
     }) = ResourcePath::of(requested)
     else {
         return alone();
@@ -94,28 +95,23 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
     if let Some(right) = missing(failure) {
         return Some(Note::about(Subject::UnreadMetric, right.advice()));
     }
-    let parts: Vec<&str> = failure.path.trim_start_matches('/').split('/').collect();
+    let api = ResourcePath::of(&failure.path).filter(|it| !it.group.is_empty());
     if failure.is_own() {
-        let subject = match &parts[..] {
-            ["apis", group, ..] => group,
-            _ => "the API server",
-        };
+        let subject = api.map_or("the API server", |it| it.group);
         let text = format!("{subject} could not be read: {}", failure.hint()?);
         return Some(Note::about(Subject::UnreadMetric, text));
     }
-    let ["apis", group, version, ..] = parts[..] else {
-        return None;
-    };
+    let ResourcePath { group, version, .. } = api?;
     // A Status with details concerns one metric, not the API.
-    let api = failure.api().filter(|it| !it.html)?;
-    let whole = matches!(api.code, 404 if !api.from_server) || api.code == 503;
+    let status = failure.api().filter(|it| !it.html)?;
+    let whole = matches!(status.code, 404 if !status.from_server) || status.code == 503;
     whole.then(|| {
         let command = failure
             .command_flags
             .add_to(&format!("kubectl get apiservice {version}.{group}"));
         Note::new(format!(
             "{group} is not available ({}): see `{command}`",
-            api.code
+            status.code
         ))
     })
 }

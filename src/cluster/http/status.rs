@@ -186,6 +186,7 @@ fn words(code: u16, server_message: &[u8]) -> (&'static str, String) {
 pub(in crate::cluster) struct ResourcePath<'p> {
     /// The API group; empty for the core group.
     pub(in crate::cluster) group: &'p str,
+    pub(in crate::cluster) version: &'p str,
     pub(in crate::cluster) namespace: Option<&'p str>,
     /// The resource, and its name and subresource, if there are any.
     pub(in crate::cluster) rest: Vec<&'p str>,
@@ -196,9 +197,9 @@ impl<'p> ResourcePath<'p> {
     pub(in crate::cluster) fn of(path: &'p str) -> Option<Self> {
         let bare = path.split('?').next().unwrap_or_default();
         let parts: Vec<&str> = bare.split('/').filter(|part| !part.is_empty()).collect();
-        let (group, rest) = match parts.as_slice() {
-            ["api", _, rest @ ..] => ("", rest),
-            ["apis", group, _, rest @ ..] => (*group, rest),
+        let (group, version, rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ("", *version, rest),
+            ["apis", group, version, rest @ ..] => (*group, *version, rest),
             _ => return None,
         };
         let (namespace, rest) = match rest {
@@ -207,6 +208,7 @@ impl<'p> ResourcePath<'p> {
         };
         Some(Self {
             group,
+            version,
             namespace,
             rest: rest.to_vec(),
         })

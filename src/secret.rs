@@ -48,11 +48,6 @@ impl Secrets {
         self.0.push(secret);
     }
 
-    /// Whether it has all of the others.
-    pub(crate) fn has_all(&self, others: &Self) -> bool {
-        others.0.iter().all(|secret| self.0.contains(secret))
-    }
-
     /// Adds other secrets.
     pub(crate) fn extend(&mut self, others: &Self) {
         self.0.extend_from_slice(&others.0);

@@ -677,7 +677,8 @@ fn a_short_token_hides_no_words_of_this_program() {
 /// A token that expires is replaced in its file.
 #[test]
 fn a_token_file_is_read_again() {
-    for (next, code) in [("admin", 1), ("bob", 0)] {
+    let [admins, bobs] = ["admin", "bob"].map(authorize::token);
+    for (next, code, is_new) in [(&*admins, 1, false), (&bobs, 0, true), ("abc", 1, true)] {
         let server = server_with(|cluster| {
             cluster.fault(When::on(HPA).first(1), Fault::Unauthorized);
             cluster.grant("bob").latency(Duration::from_millis(200));
@@ -691,10 +692,12 @@ fn a_token_file_is_read_again() {
                 while server.requests().is_empty() {
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                fs::write(&file, authorize::token(next)).expect("a file");
+                fs::write(&file, next).expect("a file");
             });
-            let ran = explain_with(&config, &["-o", "json"]);
+            let ran = explain_with(&config, &["-o", "json", "-v", "1"]);
             assert_eq!(ran.code, Some(code), "{next}: {}", ran.stderr);
+            let again = "credentials were refused; the token file was read again";
+            assert_eq!(ran.stderr.contains(again), is_new, "{next}: {}", ran.stderr);
         });
     }
 }

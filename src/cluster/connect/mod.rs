@@ -94,6 +94,8 @@ pub(crate) struct Clients {
     pub(crate) reads: kube::Client,
     /// Builds further clients.
     pub(crate) source: ClientSource,
+    /// Their header `Authorization`, if the credentials have one.
+    pub(crate) authorization: Option<HeaderValue>,
     /// The secrets in the headers of their requests. They must not be shown even if a server repeats them.
     pub(crate) sent: Secrets,
 }
@@ -317,13 +319,14 @@ impl ClientConfig {
         if !cluster.disable_compression {
             config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        let mut sent = Secrets::default();
+        let (mut sent, mut authorization) = (Secrets::default(), None);
         if let Some((scheme, credential)) = self.authorization(token)? {
             let mut value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()))
                 .map_err(|_| {
                     Error::failed("the credentials in the kubeconfig are invalid").hint(USER)
                 })?;
             value.set_sensitive(true);
+            authorization = Some(value.clone());
             config.headers.push((AUTHORIZATION, value));
             // The server reads it from the credential.
             let password = (scheme == "Basic").then(|| user.password.clone());
@@ -349,6 +352,7 @@ impl ClientConfig {
             age: 0,
             reads: source.client(),
             source,
+            authorization,
             sent,
         })
     }

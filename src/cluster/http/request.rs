@@ -262,7 +262,12 @@ impl Session {
             return Ok(false);
         }
         let _one_at_a_time = inner.renewal.lock().await;
-        let Clients { age: now, sent, .. } = self.clients();
+        let Clients {
+            age: now,
+            authorization,
+            sent,
+            ..
+        } = self.clients();
         if now > age {
             return Ok(true);
         }
@@ -283,8 +288,8 @@ impl Session {
                 }));
             }
         };
-        // A file that has not changed has no other token.
-        if !has_plugin && sent.has_all(&clients.sent) {
+        // The file has not changed.
+        if !has_plugin && clients.authorization == authorization {
             return Ok(false);
         }
         clients.sent.extend(&sent);

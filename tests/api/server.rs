@@ -320,7 +320,7 @@ fn hang(stream: &mut dyn Stream, shared: &Shared) {
     }
 }
 
-/// Adds the headers that every answer has.
+/// Adds the headers that every answer has. One that came via a gateway was not audited.
 fn dated(answer: Answer, clock: Clock) -> Answer {
     static AUDITED: AtomicUsize = AtomicUsize::new(1);
     let date = match clock {
@@ -332,10 +332,12 @@ fn dated(answer: Answer, clock: Clock) -> Answer {
             printed.expect("a date of this age")
         }
     };
+    let answer = answer.with("Date", date);
+    if answer.headers.iter().any(|(name, _)| name == "Via") {
+        return answer;
+    }
     let number = AUDITED.fetch_add(1, Ordering::SeqCst);
-    answer
-        .with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}"))
-        .with("Date", date)
+    answer.with("Audit-Id", format!("00000000-0000-4000-9000-{number:012}"))
 }
 
 impl Shared {

@@ -484,6 +484,7 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
     let page = Answer::new(200, "text/html; charset=utf-8", "<html>log in</html>");
     let unauthorized = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure",
         "reason": "Unauthorized", "message": "Unauthorized", "code": 401});
+    let blocked = r#"{"error": "blocked by policy"}"#;
     let of_another = "a proxy or another host has answered";
     for (failure, message, hint) in [
         (
@@ -504,6 +505,11 @@ fn a_request_that_fails_on_its_way_leaves_open_what_the_controller_reads() {
         (
             Fault::Answer(Answer::text(302, "").with("Location", "https://sso/")),
             "302",
+            Some(of_another),
+        ),
+        (
+            Fault::Answer(Answer::json(403, blocked.to_owned()).with("Via", "1.1 gateway")),
+            blocked,
             Some(of_another),
         ),
         (Fault::InvalidJson, "column", None),

@@ -56,6 +56,10 @@ fn lost(failure: &Failure) -> String {
         FailureKind::Api(status) if status.html => {
             format!("HTTP {} from {}: a page in HTML", status.code, failure.host)
         }
+        // client-go would call it unknown.
+        FailureKind::Api(status) if status.may_be_of_another() && !status.is_text => {
+            failure.of_another(status)
+        }
         FailureKind::Body(_) | FailureKind::Page => failure.to_string(),
         _ => failure.cause(),
     }

@@ -185,12 +185,8 @@ impl Failure {
     /// Whether it may concern this program alone, its user or its connection, so that the request of another client
     /// succeeds: unless the API itself has answered with an error, and not because it turned the user away.
     pub fn is_own(&self) -> bool {
-        let of_all = |it: &ApiStatus| {
-            !it.html
-                && !it.may_be_of_gateway()
-                && !matches!(it.code, 300..=399 | 401 | 403 | 407 | 408 | 429)
-        };
-        !self.api().is_some_and(of_all)
+        self.api()
+            .is_none_or(|it| it.may_be_of_another() || matches!(it.code, 401 | 403 | 408 | 429))
     }
 
     /// Whether a continue token is too old (410).
@@ -311,6 +307,11 @@ impl Failure {
         }
     }
 
+    /// Returns an answer that no API server gave, with the start of its body.
+    pub(crate) fn of_another(&self, status: &ApiStatus) -> String {
+        format!("HTTP {} from {}: {}", status.code, self.host, status.line())
+    }
+
     /// Returns the remedy, if there is one.
     pub fn hint(&self) -> Option<String> {
         match &self.kind {
@@ -328,11 +329,7 @@ impl Failure {
                     .to_owned(),
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
-            FailureKind::Api(status)
-                if status.html
-                    || status.may_be_of_gateway()
-                    || matches!(status.code, 300..=399 | 407) =>
-            {
+            FailureKind::Api(status) if status.may_be_of_another() => {
                 Some(
                     "a proxy or another host has answered: check the server's address, proxy-url and HTTPS_PROXY"
                         .to_owned(),
@@ -349,13 +346,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            FailureKind::Api(status) if status.html => {
-                let words: Vec<&str> = status.body.split_whitespace().collect();
-                let line = words.join(" ");
-                let safe = line.chars().filter(|letter| !letter.is_control());
-                let text: String = safe.take(200).collect();
-                write!(f, "HTTP {} from {}: {text}", status.code, self.host)
-            }
+            FailureKind::Api(status) if status.html => f.write_str(&self.of_another(status)),
             FailureKind::Api(status) if status.reason == "Unauthorized" => {
                 let message = &status.message;
                 write!(f, "You must be logged in to the server ({message})")

@@ -23,12 +23,17 @@ pub struct ApiStatus {
     pub body: String,
     /// Whether that body is a web page, such as a load balancer's.
     pub html: bool,
+    /// Whether that body is text, which client-go's message may quote.
+    pub is_text: bool,
     /// Whether the answer has the header `Audit-Id`, which an API server adds to each of its own.
     pub has_audit_id: bool,
 }
 
 /// The maximum length of a body that client-go quotes, its `maxUnstructuredResponseTextBytes`.
 const LONGEST_QUOTED: usize = 2 << 10;
+
+/// The number of characters of a body that are shown in a line.
+const LONGEST_LINE: usize = 200;
 
 /// The maximum length of a Status text that is kept: more than any condition of an object shows.
 const LONGEST_TEXT: usize = 8 << 10;
@@ -44,10 +49,21 @@ struct Status {
 }
 
 impl ApiStatus {
-    /// Whether a proxy before the API server may have answered in its place. An API server passes on the same codes of a
-    /// metrics API, also as text; 503 as text is its own if it cannot reach one.
-    pub(crate) fn may_be_of_gateway(&self) -> bool {
-        matches!(self.code, 502 | 504) && !self.from_server && !self.has_audit_id
+    /// Whether a proxy before the API server, or another host, may have answered in its place. An API server refuses with
+    /// a Status, and passes on the codes of a metrics API, also as text; 503 as text is its own if it cannot reach one.
+    pub(crate) fn may_be_of_another(&self) -> bool {
+        let has_no_sign = !self.from_server && !self.has_audit_id;
+        self.html
+            || matches!(self.code, 300..=399 | 407)
+            || matches!(self.code, 403 | 502 | 504) && has_no_sign
+    }
+
+    /// Returns the start of the body in one line.
+    pub(crate) fn line(&self) -> String {
+        let words: Vec<&str> = self.body.split_whitespace().collect();
+        let line = words.join(" ");
+        let safe = line.chars().filter(|letter| !letter.is_control());
+        safe.take(LONGEST_LINE).collect()
     }
 
     /// Reads an answer of this media type to a request for `path`. The secrets that were `sent` are removed from a text
@@ -86,6 +102,7 @@ impl ApiStatus {
             from_server: false,
             body: cut(text.to_owned()),
             html: media == "text/html" || text.starts_with('<'),
+            is_text,
             has_audit_id: false,
         }
     }

@@ -19,6 +19,7 @@ use kubectl_hpa::render::style::{clean, point_at};
 use kubectl_hpa::saved::save::to_json;
 use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::snapshot::load::LoadQuery;
 use kubectl_hpa::whatif::expect::{ComparisonOperator, Expression, Node, Number, Operand, Sign};
 use kubectl_hpa::whatif::timeline::Trace;
 use serde_json::{Value, json};
@@ -295,8 +296,7 @@ pub fn prometheus(data: &[u8]) {
     let answered = purposes.map(|purpose| {
         let question = Question {
             purpose,
-            of: format!("{purpose:?}"),
-            query: "q".to_owned(),
+            asked: LoadQuery::new(format!("{purpose:?}"), "q".to_owned()),
         };
         Answered {
             question,

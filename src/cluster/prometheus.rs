@@ -79,12 +79,9 @@ impl Prometheus {
     /// # Errors
     ///
     /// The query has no answer.
-    pub async fn at_once(
-        &self,
-        LoadQuery { of, query }: &LoadQuery,
-        time: Timestamp,
-    ) -> Result<QueryAnswer, Error> {
-        self.note(of, query);
+    pub async fn at_once(&self, asked: &LoadQuery, time: Timestamp) -> Result<QueryAnswer, Error> {
+        self.note(asked);
+        let LoadQuery { of, query } = asked;
         let path = format!("query?query={}&time={}", segment(query), time.as_second());
         self.ask(of, &path).await
     }
@@ -120,18 +117,14 @@ impl Prometheus {
         grid: Grid,
         progress: &Progress,
     ) -> Result<Vec<Answered>, Error> {
-        let mut answered: Vec<Answered> = Vec::with_capacity(questions.len());
-        let mut pieces: Vec<Vec<QueryAnswer>> = Vec::new();
-        let mut requests = Vec::new();
-        for (place, question) in questions.into_iter().enumerate() {
-            self.note(&question.of, &question.query);
+        let mut answered = Vec::with_capacity(questions.len());
+        for question in questions {
+            self.note(&question.asked);
             let grid = if question.is_slow() {
                 grid.every(SLOW)
             } else {
                 grid
             };
-            requests.extend(grid.requests().map(|piece| (place, piece)));
-            pieces.push(Vec::new());
             answered.push(Answered {
                 question,
                 grid,
@@ -139,28 +132,30 @@ impl Prometheus {
                 failure: None,
             });
         }
+        let mut requests = Vec::new();
+        for (place, Answered { question, grid, .. }) in answered.iter().enumerate() {
+            requests.extend(grid.requests().map(|piece| (place, question, piece)));
+        }
         progress.expect(requests.len());
-        let questions: Vec<Question> = answered.iter().map(|own| own.question.clone()).collect();
-        let asked = requests.into_iter().map(|(place, piece)| {
-            let question = &questions[place];
-            let Question { of, query, .. } = question;
+        let asked = requests.into_iter().map(async |(place, question, piece)| {
+            let LoadQuery { of, query } = &question.asked;
             let Grid { start, step, .. } = piece;
             let query = segment(query);
             let path = format!(
                 "query_range?query={query}&start={start}&end={}&step={step}",
                 piece.end()
             );
-            async move {
-                let answer = match self.ask(of, &path).await {
-                    Err(e) if question.is_optional() => Err(e.message),
-                    asked => Ok(asked?),
-                };
-                progress.step();
-                Ok::<_, Error>((place, answer))
-            }
+            let answer = match self.ask(of, &path).await {
+                Err(e) if question.is_optional() => Err(e.message),
+                asked => Ok(asked?),
+            };
+            progress.step();
+            Ok::<_, Error>((place, answer))
         });
-        let mut answers = stream::iter(asked).buffered(AT_ONCE);
-        while let Some((place, answer)) = answers.try_next().await? {
+        let asked = stream::iter(asked).buffered(AT_ONCE);
+        let answers: Vec<_> = asked.try_collect().await?;
+        let mut pieces: Vec<Vec<QueryAnswer>> = answered.iter().map(|_| Vec::new()).collect();
+        for (place, answer) in answers {
             match answer {
                 Ok(answer) => pieces[place].push(answer),
                 Err(failure) => answered[place].failure = Some(failure),
@@ -191,7 +186,7 @@ impl Prometheus {
     }
 
     /// Logs a query.
-    fn note(&self, of: &str, query: &str) {
+    fn note(&self, LoadQuery { of, query }: &LoadQuery) {
         self.session.note(format!("PromQL for {of}: {query}"));
     }
 

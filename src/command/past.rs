@@ -160,12 +160,14 @@ async fn history(
         };
         Some(Question {
             purpose: *purpose,
-            of: wanted.metrics[*place].flag_name(wanted.metrics),
-            query: query.clone(),
+            asked: LoadQuery::new(
+                wanted.metrics[*place].flag_name(wanted.metrics),
+                query.clone(),
+            ),
         })
     });
     let metrics = way.answers(questions.collect(), grid, progress).await?;
-    let asked = metrics.iter().map(|own| own.question.asked());
+    let asked = metrics.iter().map(|own| own.question.asked.clone());
     let queries = owned.into_iter().chain(samples).chain(asked).collect();
     let (hpa, source) = (wanted.hpa.clone(), way.name().to_owned());
     way.aside(move || {

@@ -55,7 +55,7 @@ pub fn values(
         let Purpose::Metric(place) = question.purpose else {
             continue;
         };
-        let (of, all) = (&question.of, &answer.series);
+        let (of, all) = (&question.asked.of, &answer.series);
         let is_of_pods = matches!(hpa.spec.metrics[place].source(), MetricSource::Pods(_));
         // As for a load: the total of what the controller adds up is one series.
         if !is_of_pods && all.len() > 1 {
@@ -148,6 +148,7 @@ mod tests {
     use super::*;
     use crate::prometheus::grid::Grid;
     use crate::prometheus::queries::Question;
+    use crate::snapshot::load::LoadQuery;
 
     const STEP: SignedDuration = SignedDuration::from_secs(15);
 
@@ -295,8 +296,7 @@ mod tests {
         Answered {
             question: Question {
                 purpose: Purpose::Metric(place),
-                of: "rps".to_owned(),
-                query: String::new(),
+                asked: LoadQuery::new("rps", String::new()),
             },
             grid: Grid::new(start, start + STEP, STEP).unwrap(),
             answer: QueryAnswer {

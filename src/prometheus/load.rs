@@ -73,7 +73,10 @@ pub fn assemble(
     };
     let mut load = Load {
         source: source.to_owned(),
-        queries: answered.iter().map(|own| own.question.asked()).collect(),
+        queries: answered
+            .iter()
+            .map(|own| own.question.asked.clone())
+            .collect(),
         notes: warnings(answered.iter().map(|own| &own.answer)),
         ..Load::default()
     };
@@ -177,7 +180,7 @@ impl Recording<'_> {
             let mut column = vec![None; values.len()];
             for (row, value) in known(&values) {
                 column[row] = Some(amount(spec, *value).map_err(|why| {
-                    let (about, time) = (&answered.question.of, self.grid.time(row));
+                    let (about, time) = (&answered.question.asked.of, self.grid.time(row));
                     let value = digits(*value);
                     Error::failed(format!(
                         "the query for {about} gives {value} at {time}: {why}"
@@ -384,7 +387,7 @@ fn no_samples(own: &Answered) -> Error {
     let (start, end) = (own.grid.time(0), own.grid.last());
     Error::failed(format!(
         "Prometheus has no samples of {} between {start} and {end}",
-        own.question.of
+        own.question.asked.of
     ))
     .hint(format!(
         "-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see {}; --query METRIC=PROMQL \
@@ -398,7 +401,7 @@ fn single(own: &Answered) -> Result<Column, Error> {
     match &own.answer.series[..] {
         [] => Ok(vec![None; own.grid.len()]),
         [series] => values(series, own),
-        more => Err(not_one(&own.question.of, more)),
+        more => Err(not_one(&own.question.asked.of, more)),
     }
 }
 
@@ -408,7 +411,7 @@ fn values(series: &Series, own: &Answered) -> Result<Column, Error> {
         let place = own.grid.place(*millis).ok_or_else(|| {
             Error::failed(format!(
                 "Prometheus answers the query for {} with samples at other times than were asked for",
-                own.question.of
+                own.question.asked.of
             ))
         })?;
         values[place] = Some(*value);
@@ -602,7 +605,7 @@ mod tests {
     use crate::prometheus::grid::Grid;
     use crate::prometheus::queries::{Purpose, Question, SLOW};
     use crate::snapshot::hpa::Hpa;
-    use crate::snapshot::load::{Load, LoadNote, LoadPart, Row};
+    use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery, Row};
 
     const START: &str = "2026-11-21T06:00:00Z";
     const NAN: f64 = f64::NAN;
@@ -617,8 +620,7 @@ mod tests {
     fn answered(purpose: Purpose, grid: Grid, all: &[&[f64]]) -> Answered {
         let question = Question {
             purpose,
-            of: format!("{purpose:?}"),
-            query: "q".to_owned(),
+            asked: LoadQuery::new(format!("{purpose:?}"), "q".to_owned()),
         };
         let series = all.iter().map(|values| {
             let points = values

@@ -111,18 +111,11 @@ pub enum Sampled {
 pub struct Question {
     /// The purpose of the answer.
     pub purpose: Purpose,
-    /// The purpose in words: the column, or the value that follows from the answer.
-    pub of: String,
-    /// In PromQL.
-    pub query: String,
+    /// The query, with the purpose in words.
+    pub asked: LoadQuery,
 }
 
 impl Question {
-    /// Returns the query without its purpose for the program.
-    pub fn asked(&self) -> LoadQuery {
-        LoadQuery::new(&*self.of, self.query.clone())
-    }
-
     /// Whether a load is as good without the answer. A subquery over all containers may be more than a server computes.
     pub fn is_optional(&self) -> bool {
         self.purpose == Purpose::Measured
@@ -155,11 +148,6 @@ pub struct LoadRequest<'a> {
     pub replica_sets: &'a [String],
     /// A matcher that all series must match, such as `cluster="eu"`; empty for none.
     pub matching: &'a str,
-}
-
-/// Returns the name with which flags refer to a metric in a spec that has no other metric of that name.
-pub fn title(spec: &MetricSpec) -> String {
-    spec.flag_name(&[])
 }
 
 impl LoadRequest<'_> {
@@ -250,7 +238,10 @@ impl LoadRequest<'_> {
     fn question(&self, purpose: Purpose, of: String, query: Option<String>) -> Option<Question> {
         let stated = self.stated.iter().find(|(own, _)| *own == purpose);
         let query = stated.map(|(_, stated)| stated.clone()).or(query)?;
-        Some(Question { purpose, of, query })
+        Some(Question {
+            purpose,
+            asked: LoadQuery { of, query },
+        })
     }
 
     /// Returns all queries of a load, with samples `step` seconds apart.
@@ -635,7 +626,7 @@ impl LoadRequest<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::{LoadRequest, Purpose, Question, title};
+    use super::{LoadQuery, LoadRequest, Purpose, Question};
     use crate::build;
     use crate::prometheus::kinds::owns;
     use crate::prometheus::promql::{literal, quote};
@@ -681,7 +672,7 @@ mod tests {
     fn query(all: &[Question], purpose: Purpose) -> Option<&str> {
         all.iter()
             .find(|own| own.purpose == purpose)
-            .map(|own| &*own.query)
+            .map(|own| &*own.asked.query)
     }
 
     #[test]
@@ -750,7 +741,7 @@ mod tests {
             ..wanted
         }
         .questions(Scraped::default(), 60);
-        assert!(all.iter().all(|own| own.query.len() < 16 * 1024));
+        assert!(all.iter().all(|own| own.asked.query.len() < 16 * 1024));
 
         let rollout = hpa("argoproj.io/v1alpha1", "Rollout", "web");
         let all = asked(&rollout, &[]);
@@ -834,7 +825,12 @@ mod tests {
         ] {
             assert_eq!(query(&all, purpose), Some(want));
         }
-        let titles: Vec<String> = own.spec.metrics.iter().map(title).collect();
+        let titles: Vec<String> = own
+            .spec
+            .metrics
+            .iter()
+            .map(|it| it.flag_name(&[]))
+            .collect();
         assert_eq!(titles[..2], ["cpu", "app=memory"]);
     }
 
@@ -876,7 +872,7 @@ mod tests {
         let questions = wanted
             .questions(Scraped::default(), 60)
             .into_iter()
-            .map(|own| own.query);
+            .map(|own| own.asked.query);
         let samples = wanted.samples(600).into_iter().map(|(_, own)| own.query);
         let [one, other] = wanted.scrapes(600);
         let more = [
@@ -902,7 +898,8 @@ mod tests {
         assert_eq!(literal("a.b"), r"a\.b");
         let odd = hpa("apps/v1", "StatefulSet", "x\"} or vector(1) #");
         for question in asked(&odd, &[]) {
-            assert!(!question.query.contains("x\"}"), "{}", question.query);
+            let LoadQuery { query, .. } = question.asked;
+            assert!(!query.contains("x\"}"), "{query}");
         }
     }
 }

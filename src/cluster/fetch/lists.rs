@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::Failure;
 use super::discovery::Resource;
-use super::pages::{ReadItems, selected_pods};
+use super::pages::{PageReader, selected_pods};
 use super::right::missing;
 use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, replica_sets_path, resource};
 use super::{Awaited, Fetch};
@@ -340,7 +340,7 @@ impl Fetch<'_> {
             .lists
             .map(|lists| Arc::clone(&lists.pages))
             .unwrap_or_default();
-        let items = ReadItems::new(move |page, elements| {
+        let reader = PageReader::new(move |page, elements| {
             pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();
@@ -348,7 +348,7 @@ impl Fetch<'_> {
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
-        let listed = self.pages_of(path, kind, most, items).await?;
+        let listed = self.pages_of(path, kind, most, reader).await?;
         Ok(listed.map(|(listed, _)| listed))
     }
 
@@ -362,12 +362,12 @@ impl Fetch<'_> {
         let uses = |(hpa, _): &(&Hpa, _)| hpa.spec.metrics.iter().any(MetricSpec::is_resource);
         let measured = AskedSelectors::of(scaled.filter(uses).map(|(_, scale)| scale));
         let Some(asked) = asked else { return };
-        let items = {
+        let reader = {
             let asked = Arc::clone(&asked);
             selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
         };
         let path = self.pods_path(asked.common());
-        let pods = match self.pages_of(&path, "PodList", asked.most(), items).await {
+        let pods = match self.pages_of(&path, "PodList", asked.most(), reader).await {
             Ok(Some((pods, _))) => Ok(pods),
             Err(failure) if fails_for_all(&failure) => Err(failure),
             // Their usage would be as long, or may fail for the same reason.

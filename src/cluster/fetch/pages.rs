@@ -47,25 +47,6 @@ const ELEMENTS: usize = 4_000_000;
 
 type Read<T> = Box<dyn Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync>;
 
-/// The reader of a page's items.
-pub(super) struct ReadItems<T> {
-    /// The function that reads the items, and may leave some out.
-    read: Read<T>,
-    /// A field of the items with a list that is not read.
-    unread: Option<&'static str>,
-}
-
-impl<T> ReadItems<T> {
-    pub(super) fn new(
-        read: impl Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            read: Box::new(read),
-            unread: None,
-        }
-    }
-}
-
 /// Reads all items.
 fn all_items<T: DeserializeOwned>(page: &[u8], elements: &Elements) -> Result<Vec<T>, String> {
     let page: List<T> = json::read_within(page, elements)?;
@@ -75,15 +56,15 @@ fn all_items<T: DeserializeOwned>(page: &[u8], elements: &Elements) -> Result<Ve
 /// Reads the pods that are selected.
 pub(super) fn selected_pods(
     selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
-) -> ReadItems<Shared<Pod>> {
-    let read = ReadItems::new(move |page, elements| {
+) -> PageReader<Shared<Pod>> {
+    let reader = PageReader::new(move |page, elements| {
         let mut pods = json::read_within::<SharingList<Pod>>(page, elements)?.items();
         pods.retain(|pod| selects(pod));
         Ok(pods)
     });
-    ReadItems {
+    PageReader {
         unread: Some("managedFields"),
-        ..read
+        ..reader
     }
 }
 
@@ -98,8 +79,8 @@ impl Fetch<'_> {
         if let Some(listed) = listed {
             return listed.map_err(|e| e.of_path(format!("{path}&limit={PAGE}")));
         }
-        let items = selected_pods(|_| true);
-        let pods = self.pages_of(&path, "PodList", usize::MAX, items).await?;
+        let reader = selected_pods(|_| true);
+        let pods = self.pages_of(&path, "PodList", usize::MAX, reader).await?;
         Ok(pods.unwrap_or_default().0)
     }
 
@@ -114,8 +95,8 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<Dated<T>, Failure> {
-        let items = ReadItems::new(all_items);
-        let list = self.pages_of(path, kind, usize::MAX, items).await?;
+        let reader = PageReader::new(all_items);
+        let list = self.pages_of(path, kind, usize::MAX, reader).await?;
         Ok(list.unwrap_or_default())
     }
 
@@ -127,14 +108,14 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
         most: usize,
-        items: ReadItems<T>,
+        reader: PageReader<T>,
     ) -> Result<Option<Dated<T>>, Failure> {
         let separator = if path.contains('?') { '&' } else { '?' };
         let first = format!("{path}{separator}limit={PAGE}");
         let mut asked = first.clone();
         let mut page = self.session.get_packed(&asked).await?;
         let date = page.date;
-        let reader = Arc::new(PageReader::new(items));
+        let reader = Arc::new(reader);
         let mut items = Vec::new();
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
@@ -192,7 +173,7 @@ impl Fetch<'_> {
         let kind = kind.to_owned();
         let items = self.session.object(path, &response.body, move |body| {
             next_page(&kind, SliceRead::new(body))?;
-            (reader.items.read)(body, &Elements::of_answer())
+            (reader.read)(body, &Elements::of_answer())
         });
         Ok((items.await?, response.date))
     }
@@ -233,9 +214,12 @@ impl Fetch<'_> {
     }
 }
 
-/// Reads pages, and reuses the memory of earlier ones.
-struct PageReader<T> {
-    items: ReadItems<T>,
+/// Reads the items of pages, and reuses the memory of earlier pages.
+pub(super) struct PageReader<T> {
+    /// The function that reads the items, and may leave some out.
+    read: Read<T>,
+    /// A field of the items with a list that is not read.
+    unread: Option<&'static str>,
     spare: Mutex<Vec<Vec<u8>>>,
     /// The number of bytes that have been read so far.
     length: LimitedSum,
@@ -248,9 +232,12 @@ struct PageReader<T> {
 }
 
 impl<T> PageReader<T> {
-    fn new(items: ReadItems<T>) -> Self {
+    pub(super) fn new(
+        read: impl Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync + 'static,
+    ) -> Self {
         Self {
-            items,
+            read: Box::new(read),
+            unread: None,
             spare: Mutex::default(),
             length: LimitedSum::default(),
             kept: LimitedSum::default(),
@@ -267,7 +254,7 @@ impl<T> PageReader<T> {
         self.length.add(length, LONGEST, || {
             format!("the list is longer than {} GiB", LONGEST >> 30)
         })?;
-        let ReadItems { read, unread } = &self.items;
+        let Self { read, unread, .. } = self;
         let kept = unread.map_or(length, |field| json::cut_lists(content, field));
         self.kept.add(kept, LONGEST_KEPT, || {
             let most = LONGEST_KEPT >> 30;
@@ -301,15 +288,14 @@ mod tests {
     use http::HeaderMap;
     use serde::de::IgnoredAny;
 
-    use super::{Packed, PageReader, ReadItems, json};
+    use super::{Packed, PageReader, json};
     use crate::cluster::http::body::{HeldMemory, MOST};
 
     #[test]
     fn all_pages_of_a_list_have_a_limit_together() {
-        let items = ReadItems::new(|page, elements| {
+        let reader = PageReader::new(|page, elements| {
             json::read_within::<Vec<IgnoredAny>>(page, elements).map(|_| vec![()])
         });
-        let reader = PageReader::new(items);
         let page = format!("[{}0]", "0,".repeat(399_999)).into_bytes();
         let page = Packed::new(page, HeldMemory::default(), &HeaderMap::new(), MOST);
         assert!((0..10).all(|_| reader.items(&page).is_ok()));

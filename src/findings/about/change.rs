@@ -13,7 +13,6 @@ use crate::findings::remedy::Remedy;
 use crate::findings::scaled_object::{OwnScaledObject, unready};
 use crate::findings::{Case, Code, Severity};
 use crate::keda;
-use crate::prometheus::queries::title;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::surroundings::ScaledObjectSpec;
 use crate::words::percent;
@@ -229,7 +228,7 @@ impl About<'_> {
         if running.iter().any(|own| own.id() == spec.id()) {
             return None;
         }
-        let value = shell_word(&format!("{}=VALUE", title(spec)));
+        let value = shell_word(&format!("{}=VALUE", spec.flag_name(&[])));
         Some(format!(
             "state the value of {}: --metric {value}",
             spec.short_label()

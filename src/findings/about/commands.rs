@@ -7,7 +7,6 @@ use crate::apimachinery::names::shell_word;
 use crate::findings::command::{Command, Edited, merge, patch_flags, typed};
 use crate::findings::scaled_object::OwnScaledObject;
 use crate::keda;
-use crate::prometheus::queries::title;
 use crate::saved::request;
 use crate::snapshot::hpa::{MetricSource, MetricSpec, MetricTarget};
 use crate::whatif::MAX_PODS;
@@ -126,7 +125,7 @@ impl About<'_> {
             Some(container) => format!("{container}={}", spec.name()),
             None => spec.name().to_owned(),
         };
-        let name = [plain, title(spec)].into_iter().find(|name| {
+        let name = [plain, spec.flag_name(&[])].into_iter().find(|name| {
             let place = NamedMetric::read(name, "").and_then(|it| it.place(self.snapshot()));
             place.is_ok_and(|place| place == metric)
         })?;

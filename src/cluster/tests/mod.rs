@@ -72,3 +72,13 @@ pub(super) fn wait<T>(task: impl Future<Output = T>) -> T {
         .unwrap()
         .block_on(task)
 }
+
+/// Runs to completion on a clock that advances whenever there is nothing to do but wait.
+pub(super) fn wait_for_nothing<T>(task: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(task)
+}

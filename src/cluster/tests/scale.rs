@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use proptest::prelude::*;
+use tokio::time::Instant;
 
+use super::wait_for_nothing;
 use crate::cluster::observed::ScaleState;
 use crate::cluster::write::scale::{Scales, settled};
 use crate::cluster::write::settle::{Fate, Told};
@@ -107,7 +109,6 @@ struct World {
     /// How many requests had been sent when the user interrupted.
     cut: Option<usize>,
     shows_owner: bool,
-    paused: Vec<Duration>,
 }
 
 impl World {
@@ -267,10 +268,6 @@ impl Scales for RefCell<World> {
         let world = self.borrow();
         world.shows_owner.then(|| world.owner.clone())
     }
-
-    async fn pause(&self, time: Duration) {
-        self.borrow_mut().paused.push(time);
-    }
 }
 
 /// Returns a world with 2 replicas in which these steps happen.
@@ -290,7 +287,6 @@ fn world(steps: Vec<Step>, shows_owner: bool) -> RefCell<World> {
         sent: 0,
         cut: None,
         shows_owner,
-        paused: Vec::new(),
     })
 }
 
@@ -301,15 +297,7 @@ fn write(
     to: i32,
     cut: impl Future<Output = ()>,
 ) -> Fate<ScaleState> {
-    // For the time limit of looking, which never applies, because no look takes time.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    let runtime = runtime.expect("a runtime");
-    let _entered = runtime.enter();
-    settled(world, from, to, cut)
-        .now_or_never()
-        .expect("at once")
+    wait_for_nothing(settled(world, from, to, cut))
 }
 
 /// The longest that a store takes to change its leader is a second or two.
@@ -322,14 +310,18 @@ fn a_write_that_never_arrives_is_waited_for() {
     };
     let world = world(vec![lost; 8], false);
     let from = world.borrow().now.clone();
-    let Fate::Unknown(_, why) = write(&world, &from, 5, std::future::pending()) else {
+    let (fate, took) = wait_for_nothing(async {
+        let begun = Instant::now();
+        let fate = settled(&world, &from, 5, std::future::pending()).await;
+        (fate, begun.elapsed())
+    });
+    let Fate::Unknown(_, why) = fate else {
         panic!("it did not arrive")
     };
     let open = "the scale is unchanged, and the write may still take effect while its \
                 resourceVersion is 7";
     assert_eq!(why, open);
-    let paused: Duration = world.borrow().paused.iter().sum();
-    assert_eq!(paused, Duration::from_secs(3));
+    assert_eq!(took, Duration::from_secs(3));
 }
 
 /// Who did it shows only if the server says who owns the replicas.

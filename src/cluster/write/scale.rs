@@ -2,10 +2,7 @@
 //! replaces no other. The replicas are decided elsewhere. Its preconditions follow upstream's
 //! `scaleUpdatedObjectInfo`.
 
-use std::time::Duration;
-
 use serde_json::json;
-use tokio::time::sleep;
 
 use super::query;
 use super::settle::{self, Fate, ReadBack, Write};
@@ -27,10 +24,6 @@ pub(crate) trait Scales {
     fn unproven(&self, cause: &str) -> Failure;
     /// Returns the last writer of the replicas, if known.
     async fn owner(&self) -> Option<String>;
-    /// Waits a moment for writes in flight.
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
-    }
 }
 
 /// The scale of a target behind an API server.
@@ -231,10 +224,6 @@ impl<S: Scales> Write for Replicas<'_, S> {
             Some(true) => ReadBack::Changed(now, what),
             is_own => ReadBack::Replaced(what, is_own.is_some()),
         })
-    }
-
-    async fn pause(&self, time: Duration) {
-        self.scales.pause(time).await;
     }
 
     fn open(&self) -> String {

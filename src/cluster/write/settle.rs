@@ -57,10 +57,6 @@ pub(crate) trait Write {
     async fn send(&self) -> Result<Self::State, Failure>;
     /// Checks whether the write has arrived.
     async fn look(&self) -> Result<ReadBack<Self::State>, Failure>;
-    /// Waits a moment for writes in flight.
-    async fn pause(&self, time: Duration) {
-        sleep(time).await;
-    }
     /// Returns the state before the write arrives.
     fn open(&self) -> String;
 }
@@ -310,7 +306,7 @@ async fn looked_for<W: Write>(
             Err(e) => format!("reading also failed: {e}"),
         };
         match pauses.next() {
-            Some(time) => write.pause(time).await,
+            Some(time) => sleep(time).await,
             None => return Fate::Unknown(lost.to_owned(), why),
         }
     }
@@ -333,13 +329,14 @@ async fn unless<T>(
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::cell::{Cell, RefCell};
     use std::collections::VecDeque;
 
     use tokio::sync::Mutex;
     use tokio::time::Instant;
 
     use super::*;
+    use crate::cluster::tests::wait_for_nothing;
 
     /// A write that is never answered and holds a lock while in flight, and whose looks need that lock and
     /// take the given time.
@@ -389,17 +386,27 @@ mod tests {
     /// A write whose requests have scripted answers, and which notes what it does. Where the script ends, it
     /// stays the same: nothing is answered, and nothing has arrived.
     struct Scripted {
+        last: Cell<Instant>,
         sends: RefCell<VecDeque<Result<(), Failure>>>,
         looks: RefCell<VecDeque<Result<ReadBack<()>, Failure>>>,
         /// `s`end, `l`ook, and pauses in milliseconds.
         done: RefCell<Vec<String>>,
     }
 
+    impl Scripted {
+        fn note(&self, request: &str) {
+            let paused = self.last.replace(Instant::now()).elapsed().as_millis();
+            let pause = (paused > 0).then(|| paused.to_string());
+            let done = pause.into_iter().chain([request.to_owned()]);
+            self.done.borrow_mut().extend(done);
+        }
+    }
+
     impl Write for Scripted {
         type State = ();
 
         async fn send(&self) -> Result<(), Failure> {
-            self.done.borrow_mut().push("s".to_owned());
+            self.note("s");
             self.sends
                 .borrow_mut()
                 .pop_front()
@@ -407,15 +414,11 @@ mod tests {
         }
 
         async fn look(&self) -> Result<ReadBack<()>, Failure> {
-            self.done.borrow_mut().push("l".to_owned());
+            self.note("l");
             self.looks
                 .borrow_mut()
                 .pop_front()
                 .unwrap_or(Ok(ReadBack::Still))
-        }
-
-        async fn pause(&self, time: Duration) {
-            self.done.borrow_mut().push(time.as_millis().to_string());
         }
 
         fn open(&self) -> String {
@@ -462,16 +465,16 @@ mod tests {
         looks: Vec<Result<ReadBack<()>, Failure>>,
         cut: impl Future<Output = ()>,
     ) -> (Fate<()>, String) {
-        let write = Scripted {
-            sends: RefCell::new(sends.into()),
-            looks: RefCell::new(looks.into()),
-            done: RefCell::default(),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build();
-        let fate = runtime.unwrap().block_on(settled(&write, cut));
-        (fate, write.done.into_inner().join(" "))
+        wait_for_nothing(async {
+            let write = Scripted {
+                last: Cell::new(Instant::now()),
+                sends: RefCell::new(sends.into()),
+                looks: RefCell::new(looks.into()),
+                done: RefCell::default(),
+            };
+            let fate = settled(&write, cut).await;
+            (fate, write.done.into_inner().join(" "))
+        })
     }
 
     #[test]
@@ -696,8 +699,6 @@ mod tests {
             self.0.borrow_mut().take().expect("it looks once")
         }
 
-        async fn pause(&self, _: Duration) {}
-
         fn open(&self) -> String {
             String::new()
         }
@@ -723,7 +724,7 @@ mod tests {
             (Err(Failure::unreadable("host", "/scale", "")), "refused"),
         ] {
             let denied = Denied(RefCell::new(Some(shown)));
-            let fate = crate::cluster::tests::wait(settled(&denied, std::future::pending()));
+            let fate = wait_for_nothing(settled(&denied, std::future::pending()));
             let found = match fate {
                 Fate::Written { .. } => "written".to_owned(),
                 Fate::Refused(_) => "refused".to_owned(),

@@ -83,13 +83,13 @@ async fn look(
     ready: &Cell<i32>,
 ) -> Result<Option<End>, Failure> {
     let target = match target(session, at).await {
-        Ok(target) if target.uid() == at.state.uid => target,
+        Ok(target) if target.metadata.uid == at.state.uid => target,
         Ok(_) => return Ok(Some(End::Gone)),
         Err(e) if is_gone(&e) => return Ok(Some(End::Gone)),
         Err(e) => return Err(e),
     };
-    ready.set(target.ready());
-    let asked_for = match target.replicas() {
+    ready.set(target.status.ready_replicas);
+    let asked_for = match target.spec.replicas {
         Some(asked_for) => asked_for,
         None => read_again(session, at).await?.replicas,
     };

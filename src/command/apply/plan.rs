@@ -127,7 +127,10 @@ fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
 /// Returns whether the target is being deleted, which its scale does not show.
 async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
     match target(session, at).await {
-        Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),
+        Ok(target) => {
+            let deleted = target.metadata.deletion_timestamp;
+            Ok(deleted.map_or(Going::No, Going::Since))
+        }
         Err(e) if e.is_forbidden() => {
             let error = Error::from(e);
             Ok(Going::Unknown(error.hint.unwrap_or(error.message)))

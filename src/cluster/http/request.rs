@@ -11,7 +11,6 @@ use std::time::Duration;
 use http::response::Parts;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
-use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::body::{self, HeldMemory, Packed};
@@ -151,7 +150,7 @@ impl Session {
     async fn answer(&self, ask: &HttpRequest<'_>) -> Result<Response, Failure> {
         let Response { body, date } = self.send(ask).await?;
         let inflated = if body.is_packed() {
-            self.finished(spawn_blocking(|| body.unpack())).await
+            self.aside(|| body.unpack()).await.unwrap_or_else(Err)
         } else {
             body.unpack()
         };

@@ -306,51 +306,42 @@ impl Prometheus {
         let page_is_for_tls = shown.contains("HTTP request to an HTTPS server");
         let colon = if shown.is_empty() { "" } else { ": " };
         let code = status.code;
-        let e = self.error(
-            of,
-            format!("HTTP {code}{colon}{shown}{}", failure.patience()),
-        );
-        match code {
-            300..=399 => {
-                let e = self.error(
-                    of,
-                    format!("HTTP {code}: it redirects, which is not followed"),
-                );
-                if self.is_direct() {
-                    e.hint(
-                        "use the address that it leads to; one that leads to a page to sign in \
-                         needs a token",
-                    )
-                } else {
-                    e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
-                }
+        let said = match code {
+            300..=399 => ": it redirects, which is not followed".to_owned(),
+            _ => format!("{colon}{shown}{}", failure.patience()),
+        };
+        let e = self.error(of, format!("HTTP {code}{said}"));
+        let hint = match code {
+            300..=399 if self.is_direct() => {
+                "use the address that it leads to; one that leads to a page to sign in needs a token"
             }
-            401 | 403 if !self.is_direct() => e.hint(
-                "only an address gets headers: --prometheus URL --prometheus-header NAME=@FILE",
-            ),
+            300..=399 | 404 if !self.is_direct() => {
+                "a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH"
+            }
+            401 | 403 if !self.is_direct() => {
+                "only an address gets headers: --prometheus URL --prometheus-header NAME=@FILE"
+            }
             401 | 403 if !self.headers.is_empty() => {
                 let sent: Vec<&str> = self.headers.iter().map(HeaderName::as_str).collect();
-                e.hint(format!(
+                return e.hint(format!(
                     "check the file of --prometheus-header {} (a token, or Basic and the base64 of \
                      USER:PASSWORD); a tenant is another header, such as X-Scope-OrgID=@tenant",
                     sent.join(" and ")
-                ))
+                ));
             }
-            401 | 403 => e.hint(
+            401 | 403 => {
                 "--prometheus-header NAME=@FILE sends the content of a file, such as \
-                 Authorization=@token or X-Scope-OrgID=@tenant",
-            ),
+                 Authorization=@token or X-Scope-OrgID=@tenant"
+            }
             // The query is part of the URL.
-            414 | 431 => e.hint(self.less),
-            404 if !self.is_direct() => {
-                e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
-            }
-            404 => e.hint("the API is expected at /api/v1/query_range below the address"),
+            414 | 431 => self.less,
+            404 => "the API is expected at /api/v1/query_range below the address",
             400 if !self.is_direct() && page_is_for_tls => {
-                e.hint("a service that speaks TLS is NAMESPACE/https:SERVICE:PORT")
+                "a service that speaks TLS is NAMESPACE/https:SERVICE:PORT"
             }
-            _ => e,
-        }
+            _ => return e,
+        };
+        e.hint(hint)
     }
 }
 
@@ -472,7 +463,7 @@ impl PrometheusAccess {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failure, without_endpoints};
+    use super::{Failure, FailureKind, without_endpoints};
 
     #[test]
     fn a_service_without_endpoints_has_a_remedy() {
@@ -487,7 +478,7 @@ mod tests {
         ] {
             let path =
                 format!("/api/v1/namespaces/shop/services/{service}/proxy/api/v1/query?query=a");
-            let failure = Failure::unreadable("host", &path, "");
+            let failure = Failure::of(FailureKind::Page, &path);
             assert_eq!(without_endpoints(&failure).as_deref(), Some(want));
         }
     }

@@ -118,7 +118,7 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{ApiStatus, Failure, FailureKind};
+    use super::super::super::{ApiStatus, Failure};
     use super::missing;
 
     #[test]
@@ -144,8 +144,7 @@ mod tests {
                  [\"get\"]}",
             ),
         ] {
-            let mut failure = Failure::unreadable("host", path, "");
-            assert_eq!(missing(&failure), None);
+            let missing = |status| missing(&Failure::of(status, path));
             let status = ApiStatus {
                 code: 403,
                 from_server: true,
@@ -160,14 +159,10 @@ mod tests {
                 ..status.clone()
             };
             for other in [of_gateway, of_impersonation] {
-                failure.kind = FailureKind::Api(Box::new(other));
-                assert_eq!(missing(&failure), None);
+                assert_eq!(missing(other), None);
             }
-            failure.kind = FailureKind::Api(Box::new(status));
-            assert_eq!(
-                missing(&failure).map(|right| right.advice()).as_deref(),
-                Some(want)
-            );
+            let right = missing(status).map(|right| right.advice());
+            assert_eq!(right.as_deref(), Some(want));
         }
     }
 }

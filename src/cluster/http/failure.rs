@@ -122,6 +122,12 @@ pub enum FailureKind {
     Interrupted,
 }
 
+impl From<ApiStatus> for FailureKind {
+    fn from(status: ApiStatus) -> Self {
+        Self::Api(Box::new(status))
+    }
+}
+
 const PAGE: &str = "it is a page in HTML, not an object";
 
 /// The reason why a proxy gives no access.
@@ -196,11 +202,11 @@ impl Failure {
 
     /// Returns a failure for tests.
     #[cfg(test)]
-    pub(crate) fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
+    pub(crate) fn of(kind: impl Into<FailureKind>, path: &str) -> Self {
         Self {
-            kind: FailureKind::Body(cause.into()),
+            kind: kind.into(),
             scheme: Box::default(),
-            host: host.to_owned(),
+            host: "host".to_owned(),
             method: Method::Get,
             path: path.to_owned(),
             tries: 1,

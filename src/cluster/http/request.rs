@@ -508,7 +508,7 @@ impl<'t> Try<'t> {
                 self.credential,
             )
         };
-        let (failure, _) = self.fail(FailureKind::Api(Box::new(status)));
+        let (failure, _) = self.fail(status.into());
         let seconds =
             header_text(&parts.headers, header::RETRY_AFTER).and_then(|text| text.parse().ok());
         (failure, seconds.map(Duration::from_secs))

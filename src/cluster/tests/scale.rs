@@ -14,7 +14,7 @@ use super::wait_for_nothing;
 use crate::cluster::observed::ScaleState;
 use crate::cluster::write::scale::{Scales, settled};
 use crate::cluster::write::settle::{Fate, Told};
-use crate::cluster::{ApiStatus, Failure, FailureKind, Method};
+use crate::cluster::{ApiStatus, Failure, FailureKind};
 use crate::snapshot::written::FIELD_MANAGER;
 
 /// What others do between two of our requests.
@@ -124,7 +124,7 @@ impl World {
     /// Executes a write.
     fn act(&mut self, from: &ScaleState, to: i32) -> Result<ScaleState, Failure> {
         if (&from.uid, &from.resource_version) != (&self.now.uid, &self.now.resource_version) {
-            return Err(failure(409, true));
+            return Err(failure(409));
         }
         self.done.push(self.now.clone());
         if self.now.replicas != to {
@@ -174,25 +174,17 @@ impl World {
     }
 }
 
-fn failure(code: u16, from_server: bool) -> Failure {
+fn failure(code: u16) -> Failure {
     let status = ApiStatus {
         code,
-        from_server,
+        from_server: true,
         ..ApiStatus::default()
     };
-    kind(FailureKind::Api(Box::new(status)))
-}
-
-fn kind(kind: FailureKind) -> Failure {
-    Failure {
-        kind,
-        method: Method::Put,
-        ..Failure::unreadable("host", "/scale", "")
-    }
+    Failure::of(status, "/scale")
 }
 
 fn lost() -> Failure {
-    kind(FailureKind::Lost("EOF".to_owned()))
+    Failure::of(FailureKind::Lost("EOF".to_owned()), "/scale")
 }
 
 impl Scales for RefCell<World> {
@@ -226,14 +218,14 @@ impl Scales for RefCell<World> {
                 later(requests);
                 Err(lost())
             }
-            Way::Fails(None) => act().and_then(|_| Err(failure(500, true))),
+            Way::Fails(None) => act().and_then(|_| Err(failure(500))),
             Way::Fails(Some(requests)) => {
                 later(requests);
-                Err(failure(500, true))
+                Err(failure(500))
             }
             Way::TimesOut(requests) => {
                 later(requests);
-                Err(failure(504, true))
+                Err(failure(504))
             }
             Way::Unproven(None) => act().map(|_| ScaleState {
                 replicas: to,
@@ -246,7 +238,7 @@ impl Scales for RefCell<World> {
                     ..from.clone()
                 })
             }
-            Way::Denied => Err(failure(403, true)),
+            Way::Denied => Err(failure(403)),
             Way::Interrupted(acts, requests) => {
                 if acts {
                     drop(act());
@@ -256,12 +248,12 @@ impl Scales for RefCell<World> {
                 self.borrow_mut().interrupt();
                 std::future::pending().await
             }
-            Way::NoConnection => Err(kind(FailureKind::Refused)),
+            Way::NoConnection => Err(Failure::of(FailureKind::Refused, "/scale")),
         }
     }
 
     fn unproven(&self, cause: &str) -> Failure {
-        kind(FailureKind::Body(cause.to_owned()))
+        Failure::of(FailureKind::Body(cause.to_owned()), "/scale")
     }
 
     async fn owner(&self) -> Option<String> {

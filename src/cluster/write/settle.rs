@@ -427,11 +427,7 @@ mod tests {
     }
 
     fn lost() -> Failure {
-        let kind = FailureKind::Lost("EOF".to_owned());
-        Failure {
-            kind,
-            ..Failure::unreadable("host", "/scale", "")
-        }
+        Failure::of(FailureKind::Lost("EOF".to_owned()), "/scale")
     }
 
     fn answer(code: u16) -> Failure {
@@ -440,23 +436,19 @@ mod tests {
             from_server: true,
             ..ApiStatus::default()
         };
-        let kind = FailureKind::Api(Box::new(status));
-        Failure { kind, ..lost() }
+        Failure::of(status, "/scale")
     }
 
     fn by_proxy(code: u16) -> Failure {
-        let kind = FailureKind::Api(Box::new(ApiStatus {
+        let status = ApiStatus {
             code,
             ..ApiStatus::default()
-        }));
-        Failure { kind, ..lost() }
+        };
+        Failure::of(status, "/scale")
     }
 
     fn unsent() -> Failure {
-        Failure {
-            kind: FailureKind::Refused,
-            ..lost()
-        }
+        Failure::of(FailureKind::Refused, "/scale")
     }
 
     /// Returns the outcome of a script, and what was done for it.
@@ -683,16 +675,7 @@ mod tests {
         type State = u8;
 
         async fn send(&self) -> Result<u8, Failure> {
-            let status = ApiStatus {
-                code: 403,
-                from_server: true,
-                ..ApiStatus::default()
-            };
-            let kind = FailureKind::Api(Box::new(status));
-            Err(Failure {
-                kind,
-                ..Failure::unreadable("host", "/scale", "")
-            })
+            Err(answer(403))
         }
 
         async fn look(&self) -> Result<ReadBack<u8>, Failure> {
@@ -721,7 +704,7 @@ mod tests {
             (Ok(ReadBack::Replaced(what(), true)), "refused"),
             (Ok(ReadBack::Still), "refused"),
             (Ok(ReadBack::Hidden), "refused"),
-            (Err(Failure::unreadable("host", "/scale", "")), "refused"),
+            (Err(lost()), "refused"),
         ] {
             let denied = Denied(RefCell::new(Some(shown)));
             let fate = wait_for_nothing(settled(&denied, std::future::pending()));
@@ -807,11 +790,7 @@ mod tests {
                 body,
                 ..ApiStatus::default()
             };
-            let kind = FailureKind::Api(Box::new(status));
-            let failure = Failure {
-                kind,
-                ..Failure::unreadable("host", "/scale", "")
-            };
+            let failure = Failure::of(status, "/scale");
             assert_eq!(after(&failure), left, "{failure}");
         }
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::apimachinery::json;
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::{plural, segment};
-use crate::cluster::{Failure, Session};
+use crate::cluster::{Failure, Method, Session};
 
 /// A resource, with the version that the server prefers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Discovery {
     pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
         let response = session.get_as(path, ACCEPT).await?;
-        let list: GroupList = session.object(path, &response.body, json::read).await?;
+        let list: GroupList = session.object(&response, json::read).await?;
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;
@@ -124,7 +124,7 @@ impl Discovery {
             // From servers before v1.27, which do not report staleness.
             "APIGroupList" => {
                 let cause = "the server has no aggregated discovery; servers have it as of v1.27";
-                let plain = Some(session.unreadable(path, cause));
+                let plain = Some(session.unreadable(Method::Get, path, cause));
                 Ok(Self {
                     groups: list.groups.into_iter().map(ApiGroup::from).collect(),
                     plain,
@@ -132,7 +132,7 @@ impl Discovery {
             }
             other => {
                 let cause = format!("neither groups nor resources, but the kind {other:?}");
-                Err(session.unreadable(path, cause))
+                Err(session.unreadable(Method::Get, path, cause))
             }
         }
     }

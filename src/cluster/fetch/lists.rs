@@ -20,7 +20,6 @@ use super::{Awaited, Fetch};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::http::Response;
-use crate::cluster::http::body::Body;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
@@ -47,7 +46,7 @@ pub(super) struct Lists {
     /// The number of pages of targets and ReplicaSets that were read.
     pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
-    answers: RefCell<HashMap<String, Rc<Awaited<Body>>>>,
+    answers: RefCell<HashMap<String, Rc<Awaited<Response>>>>,
     /// The rights that lists of targets lacked, by resource.
     refused: RefCell<BTreeMap<String, MissingRight>>,
 }
@@ -89,7 +88,7 @@ impl Lists {
     }
 
     /// Returns the answer to a request that others may make, too.
-    pub(super) fn answer(&self, path: &str) -> Rc<Awaited<Body>> {
+    pub(super) fn answer(&self, path: &str) -> Rc<Awaited<Response>> {
         Rc::clone(
             self.answers
                 .borrow_mut()
@@ -386,12 +385,12 @@ impl Fetch<'_> {
     }
 
     /// Requests a metrics API as the controller does, once for all HPAs of a namespace.
-    pub(super) async fn metrics_body(&self, path: &str) -> Result<Body, Failure> {
+    pub(super) async fn metrics_answer(&self, path: &str) -> Result<Response, Failure> {
         self.once(path, self.session.get_as_controller(path)).await
     }
 
     /// Requests an object once for all HPAs of a namespace.
-    pub(super) async fn body(&self, path: &str) -> Result<Body, Failure> {
+    pub(super) async fn answer(&self, path: &str) -> Result<Response, Failure> {
         self.once(path, self.session.get(path)).await
     }
 
@@ -399,11 +398,10 @@ impl Fetch<'_> {
         &self,
         path: &str,
         answer: impl Future<Output = Result<Response, Failure>>,
-    ) -> Result<Body, Failure> {
-        let ask = async || Ok(answer.await?.body);
+    ) -> Result<Response, Failure> {
         match self.lists.map(|lists| lists.answer(path)) {
-            Some(answer) => answer.get_or_init(ask).await.clone(),
-            None => ask().await,
+            Some(known) => known.get_or_init(|| answer).await.clone(),
+            None => answer.await,
         }
     }
 }

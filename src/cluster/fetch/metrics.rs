@@ -105,8 +105,8 @@ impl Fetch<'_> {
         selector: &str,
     ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let path = self.pod_metrics_path(selector);
-        let body = self.metrics_body(&path).await?;
-        self.session.object(&path, &body, all_usage).await
+        let response = self.metrics_answer(&path).await?;
+        self.session.object(&response, all_usage).await
     }
 
     fn pod_metrics_path(&self, selector: &str) -> String {

@@ -39,13 +39,12 @@ use self::optional::OptionalAnswers;
 use self::read::{Together, read, read_within};
 use self::scale::FetchedScale;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
-use super::{Failure, Session};
+use super::{Failure, Method, Response, Session};
 use crate::apimachinery::names::segment;
 use crate::apimachinery::{json, names};
 use crate::apiserver::admit::{self, AdmissionError};
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
-use crate::cluster::http::body::Body;
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::numbers::duration;
@@ -395,7 +394,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<T, Failure> {
         let response = self.session.get(path).await?;
-        self.object(path, kind, &response.body).await
+        self.object(&response, kind).await
     }
 
     /// Requests one of several answers as the controller does; the outcome is the controller's.
@@ -405,28 +404,27 @@ impl Fetch<'_> {
         kind: &'static str,
         together: &Arc<Together>,
     ) -> Result<T, Failure> {
-        let body = self.metrics_body(path).await?;
+        let response = self.metrics_answer(path).await?;
         let together = Arc::clone(together);
         let read =
             move |body: &[u8]| together.read(body, |elements| read_within(kind, body, elements));
-        self.session.object(path, &body, read).await
+        self.session.object(&response, read).await
     }
 
-    /// Reads the object of a kind that was requested at a path.
+    /// Reads an object of a kind.
     pub(super) async fn object<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
-        path: &str,
+        response: &Response,
         kind: &str,
-        body: &Body,
     ) -> Result<T, Failure> {
         let kind = kind.to_owned();
         self.session
-            .object(path, body, move |body| read(&kind, body))
+            .object(response, move |body| read(&kind, body))
             .await
     }
 
     pub(super) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
-        self.session.unreadable(path, cause)
+        self.session.unreadable(Method::Get, path, cause)
     }
 
     pub(super) fn hpas_path(&self) -> String {
@@ -437,19 +435,11 @@ impl Fetch<'_> {
     async fn hpa(&self, name: &str) -> Result<(Hpa, ReadingTime, Vec<Note>), Failure> {
         let path = format!("{}/{}", self.hpas_path(), segment(name));
         let response = self.session.get(&path).await?;
-        let mut object = self.admit(&path, &response.body).await?;
+        let namespace = self.namespace.to_owned();
+        let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
+        let mut object = self.session.object(&response, admit).await?;
         let notes = std::mem::take(&mut object.notes);
         Ok((object.into_hpa(), ReadingTime::now(response.date), notes))
-    }
-
-    /// Reads the HPA that was requested at a path.
-    pub(super) async fn admit(&self, path: &str, body: &Body) -> Result<HpaObject, Failure> {
-        let namespace = self.namespace.to_owned();
-        self.session
-            .object(path, body, move |body| {
-                admitted(&json::text(body)?, &namespace)
-            })
-            .await
     }
 }
 

@@ -157,7 +157,7 @@ impl Fetch<'_> {
     ) -> Result<Dated<T>, Failure> {
         let response = self.session.get(path).await?;
         let kind = kind.to_owned();
-        let items = self.session.object(path, &response.body, move |body| {
+        let items = self.session.object(&response, move |body| {
             next_page(&kind, SliceRead::new(body))?;
             (reader.read)(body, &Elements::of_answer())
         });

@@ -126,9 +126,9 @@ impl Fetch<'_> {
     async fn scale(&self, resource: &Resource, name: &str) -> Result<FetchedScale, Failure> {
         let path = resource.path(self.namespace, name);
         let of_scale = format!("{path}/scale");
-        match self.body(&of_scale).await {
-            Ok(body) => {
-                let scale: ScaleObject = self.object(&of_scale, "Scale", &body).await?;
+        match self.answer(&of_scale).await {
+            Ok(response) => {
+                let scale: ScaleObject = self.object(&response, "Scale").await?;
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),

@@ -42,6 +42,10 @@ const REQUESTS: i32 = 6;
 /// A successful answer.
 #[derive(Debug, Clone)]
 pub struct Response<B = Body> {
+    /// The method of the request.
+    pub method: Method,
+    /// The path and query of the request.
+    pub path: String,
     /// The body, decompressed unless the caller does that.
     pub body: B,
     /// The server's clock.
@@ -242,20 +246,21 @@ impl Session {
         done.map_err(Into::into)
     }
 
-    /// Returns the object in an answer to a request for `path`.
+    /// Returns the object in an answer.
     ///
     /// # Errors
     ///
     /// The object cannot be read, or not in time.
     pub(crate) async fn object<T: Send + 'static>(
         &self,
-        path: &str,
-        body: &Body,
+        Response {
+            method, path, body, ..
+        }: &Response,
         reader: impl FnOnce(&[u8]) -> Result<T, String> + Send + 'static,
     ) -> Result<T, Failure> {
         let read = self.read(body, reader).await;
         read.unwrap_or_else(|e| Err(e.to_string()))
-            .map_err(|cause| self.unreadable(path, cause))
+            .map_err(|cause| self.unreadable(*method, path, cause))
     }
 
     /// Returns a server's text without the secrets that were sent to it.
@@ -270,9 +275,14 @@ impl Session {
     }
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
-    pub(crate) fn unreadable(&self, path: &str, cause: impl Into<String>) -> Failure {
+    pub(crate) fn unreadable(
+        &self,
+        method: Method,
+        path: &str,
+        cause: impl Into<String>,
+    ) -> Failure {
         let cause = self.struck(cause.into());
-        self.failure(FailureKind::Body(cause), Method::Get, path)
+        self.failure(FailureKind::Body(cause), method, path)
     }
 
     /// Returns the failure of one try of a request.

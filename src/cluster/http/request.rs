@@ -148,7 +148,12 @@ impl Session {
 
     /// Sends a request, and inflates the body of its answer.
     async fn answer(&self, ask: &HttpRequest<'_>) -> Result<Response, Failure> {
-        let Response { body, date } = self.send(ask).await?;
+        let Response {
+            method,
+            path,
+            body,
+            date,
+        } = self.send(ask).await?;
         let inflated = if body.is_packed() {
             self.aside(|| body.unpack()).await.unwrap_or_else(Err)
         } else {
@@ -156,10 +161,14 @@ impl Session {
         };
         let body = inflated.map_err(|e| {
             let cause = format!("failed to decompress the response: {e}");
-            let kind = FailureKind::Body(self.struck(cause));
-            self.failure(kind, ask.method, ask.path)
+            self.unreadable(method, &path, cause)
         })?;
-        Ok(Response { body, date })
+        Ok(Response {
+            method,
+            path,
+            body,
+            date,
+        })
     }
 
     /// Sends a request, and again as long as its patience lasts, and once more with fresh credentials.
@@ -423,7 +432,12 @@ impl<'t> Try<'t> {
                 .parse_timestamp(text)
                 .ok()
         });
-        Ok(Response { body, date })
+        Ok(Response {
+            method,
+            path: path.to_owned(),
+            body,
+            date,
+        })
     }
 
     /// Returns the request; `None` if its path is not one.

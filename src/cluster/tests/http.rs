@@ -67,7 +67,7 @@ fn ask(answers: &[String], path: &str) -> (Result<String, Failure>, Session, Vec
         let session = session(&to(&address), &directory).await.unwrap();
         let text = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
         let result = match session.get(path).await {
-            Ok(response) => session.object(path, &response.body, text).await,
+            Ok(response) => session.object(&response, text).await,
             Err(e) => Err(e),
         };
         (result, session)
@@ -552,7 +552,7 @@ fn reading_an_answer_does_not_hold_up_the_clock() {
         let session = session(&to(&address), &directory).await.unwrap();
         let response = session.get("/a").await.unwrap();
         let slow = move |_: &[u8]| wait_for.recv().map_err(|e| e.to_string());
-        let mut slow = std::pin::pin!(session.object("/a", &response.body, slow));
+        let mut slow = std::pin::pin!(session.object(&response, slow));
         let pause = tokio::time::sleep(Duration::from_millis(20));
         tokio::select! {
             read = &mut slow => panic!("{read:?}"),

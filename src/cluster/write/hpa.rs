@@ -14,8 +14,7 @@ use crate::apimachinery::names::segment;
 use crate::cluster::fetch::discovery::collection;
 use crate::cluster::fetch::read::read;
 use crate::cluster::fetch::{Fetch, admitted};
-use crate::cluster::http::body::Body;
-use crate::cluster::{ApiStatus, Failure, Method, Session};
+use crate::cluster::{ApiStatus, Failure, Method, Response, Session};
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::written::FIELD_MANAGER;
 
@@ -37,7 +36,7 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path).await?;
     let namespace = hpa.namespace.clone();
-    let read = session.object(&path, &response.body, move |body| {
+    let read = session.object(&response, move |body| {
         let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
         Ok(Read {
             hpa,
@@ -105,14 +104,7 @@ impl Write for StatusWrite<'_> {
             .await?;
         let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
         let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
-        let after = session
-            .object(&path, &response.body, admit)
-            .await
-            .map_err(|e| Failure {
-                method: Method::Put,
-                ..e
-            })?
-            .into_hpa();
+        let after = session.object(&response, admit).await?.into_hpa();
         let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());
         // An unchanged status is not stored, and neither is anything in a dry run.
         let stays = self.dry_run || json!(before.status) == json!(self.status);
@@ -123,10 +115,7 @@ impl Write for StatusWrite<'_> {
             }
             () => return Ok(()),
         };
-        Err(Failure {
-            method: Method::Put,
-            ..session.unreadable(&path, cause)
-        })
+        Err(session.unreadable(Method::Put, &path, cause))
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
@@ -242,9 +231,9 @@ struct NamedObject {
 
 impl EventWrite<'_> {
     /// Makes sure that an answer is this event.
-    async fn is_in(&self, path: &str, body: &Body) -> Result<(), Failure> {
+    async fn is_in(&self, response: &Response) -> Result<(), Failure> {
         let name = self.name.clone();
-        let read = self.session.object(path, body, move |body| {
+        let read = self.session.object(response, move |body| {
             let event: NamedObject = read("Event", body)?;
             if event.metadata.name == name {
                 Ok(())
@@ -270,23 +259,18 @@ impl Write for EventWrite<'_> {
             .session
             .write(Method::Post, &self.sent_to, self.body.as_bytes())
             .await;
-        let body = match sent {
-            Ok(response) => response.body,
+        match sent {
+            Ok(response) => self.is_in(&response).await,
             // Nothing else has its name, so it was sent before by something on the way.
-            Err(e) if e.api().is_some_and(exists) => return Ok(()),
-            Err(e) => return Err(e),
-        };
-        let read = self.is_in(&self.sent_to, &body).await;
-        read.map_err(|e| Failure {
-            method: Method::Post,
-            ..e
-        })
+            Err(e) if e.api().is_some_and(exists) => Ok(()),
+            Err(e) => Err(e),
+        }
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
         match self.session.get(&self.path).await {
             Ok(response) => {
-                self.is_in(&self.path, &response.body).await?;
+                self.is_in(&response).await?;
                 Ok(ReadBack::Written((), true))
             }
             Err(e) if e.is_not_found() => Ok(ReadBack::Still),

@@ -69,12 +69,9 @@ impl Scales for Remote<'_> {
             .await?;
         let scale: ScaleObject = self
             .fetch()
-            .object(&self.path(), "Scale", &response.body)
+            .object(&response, "Scale")
             .await
-            .map_err(|e| Failure {
-                method: Method::Put,
-                ..e
-            })?;
+            .map_err(|e| e.of_path(self.path()))?;
         let Metadata {
             name,
             namespace,
@@ -90,10 +87,7 @@ impl Scales for Remote<'_> {
     }
 
     fn unproven(&self, cause: &str) -> Failure {
-        Failure {
-            method: Method::Put,
-            ..self.session.unreadable(&self.path(), cause)
-        }
+        self.session.unreadable(Method::Put, &self.path(), cause)
     }
 
     async fn owner(&self) -> Option<String> {

@@ -1,13 +1,13 @@
 //! Lists that may be long, read page by page: HPAs, namespaces, pods, targets and their ReplicaSets.
 
-use std::collections::HashSet;
-use std::io::Read as _;
+use std::collections::{HashSet, VecDeque};
+use std::io::{self, Read as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde_json::de::{IoRead, SliceRead};
-use tokio::join;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
 use super::Fetch;
@@ -37,6 +37,9 @@ const LONGEST: usize = 2 << 30;
 
 /// The maximum length of the fields that may be kept, without the lists that are cut out.
 const LONGEST_KEPT: usize = 1 << 30;
+
+/// The number of pages that may be unread, or being read, before the next one is requested.
+const UNREAD: usize = 4;
 
 /// The maximum number of elements in the objects of a list, all pages together: 100,000 pods of a usual
 /// size have fewer.
@@ -99,7 +102,7 @@ impl Fetch<'_> {
 
     /// Returns the items of a list, with the server's clock at its start; `None` if it has more than `most`
     /// pages, which is mostly known from the first page. Starts again if a continue token expires. While a page
-    /// is being received, another thread reads the previous one.
+    /// is being received, other threads read the previous ones.
     pub(super) async fn pages_of<T: Send + 'static>(
         &self,
         path: &str,
@@ -114,12 +117,22 @@ impl Fetch<'_> {
         let date = page.date;
         let reader = Arc::new(reader);
         let mut items = Vec::new();
+        let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
         loop {
             let (next, body) = self.next(kind, page.body).await;
             let next = next.map_err(|cause| self.unreadable(&asked, cause))?;
             let Some(NextPages { token, objects }) = next else {
-                items.extend(self.items_in(&reader, body, &asked).await?);
+                if reading.is_empty() && body.is_short() {
+                    let items = reader.items(&body);
+                    return items
+                        .map(|items| Some((items, date)))
+                        .map_err(|cause| self.unreadable(&asked, cause));
+                }
+                reading.push_back((asked, self.read_aside(&reader, body)));
+                for earlier in reading {
+                    items.extend(self.finished(earlier).await?);
+                }
                 return Ok(Some((items, date)));
             };
             let more = objects.map_or(1, |objects| objects.div_ceil(PAGE));
@@ -135,15 +148,16 @@ impl Fetch<'_> {
             if !is_new {
                 return Err(self.unreadable(&asked, "the server repeats a continue token"));
             }
-            let (read, next) = join!(
-                self.items_in(&reader, body, &asked),
-                self.session.get_packed(&following)
-            );
-            page = match next {
+            reading.push_back((asked, self.read_aside(&reader, body)));
+            if reading.len() > UNREAD
+                && let Some(earliest) = reading.pop_front()
+            {
+                items.extend(self.finished(earliest).await?);
+            }
+            page = match self.session.get_packed(&following).await {
                 Err(e) if e.is_expired() => return self.whole(path, kind, reader).await.map(Some),
                 next => next?,
             };
-            items.extend(read?);
             asked = following;
         }
     }
@@ -164,25 +178,27 @@ impl Fetch<'_> {
         Ok((items.await?, response.date))
     }
 
-    /// Returns the items in the page that a request returned. Unless it is short, another thread reads it.
-    async fn items_in<T: Send + 'static>(
+    /// Starts reading a page on another thread.
+    fn read_aside<T: Send + 'static>(
         &self,
         reader: &Arc<PageReader<T>>,
         page: Packed,
-        asked: &str,
+    ) -> JoinHandle<io::Result<Vec<T>>> {
+        let (reader, session) = (Arc::clone(reader), self.session.clone());
+        spawn_blocking(move || {
+            let items = reader.items(&page);
+            session.reuse(page);
+            items.map_err(io::Error::other)
+        })
+    }
+
+    /// Waits for the items of a page; an error names the request.
+    async fn finished<T>(
+        &self,
+        (asked, reading): (String, JoinHandle<io::Result<Vec<T>>>),
     ) -> Result<Vec<T>, Failure> {
-        let read = if page.is_short() {
-            reader.items(&page)
-        } else {
-            let (reader, session) = (Arc::clone(reader), self.session.clone());
-            let read = self.session.aside(move || {
-                let items = reader.items(&page);
-                session.reuse(page);
-                items
-            });
-            read.await.unwrap_or_else(|e| Err(e.to_string()))
-        };
-        read.map_err(|cause| self.unreadable(asked, cause))
+        let read = self.session.finished(reading).await;
+        read.map_err(|cause| self.unreadable(&asked, cause.to_string()))
     }
 
     /// Returns the pages that follow a page. They are looked up on this thread where API servers put them, and
@@ -192,8 +208,8 @@ impl Fetch<'_> {
             return (Ok(next), body);
         }
         let kind = kind.to_owned();
-        let look = move || (next_page(&kind, IoRead::new(body.reader())), body);
-        let looked = self.session.aside(look).await;
+        let look = move || Ok((next_page(&kind, IoRead::new(body.reader())), body));
+        let looked = self.session.finished(spawn_blocking(look)).await;
         looked.unwrap_or_else(|e| (Err(e.to_string()), Packed::default()))
     }
 }
@@ -204,7 +220,7 @@ pub(super) struct PageReader<T> {
     read: Read<T>,
     /// A field of the items with a list that is not read.
     unread: Option<&'static str>,
-    spare: Mutex<Vec<u8>>,
+    spare: Mutex<Vec<Vec<u8>>>,
     /// The number of bytes that have been read so far.
     length: LimitedSum,
     /// The number of these bytes in fields that may be kept.
@@ -231,7 +247,8 @@ impl<T> PageReader<T> {
     }
 
     fn items(&self, page: &Packed) -> Result<Vec<T>, String> {
-        let mut memory = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = spare().pop().unwrap_or_default();
         let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
         let length = content.len();
         self.length.add(length, LONGEST, || {
@@ -256,6 +273,7 @@ impl<T> PageReader<T> {
             format!("the objects of the list have more than {ELEMENTS} elements")
         })?;
         self.count.add(items.len(), OBJECTS, too_many)?;
+        spare().push(memory);
         Ok(items)
     }
 }

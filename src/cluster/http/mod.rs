@@ -18,7 +18,7 @@ use std::time::Duration;
 use http::{HeaderMap, header};
 use jiff::Timestamp;
 use tokio::sync::watch;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout_at};
 
 use super::connect::{ClientConfig, Clients, Prepared};
@@ -208,6 +208,18 @@ impl Session {
         }
     }
 
+    /// Waits for another thread, within the time limit for all requests.
+    pub(crate) async fn finished<T>(&self, task: JoinHandle<io::Result<T>>) -> io::Result<T> {
+        let done = match self.deadline() {
+            Some(end) => timeout_at(end, task).await.map_err(|_| {
+                let cause = "the time for all requests was over before it was read";
+                io::Error::new(io::ErrorKind::TimedOut, cause)
+            })?,
+            None => task.await,
+        };
+        done.unwrap_or_else(|e| Err(e.into()))
+    }
+
     /// Returns a reader's result for an answer, within the time limit for all requests. Unless the answer is
     /// short, it is read on another thread, so that it delays no deadline or signal.
     ///
@@ -235,15 +247,7 @@ impl Session {
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<T> {
-        let task = spawn_blocking(work);
-        let done = match self.deadline() {
-            Some(end) => timeout_at(end, task).await.map_err(|_| {
-                let cause = "the time for all requests was over before it was read";
-                io::Error::new(io::ErrorKind::TimedOut, cause)
-            })?,
-            None => task.await,
-        };
-        done.map_err(Into::into)
+        self.finished(spawn_blocking(move || Ok(work()))).await
     }
 
     /// Returns the object in an answer.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use http::response::Parts;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::body::{self, HeldMemory, Packed};
@@ -155,7 +156,7 @@ impl Session {
             date,
         } = self.send(ask).await?;
         let inflated = if body.is_packed() {
-            self.aside(|| body.unpack()).await.unwrap_or_else(Err)
+            self.finished(spawn_blocking(|| body.unpack())).await
         } else {
             body.unpack()
         };

@@ -531,8 +531,11 @@ fn reading_ends_with_the_time_for_all_requests() {
         tokio::time::advance(Duration::from_millis(29_800)).await;
         tokio::time::resume();
         let (release, long) = channel::<()>();
-        let read = session.aside(move || long.recv_timeout(Duration::from_secs(20)));
-        let e = read.await.unwrap_err();
+        let read = tokio::task::spawn_blocking(move || {
+            let _ = long.recv_timeout(Duration::from_secs(20));
+            Ok(())
+        });
+        let e = session.finished(read).await.unwrap_err();
         assert_eq!(
             e.to_string(),
             "the time for all requests was over before it was read"

@@ -189,12 +189,14 @@ impl<'p> Case<'p> {
         self.workload()?.template.as_deref()
     }
 
-    /// Returns the template that a pod was made from, if its ReplicaSet was read.
+    /// Returns the template that a pod was made from: that of its ReplicaSet, or that of the target itself if the pod has
+    /// its revision; `None` if it was not read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
-        self.surroundings()
-            .owner(pod.owner.as_deref()?)?
-            .template
-            .as_deref()
+        let owner = self.surroundings().owner(pod.owner.as_deref()?)?;
+        let stated = owner.status.as_ref().map(|it| &*it.update_revision);
+        let is_made = !owner.is_named_by(self.target())
+            || pod.revision().is_some_and(|own| Some(own) == stated);
+        owner.template.as_deref().filter(|_| is_made)
     }
 
     /// Returns the metrics that were evaluated.

@@ -74,12 +74,22 @@ impl Snapshot {
         ScaleSelector::of(&self.scale)
     }
 
+    /// Returns the pods of the target; none if the selector is unknown.
+    pub(crate) fn target_pods(&self) -> impl Iterator<Item = &Shared<Pod>> {
+        let selector = self.selector().ok();
+        let is_own = move |pod: &&Shared<Pod>| selector.is_some_and(|it| it.matches(&pod.labels));
+        self.pods.iter().filter(is_own)
+    }
+
     /// Returns the pods of the target that have not ended; none if the selector is unknown.
     pub(crate) fn unended_pods(&self) -> impl Iterator<Item = &Shared<Pod>> {
-        let selector = self.selector().ok();
-        self.pods.iter().filter(move |pod| {
-            !pod.has_ended() && selector.is_some_and(|own| own.matches(&pod.labels))
-        })
+        self.target_pods().filter(|pod| !pod.has_ended())
+    }
+
+    /// Returns the lowest ordinal of the target's pods, from which a partition counts (`getStartOrdinal`).
+    pub(crate) fn lowest_ordinal(&self) -> u64 {
+        let ordinals = self.target_pods().filter_map(|pod| Pod::ordinal(&pod.name));
+        ordinals.min().unwrap_or(0)
     }
 
     /// Takes the values of some pods away.

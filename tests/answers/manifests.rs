@@ -1920,8 +1920,9 @@ fn how_pods_are_replaced_is_said() {
             "db",
             "updateStrategy: {rollingUpdate: {partition: 2}}",
             "",
-            "StatefulSet/db replaces only pods from ordinal 2 on (spec.updateStrategy.rollingUpdate.partition): \
-             the answer holds once these are replaced, and the others stay as they are; the new ones",
+            "StatefulSet/db leaves the 2 pods with the lowest ordinals as they are \
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced; the new \
+             ones",
         ),
     ] {
         let before = format!("metadata: {{name: {name}, namespace: shop, uid: {name}}}\nspec:\n");

@@ -36,7 +36,13 @@ impl About<'_> {
                 evidence.push(source);
             }
         }
-        let makes_requests = [Remedy::SetRequest, Remedy::Annotate].contains(&advice.remedy);
+        let makes_requests = [
+            Remedy::SetRequest,
+            Remedy::Annotate,
+            Remedy::RaiseRequest,
+            Remedy::RaiseSmallRequest,
+        ]
+        .contains(&advice.remedy);
         if let Some(then) = self.after_template().filter(|_| makes_requests) {
             advice = advice.and(&then);
         }

@@ -20,7 +20,7 @@ use crate::findings::prelude::*;
 use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::{Container, Requests};
-use crate::snapshot::surroundings::Replacement;
+use crate::snapshot::surroundings::{Replacement, Workload};
 
 /// Returns the request that the pods of a template have for a resource: the API server uses the limit if no
 /// request is stated (`SetDefaults_Pod`).
@@ -155,6 +155,15 @@ impl<'p> Revisions<'p> {
         }
     }
 
+    /// Returns the pods of which it is not known that they have an earlier template, if there are any.
+    fn may_be_current(&self) -> Option<impl Iterator<Item = &'p Pod>> {
+        let own = self.own.iter().copied();
+        let mut rest = own
+            .filter(|it| self.is_current(it) != Some(false))
+            .peekable();
+        rest.peek().is_some().then_some(rest)
+    }
+
     /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
     fn pods_of_template(self) -> Vec<&'p Pod> {
         let Self {
@@ -173,6 +182,44 @@ impl<'p> Revisions<'p> {
             None => {}
         }
         own
+    }
+}
+
+/// What keeps pods of a target at an earlier template until someone acts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// They are only replaced once they are deleted, for this reason.
+    ByHand(&'static str),
+    /// The target is paused.
+    Paused,
+    /// A partition is above some of them.
+    Partition {
+        /// The partition.
+        stated: i32,
+        /// The highest one that is above none of them.
+        enough: i32,
+    },
+}
+
+impl Held {
+    /// Returns what keeps some of these pods of a target. Only a partition depends on their names.
+    fn of(snapshot: &Snapshot, target: Option<&Workload>, pods: &[&str]) -> Option<Self> {
+        // What owns a target replaces that with its pods.
+        let owner = target.and_then(|it| it.metadata.controller());
+        match Replacement::of(&snapshot.hpa.spec.scale_target_ref, target.into_iter()) {
+            Replacement::OnDelete => Some(Self::ByHand("the update strategy is OnDelete")),
+            Replacement::ByKind if owner.is_none() => {
+                Some(Self::ByHand("the target does not replace them"))
+            }
+            Replacement::Paused => Some(Self::Paused),
+            Replacement::AllBut(stated) => {
+                let lowest = pods.iter().filter_map(|pod| Pod::ordinal(pod)).min()?;
+                let above_start = lowest.saturating_sub(snapshot.lowest_ordinal());
+                let enough = i32::try_from(above_start).ok()?;
+                (enough < stated).then_some(Self::Partition { stated, enough })
+            }
+            _ => None,
+        }
     }
 }
 
@@ -230,60 +277,56 @@ impl About<'_> {
         Replacement::of(target, self.workload().into_iter())
     }
 
-    /// Returns why the target does not replace its pods when their template changes, if they have to be deleted. What owns
-    /// a target replaces that with its pods.
+    /// Returns what keeps some of these pods at an earlier template.
+    fn held(&self, pods: &[&str]) -> Option<Held> {
+        Held::of(self.snapshot(), self.workload(), pods)
+    }
+
+    /// Returns why the target does not replace its pods when their template changes, if they have to be deleted.
     pub(crate) fn replaced_by_hand(&self) -> Option<&'static str> {
-        let owner = self.workload().and_then(|it| it.metadata.controller());
-        match self.replacement() {
-            Replacement::OnDelete => Some("the update strategy is OnDelete"),
-            Replacement::ByKind if owner.is_none() => Some("the target does not replace them"),
-            _ => None,
+        match self.held(&[])? {
+            Held::ByHand(why) => Some(why),
+            Held::Paused | Held::Partition { .. } => None,
         }
     }
 
     /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that.
     pub(crate) fn after_template(&self) -> Option<String> {
-        if let Some(why) = self.replaced_by_hand() {
-            return Some(format!("Then delete the pods one by one: {why}."));
-        }
-        if self.is_paused() {
-            return Some(format!("Then resume {}: it is paused.", self.reference()));
-        }
-        let pods = self.snapshot().unended_pods().map(|pod| &*pod.name);
-        let (first, lowest) = self.partition_above(&Vec::from_iter(pods))?;
-        Some(format!(
-            "Then lower partition ({first}) to {lowest} in the update strategy."
-        ))
+        Some(match self.held(&self.target_pods())? {
+            Held::ByHand(why) => format!("Then delete the pods one by one: {why}."),
+            Held::Paused => format!("Then resume {}: it is paused.", self.reference()),
+            Held::Partition { stated, enough } => {
+                format!("Then lower partition ({stated}) to {enough} in the update strategy.")
+            }
+        })
     }
 
-    /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
-    fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
-        let Replacement::AllBut(first) = self.replacement() else {
-            return None;
-        };
-        let ordinals = pods.iter().filter_map(|pod| Pod::ordinal(pod));
-        let lowest = i32::try_from(ordinals.min()?).ok()?;
-        (lowest < first).then_some((first, lowest))
+    /// Returns the names of the target's pods.
+    fn target_pods(&self) -> Vec<&str> {
+        let pods = self.snapshot().target_pods();
+        pods.map(|pod| &*pod.name).collect()
     }
 
     /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
     /// else. If the rollout leaves some of them alone, someone has to replace them.
     pub(crate) fn after_rollout(&self, pods: &[&str], because: &str, or: Option<&str>) -> Advice {
-        let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
-        if let Some(why) = self.replaced_by_hand() {
-            return Remedy::DeleteEarlier
-                .says(format!("Delete the pods of the earlier revision: {why}."));
-        }
-        match (self.partition_above(pods), self.replacement().promotion()) {
-            (Some((first, lowest)), _) => Remedy::LowerPartition.says(format!(
-                "Lower partition ({first}) to {lowest} in the update strategy{because}."
+        match (self.held(pods), self.replacement().promotion()) {
+            (Some(Held::ByHand(why)), _) => Remedy::DeleteEarlier
+                .says(format!("Delete the pods of the earlier revision: {why}.")),
+            (Some(Held::Paused), _) => {
+                Remedy::Resume.says(format!("Resume {}{because}.", self.reference()))
+            }
+            (Some(Held::Partition { stated, enough }), _) => Remedy::LowerPartition.says(format!(
+                "Lower partition ({stated}) to {enough} in the update strategy{because}."
             )),
             (None, Some(pauses)) => Remedy::Promote.says(format!(
                 "If the rollout pauses, promote it once its new pods are ready{because}{}. {}.",
                 or.map_or_else(String::new, |or| format!(", or {or}")),
                 sentence(&pauses)
             )),
-            (None, None) => wait().or(or.unwrap_or_default()),
+            (None, None) => Remedy::WaitForRollout
+                .waits(format!("for the rollout to end{because}"))
+                .or(or.unwrap_or_default()),
         }
     }
 
@@ -291,17 +334,19 @@ impl About<'_> {
     /// or which pods are left if they are replaced by hand, or one that includes them in the rollout.
     pub(crate) fn rollout_status(&self, pods: &[&str]) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
-        if self.replacement() == Replacement::OnDelete {
-            return self.list_pods("-L controller-revision-hash");
-        }
         let is_known = target.is_kind("Deployment") || target.is_kind("StatefulSet");
-        if let Some((_, lowest)) = self.partition_above(pods) {
+        match self.held(pods) {
+            Some(Held::ByHand(_)) if is_known => self.list_pods("-L controller-revision-hash"),
+            Some(Held::Paused) => self.resume(),
             // A target with a partition has its own template, so that this patches its update strategy.
-            let patch =
-                json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
-            return Some(self.patch_template("merge", &patch));
+            Some(Held::Partition { enough, .. }) => {
+                let patch =
+                    json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": enough}}}});
+                Some(self.patch_template("merge", &patch))
+            }
+            _ => is_known
+                .then(|| self.kubectl_quoted("rollout status", &self.target(), "--watch=false")),
         }
-        is_known.then(|| self.kubectl_quoted("rollout status", &self.target(), "--watch=false"))
     }
 
     /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.

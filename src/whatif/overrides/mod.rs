@@ -334,14 +334,8 @@ fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
         return 0;
     };
     let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
-    let ordinals = was
-        .pods
-        .iter()
-        .filter(of_target)
-        .filter_map(|pod| Pod::ordinal(&pod.name));
-    let first = ordinals
-        .min()
-        .unwrap_or(0)
+    let first = was
+        .lowest_ordinal()
         .saturating_add(partition.unsigned_abs().into());
     let stays = |name: &str| Pod::ordinal(name).is_some_and(|own| own < first);
     let mut left = 0;

@@ -21,6 +21,7 @@ use crate::snapshot::shared::{Share, Shared};
 use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
+use crate::words::count;
 
 /// A request that the pods of the target are given.
 #[derive(Debug, Clone, PartialEq)]
@@ -368,9 +369,9 @@ pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
              of them are"
         ),
         Replacement::AllBut(partition) => format!(
-            "{target} replaces only pods from ordinal {partition} on \
-             (spec.updateStrategy.rollingUpdate.partition): the answer holds once these are replaced, and \
-             the others stay as they are"
+            "{target} leaves the {} with the lowest ordinals as they are \
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced",
+            count(partition, "pod")
         ),
         Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
             let strategy = match how {

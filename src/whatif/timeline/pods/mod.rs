@@ -323,7 +323,8 @@ impl TargetPods {
     fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
         let target = &snapshot.hpa.spec.scale_target_ref.name;
         let (infix, first) = if self.is_stateful {
-            let highest = ordinals(snapshot).max();
+            let ordinals = snapshot.pods.iter().map(|pod| Pod::ordinal(&pod.name));
+            let highest = ordinals.flatten().max();
             ("", highest.map_or(0, |own| own.saturating_add(1)))
         } else {
             ("later-", self.made)
@@ -512,12 +513,6 @@ fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
         "the timeline reaches {replicas} replicas; the limit is {MAX_PODS}"
     ))
     .hint("lower --max, or shorten --for"))
-}
-
-/// Returns the ordinals of pods of a StatefulSet.
-fn ordinals(snapshot: &Snapshot) -> impl Iterator<Item = u64> {
-    let names = snapshot.pods.iter().map(|pod| &pod.name);
-    names.filter_map(|name| Pod::ordinal(name))
 }
 
 /// The places of the pods that count as replicas.

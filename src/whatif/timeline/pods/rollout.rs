@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{TargetPods, active, ordinals};
+use super::{TargetPods, active};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -232,7 +232,9 @@ impl Strategy {
             Self::Recreate => "all pods at once (Recreate)".to_owned(),
             Self::Ordinals { partition: 0 } => "pod by pod from the highest ordinal".to_owned(),
             Self::Ordinals { partition } => {
-                format!("pod by pod from the highest ordinal to {partition} (partition)")
+                format!(
+                    "pod by pod from the highest ordinal, except for the lowest {partition} (partition)"
+                )
             }
             Self::Created => "only for pods that are created from then on".to_owned(),
         }
@@ -447,8 +449,8 @@ impl TargetPods {
         }
         let running = self.model.replace(rollout.model.clone());
         if let Strategy::Ordinals { partition } = rollout.strategy {
-            let lowest = ordinals(snapshot).min().unwrap_or(0);
-            *old = (running, lowest.saturating_add(partition.into()));
+            let first = snapshot.lowest_ordinal().saturating_add(partition.into());
+            *old = (running, first);
         }
         self.surplus = 0;
         for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {

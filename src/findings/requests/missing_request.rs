@@ -98,17 +98,19 @@ impl Kind for MissingRequest {
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
-        let containers = self.containers.iter();
-        let mut commands: Vec<Command> = containers
-            .filter_map(|it| self.command(about, it))
-            .collect();
+        let Some(first) = self.containers.first() else {
+            return Advice::default();
+        };
+        let is_named = |it: &&Unrequested| {
+            it.source == first.source
+                || (it.source == ContainerOrigin::Injected && first.is_changed())
+        };
+        let named = self.containers.iter().filter(is_named);
+        let mut commands: Vec<Command> = named.filter_map(|it| self.command(about, it)).collect();
         if let Some(container) = self.instead.as_ref().filter(|_| commands.is_empty()) {
             commands.extend(about.use_container(self.metric, container));
         }
         commands.dedup();
-        let Some(first) = self.containers.first() else {
-            return Advice::default();
-        };
         if first.is_foreign() {
             commands.extend(about.list_pods("--show-labels"));
         }
@@ -223,7 +225,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     let mut all: Vec<Unrequested> = Vec::new();
     // Their places, by container and origin.
     let mut places: HashMap<(&str, ContainerOrigin), usize> = HashMap::new();
-    // Whether all pods of the target have a container, by its name.
+    // Whether all pods that may have the current template have a container, by its name.
     let mut everywhere: BTreeMap<&str, bool> = BTreeMap::new();
     for pod in case.pods() {
         for container in unrequested(case, pod, step) {
@@ -231,14 +233,20 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                 (Top::Target, Some(template)) => {
                     let is_current = revisions.is_current(pod);
                     let has = |pod: &Pod| pod.has_container(container);
-                    let in_all = || revisions.own.iter().all(|it| has(it));
+                    let in_all = || {
+                        revisions
+                            .may_be_current()
+                            .is_some_and(|mut own| own.all(has))
+                    };
                     let is_everywhere = *everywhere.entry(container).or_insert_with(in_all);
+                    let had = case.template_of(pod).map(has);
+                    let is_left = had.unwrap_or(is_current != Some(true) && !is_everywhere);
                     let is_requested = has_request(template, container, &step.name);
                     match (is_current, is_requested, has(template)) {
-                        (Some(false), ..) | (None, true, _) => ContainerOrigin::Earlier,
                         (Some(true), true, _) => ContainerOrigin::Lost,
+                        (_, true, _) => ContainerOrigin::Earlier,
                         (_, false, true) => ContainerOrigin::Template,
-                        (None, false, false) if !is_everywhere => ContainerOrigin::Earlier,
+                        (_, false, false) if is_left => ContainerOrigin::Earlier,
                         (_, false, false) => ContainerOrigin::Injected,
                     }
                 }
@@ -318,6 +326,14 @@ impl Unrequested {
     /// Whether its pods belong to others.
     fn is_foreign(&self) -> bool {
         matches!(self.source, ContainerOrigin::Foreign { .. })
+    }
+
+    /// Whether the advice is to change the template, with what is injected into its pods.
+    fn is_changed(&self) -> bool {
+        matches!(
+            self.source,
+            ContainerOrigin::Template | ContainerOrigin::Unknown
+        )
     }
 
     /// Whether its pods go away by themselves, or should have their own labels.
@@ -527,11 +543,9 @@ impl MissingRequest {
 
     /// Returns the lowest limit of a container, in its pods and in the template, in milli-units.
     fn limit(&self, about: &About<'_>, container: &Unrequested) -> Option<i64> {
-        let containers = holders(about, container);
-        lowest_limit(
-            containers.filter_map(|pod| pod.container(&container.container)),
-            &self.resource,
-        )
+        let containers =
+            holders(about, container).filter_map(|pod| pod.container(&container.container));
+        lowest_limit(containers.map(|it| &it.limits), &self.resource)
     }
 
     /// Returns what the requests of whole pods leave for each container that has none, in milli-units; `None` if no pod has
@@ -633,7 +647,9 @@ mod tests {
     use crate::build;
     use crate::findings::metrics::testing::container;
     use crate::findings::pods::testing::{unready_since, waiting};
-    use crate::findings::requests::testing::{cpu_of, owned, with_container};
+    use crate::findings::requests::testing::{
+        cpu_of, from_ordinal, of_kind, owned, with_container,
+    };
     use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
 
     /// Each Job is an origin of its own, and a report shows only a few of them.
@@ -779,6 +795,20 @@ mod tests {
             let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
             [updating.clone(), vec![pod]].concat()
         };
+        // All pods are of an earlier revision, of which the template may have been read.
+        let earlier = |items: &[Value]| {
+            let status = json!({"status": {"replicas": 2, "updatedReplicas": 0}});
+            with(items, "Deployment", &status)
+        };
+        let made_of = |items: &[Value], containers: &Value| {
+            let mut items = items.to_vec();
+            items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
+                    "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+                "spec": {"template": {"spec": {"containers": containers}}}}));
+            items
+        };
+        let injected_before = earlier(&owned(&sidecar, &app));
         let both_unset = {
             let containers = json!({"spec": {"containers": [{"name": "app"}, bare]}});
             owned(&with(&sidecar, "Pod", &containers), &unset)
@@ -807,16 +837,7 @@ mod tests {
             with(&annotated(json!({})), "Pod", &containers)
         };
         // A ReplicaSet does not replace pods whose template has changed.
-        let of_kind = |kind: &str, template: &Value| {
-            let target = json!({"spec": {"scaleTargetRef": {"kind": kind}}});
-            let text = Value::from(owned(&lost, template)).to_string();
-            let text = text
-                .replace("Deployment", kind)
-                .replace("ReplicaSet", kind)
-                .replace("web-5d", "web");
-            let items: Vec<Value> = serde_json::from_str(&text).unwrap();
-            with(&items, "HorizontalPodAutoscaler", &target)
-        };
+        let kind_of = |kind: &str, template: &Value| of_kind(owned(&lost, template), kind);
         let two_injected = |name: &str, limit: &str| {
             let three = json!([build::requesting("app", "100m"), {"name": "istio-proxy"},
                 {"name": name, "resources": {"limits": {"cpu": limit}}}]);
@@ -857,13 +878,13 @@ mod tests {
             ),
             (
                 "of a container of a ReplicaSet",
-                of_kind("ReplicaSet", &unset),
+                kind_of("ReplicaSet", &unset),
             ),
-            ("of older pods of a ReplicaSet", of_kind("ReplicaSet", &app)),
+            ("of older pods of a ReplicaSet", kind_of("ReplicaSet", &app)),
             (
                 "of a container of a StatefulSet with a partition",
                 with(
-                    &of_kind("StatefulSet", &unset),
+                    &kind_of("StatefulSet", &unset),
                     "StatefulSet",
                     &json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 1}}}}),
                 ),
@@ -911,6 +932,30 @@ mod tests {
             (
                 "of a container of a new template, beside a deleted pod",
                 beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+            ),
+            (
+                "of a container of the template, in pods of an earlier revision",
+                earlier(&owned(&lost, &unset)),
+            ),
+            (
+                "of a container of the template, in earlier pods of a paused target",
+                with(
+                    &earlier(&owned(&lost, &unset)),
+                    "Deployment",
+                    &json!({"spec": {"paused": true}}),
+                ),
+            ),
+            (
+                "of a container that is injected into pods of an earlier revision",
+                made_of(&injected_before, &app),
+            ),
+            (
+                "of a container of an earlier template",
+                made_of(&injected_before, &both),
+            ),
+            (
+                "of a container that is not in the template, in pods of an earlier revision",
+                injected_before,
             ),
             ("of a failed pod", failed(&two)),
             ("of a failed pod and another", failed(&lost)),
@@ -1087,6 +1132,22 @@ mod tests {
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
             @ pod/web-1 pod/web-2
         of a container of a new template, beside a deleted pod: as of a container of a new template, beside a failed pod
+        of a container of the template, in pods of an earlier revision: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in Deployment/web.
+            $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of a container of the template, in earlier pods of a paused target: as of a container of a paused target
+        of a container that is injected into pods of an earlier revision: as of an injected container
+        of a container of an earlier template: error, explains
+            the target of cpu is a percentage of the request, and container proxy in 2 pods has none, so nothing is scaled
+            - Container proxy, which uses up to 9m, in web-0 and web-1: the pod is of an earlier revision of Deployment/web.
+            > Wait for the rollout to end.
+            $ kubectl rollout status deployment/web -n default --watch=false
+            @ pod/web-0 pod/web-1
+        of a container that is not in the template, in pods of an earlier revision: as of a container of an earlier template
         of a failed pod: error, explains, follows finished-pods
             the target of cpu is a percentage of the request, and container app in 1 pod has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-1: in the template of Deployment/web, it has a request.
@@ -1245,6 +1306,8 @@ mod tests {
             items
         };
         let replaced = |strategy| state_of(strategy, 1, 0);
+        let unset = json!({"spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
+        let lacking = |strategy| with(&replaced(strategy), kind, &unset);
         let of_rollout = |items: &[Value]| -> Vec<Value> {
             let mut text = Value::from(items).to_string();
             for (from, to) in [
@@ -1281,6 +1344,22 @@ mod tests {
             ("OnDelete", replaced(json!({"type": "OnDelete"}))),
             ("a partition of 1, pods 0 and 1", replaced(rolling(1))),
             ("a partition of 1, pods 1 and 2", state_of(rolling(1), 1, 1)),
+            (
+                "a partition of 1 and ordinals from 5, pods 0 and 1",
+                from_ordinal(replaced(rolling(1)), 5),
+            ),
+            (
+                "a partition of 1 and ordinals from 5, pods 1 and 2",
+                from_ordinal(state_of(rolling(1), 1, 1), 5),
+            ),
+            (
+                "OnDelete, and the template lacks it",
+                lacking(json!({"type": "OnDelete"})),
+            ),
+            (
+                "a partition, and the template lacks it",
+                lacking(rolling(1)),
+            ),
             ("all pods", state_of(json!({}), 0, 0)),
             (
                 "a canary that pauses",
@@ -1331,6 +1410,34 @@ mod tests {
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-1 pod/web-2
+        a partition of 1 and ordinals from 5, pods 0 and 1: error, explains, without it 3 -> 3
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-5 and web-6: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Lower partition (1) to 0 in the update strategy.
+            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
+            @ pod/web-5 pod/web-6
+        a partition of 1 and ordinals from 5, pods 1 and 2: error, explains, without it 3 -> 3
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-6 and web-7: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Wait for the rollout to end.
+            $ kubectl rollout status statefulset/web -n default --watch=false
+            @ pod/web-6 pod/web-7
+        OnDelete, and the template lacks it: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Then delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        a partition, and the template lacks it: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Then lower partition (1) to 0 in the update strategy.
+            $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
         all pods: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.

@@ -27,6 +27,28 @@ pub(crate) fn owned(items: &[Value], containers: &Value) -> Vec<Value> {
     items
 }
 
+/// Makes the Deployment of such pods another kind of target that owns them itself.
+pub(crate) fn of_kind(items: Vec<Value>, kind: &str) -> Vec<Value> {
+    let text = Value::from(items).to_string();
+    let text = text
+        .replace("Deployment", kind)
+        .replace("ReplicaSet", kind)
+        .replace("web-5d", "web");
+    let items: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let target = json!({"spec": {"scaleTargetRef": {"kind": kind}}});
+    with(&items, "HorizontalPodAutoscaler", &target)
+}
+
+/// Gives the pods of a target, from `web-0` on, ordinals from this one on.
+pub(crate) fn from_ordinal(items: Vec<Value>, first: usize) -> Vec<Value> {
+    let mut text = Value::from(items).to_string();
+    for ordinal in (0..3).rev() {
+        let name = format!("\"web-{}\"", first + ordinal);
+        text = text.replace(&format!("\"web-{ordinal}\""), &name);
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
 /// Returns pods with another container, which the resource metrics include as well.
 pub(crate) fn with_container(
     items: &[Value],

@@ -1,6 +1,6 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Revisions, compared, milli, request_of, total, utilizations};
+use super::{Held, Revisions, compared, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::findings::pods::among;
@@ -11,9 +11,11 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
-/// them, or the target is paused and its template was changed. The utilization changes with the requests.
+/// them, or its template was changed, and the target is paused, has a partition or only replaces pods that are deleted.
+/// The utilization changes with the requests.
 ///
-/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or resume the target.
+/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, resume the target, lower
+/// the partition, or delete the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
     /// The index of the first metric that uses them, from 0.
@@ -28,8 +30,8 @@ pub struct RequestsDifferFromTemplate {
     pub vpa: Option<String>,
     /// The number of pods whose annotations state that a VerticalPodAutoscaler has changed them.
     pub updated: usize,
-    /// Whether the target is paused, so that its pods keep the requests of an earlier template.
-    pub is_paused: bool,
+    /// What lets pods keep the requests of an earlier template.
+    pub held: Option<Held>,
     /// Whether the templates that the pods were made from were read; otherwise, something else may have set
     /// the requests.
     pub is_seen: bool,
@@ -39,21 +41,23 @@ pub struct RequestsDifferFromTemplate {
 
 impl Kind for RequestsDifferFromTemplate {
     fn find<'p>(case: &Case<'p>) -> Option<Finding> {
-        let workload = case.workload()?;
-        let template = workload.template.as_deref()?;
+        let template = case.template()?;
         let revisions = Revisions::of(case);
+        let names: Vec<&str> = revisions.own.iter().map(|pod| &*pod.name).collect();
         let is_outdated = revisions
             .updated
-            .is_none_or(|updated| updated < revisions.own.len());
-        let is_paused = workload.paused == Some(true) && is_outdated;
-        let own = if is_paused {
-            revisions.own
-        } else {
-            revisions.pods_of_template()
+            .is_none_or(|updated| updated < names.len());
+        let held = Held::of(case.snapshot(), case.workload(), &names)
+            .filter(|_| is_outdated)
+            .and_then(|held| Some((held, first_differing(case, &revisions.own, true)?)));
+        let (own, held, (step, percent, containers)) = match held {
+            Some((held, found)) => (revisions.own, Some(held), found),
+            None => {
+                let own = revisions.pods_of_template();
+                let found = first_differing(case, &own, false)?;
+                (own, None, found)
+            }
         };
-        let (step, percent, containers) = utilizations(case).find_map(|(step, percent)| {
-            Some((step, percent, differing(case, step, &own, is_paused)?))
-        })?;
         let vpa = vpas(case).find(|vpa| {
             let mut names = containers.iter().map(|it| &it.container);
             names.any(|name| vpa.controls(name, &step.name))
@@ -62,7 +66,7 @@ impl Kind for RequestsDifferFromTemplate {
         let is_from_vpa = vpa.is_some() || updated > 0;
         // If revisions are unknown, some of the pods may belong to an earlier template.
         let is_everywhere = containers.iter().any(|it| it.pods == own.len());
-        if !(is_from_vpa || is_everywhere || is_paused) {
+        if !(is_from_vpa || is_everywhere || held.is_some()) {
             return None;
         }
         let requests = case
@@ -80,7 +84,7 @@ impl Kind for RequestsDifferFromTemplate {
                 for container in pod.containers_mut() {
                     let wanted = request_in(template, &container.name, &step.name);
                     if let Some(wanted) = wanted.flatten() {
-                        set_request(container, &step.name, wanted);
+                        set_request(&mut container.requests, &step.name, wanted);
                     }
                 }
             }
@@ -92,7 +96,7 @@ impl Kind for RequestsDifferFromTemplate {
             pods: own.len(),
             vpa: vpa.map(|it| it.metadata.name.clone()),
             updated,
-            is_paused: is_paused && !is_from_vpa,
+            held: held.filter(|_| !is_from_vpa),
             is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
             average,
         };
@@ -115,10 +119,15 @@ impl Kind for RequestsDifferFromTemplate {
             first.wanted(&self.resource),
             first.container
         );
-        if self.is_paused {
+        let why = self.held.map(|held| match held {
+            Held::Paused => "is paused",
+            Held::ByHand(_) => "only replaces pods that are deleted",
+            Held::Partition { .. } => "has a partition",
+        });
+        if let Some(why) = why {
             let keep = if self.is_seen { "keep" } else { "may keep" };
             return format!(
-                "{} is paused, so its pods {keep} earlier requests, of which {label} is a share: {instead}",
+                "{} {why}, so its pods {keep} earlier requests, of which {label} is a share: {instead}",
                 about.reference()
             );
         }
@@ -161,16 +170,16 @@ impl Kind for RequestsDifferFromTemplate {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let resource = &self.resource;
-        if self.is_paused {
+        if self.held.is_some() {
             let so = if self.is_seen {
-                "so that its pods get the requests of its template"
+                ", so that its pods get the requests of its template"
             } else {
-                "which may give its pods the template's requests"
+                ", which may give its pods the template's requests"
             };
-            let target = about.reference();
-            return Remedy::Resume
-                .says(format!("Resume {target}, {so}."))
-                .with_all(about.resume());
+            let pods = about.target_pods();
+            return about
+                .after_rollout(&pods, so, None)
+                .with_all(about.rollout_status(&pods));
         }
         let other = if self.is_from_vpa() {
             format!(", or let the VerticalPodAutoscaler leave {resource} alone")
@@ -188,7 +197,7 @@ impl Kind for RequestsDifferFromTemplate {
     }
 
     fn objects(&self, about: &About<'_>) -> Vec<String> {
-        if self.is_paused {
+        if self.held.is_some() {
             return vec![about.target()];
         }
         let vpa = self.vpa.iter();
@@ -198,13 +207,26 @@ impl Kind for RequestsDifferFromTemplate {
     }
 }
 
-/// Returns the containers of pods whose requests are not those of the target's template; `None` if no
-/// container differs.
+/// Returns the first metric for which requests of pods are not those of the target's template, with its target and the
+/// containers.
+fn first_differing<'p>(
+    case: &Case<'p>,
+    pods: &[&'p Pod],
+    is_held: bool,
+) -> Option<(&'p MetricStep, i32, Vec<Differing>)> {
+    utilizations(case).find_map(|(step, percent)| {
+        let containers = differing(case, step, pods, is_held)?;
+        Some((step, percent, containers))
+    })
+}
+
+/// Returns the containers of pods whose requests are not those of the target's template, because pods are held at an
+/// earlier one or for another reason; `None` if no container differs.
 fn differing<'p>(
     case: &Case<'p>,
     step: &MetricStep,
     pods: &[&'p Pod],
-    is_paused: bool,
+    is_held: bool,
 ) -> Option<Vec<Differing>> {
     let resource = &*step.name;
     let template = case.template()?;
@@ -223,7 +245,7 @@ fn differing<'p>(
             let made = case
                 .template_of(pod)
                 .and_then(|template| request_in(template, &container.name, resource));
-            if made.is_some_and(|made| (made == wanted) == is_paused) {
+            if made.is_some_and(|made| (made == wanted) == is_held) {
                 continue;
             }
             let is_from_vpa =
@@ -323,7 +345,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, owned};
+    use crate::findings::requests::testing::{cpu_of, from_ordinal, of_kind, owned};
     use crate::findings::testing::{only, state, table, with};
 
     #[test]
@@ -414,6 +436,22 @@ mod tests {
             &to_rollout,
         );
         let resumed = replaced(&paused(&made_of(&updated(2), "500m")), deleted.clone());
+        // The pods are of revision 5d.
+        let of_set = |strategy: Value, revision: &str| {
+            let status = json!({"replicas": 2, "updateRevision": revision});
+            let patch = json!({"spec": {"updateStrategy": strategy}, "status": status});
+            let set = of_kind(differing.clone(), "StatefulSet");
+            with(&set, "StatefulSet", &patch)
+        };
+        let on_delete = json!({"type": "OnDelete"});
+        let partition = |first: i32| json!({"rollingUpdate": {"partition": first}});
+        let of_replica_set = of_kind(differing.clone(), "ReplicaSet");
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+        let of_owned = with(
+            &of_replica_set,
+            "ReplicaSet",
+            &json!({"metadata": {"ownerReferences": owner}}),
+        );
         let states = [
             ("but a VerticalPodAutoscaler's", with_vpa("Auto")),
             ("which are little", little),
@@ -483,6 +521,25 @@ mod tests {
             ("but defaults", owned(&two, &json!([{"name": "app"}]))),
             ("which they are", owned(&two, &same)),
             ("of a Rollout", of_rollout),
+            (
+                "while pods have to be deleted",
+                of_set(on_delete.clone(), "6e"),
+            ),
+            (
+                "while pods have to be deleted, in those of the revision",
+                of_set(on_delete, "5d"),
+            ),
+            ("below a partition", of_set(partition(2), "6e")),
+            (
+                "below a partition, in ordinals from 5",
+                from_ordinal(of_set(partition(1), "6e"), 5),
+            ),
+            (
+                "below a partition, in those of the revision",
+                of_set(partition(2), "5d"),
+            ),
+            ("of a ReplicaSet", of_replica_set),
+            ("of a ReplicaSet of a Deployment", of_owned),
         ];
         // While the target is not paused, the words do not tell whether its ReplicaSet was read.
         for (items, is_seen) in [
@@ -558,7 +615,7 @@ mod tests {
         and the target is paused with the template: as but not a VerticalPodAutoscaler's
         and the target is paused with the template and a failed pod: as but not a VerticalPodAutoscaler's
         and the target is paused with the template, its ReplicaSet and a deleted pod: as but not a VerticalPodAutoscaler's
-        and the target is paused with the ReplicaSet: none
+        and the target is paused with the ReplicaSet: as but not a VerticalPodAutoscaler's
         but a VerticalPodAutoscaler's, in a paused target: as but a VerticalPodAutoscaler's
         but defaults: none
         which they are: none
@@ -569,6 +626,48 @@ mod tests {
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ rollout.argoproj.io/web
+        while pods have to be deleted: warning, explains, without it 1 -> 2
+            StatefulSet/web only replaces pods that are deleted, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete the pods of the earlier revision: the update strategy is OnDelete.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
+            @ statefulset/web
+        while pods have to be deleted, in those of the revision: warning, explains, without it 1 -> 2
+            cpu is a share of requests that something else sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ statefulset/web
+        below a partition: warning, explains, without it 1 -> 2
+            StatefulSet/web has a partition, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Lower partition (2) to 0 in the update strategy, which may give its pods the template's requests.
+            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
+            @ statefulset/web
+        below a partition, in ordinals from 5: warning, explains, without it 1 -> 2
+            StatefulSet/web has a partition, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Lower partition (1) to 0 in the update strategy, which may give its pods the template's requests.
+            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
+            @ statefulset/web
+        below a partition, in those of the revision: as while pods have to be deleted, in those of the revision
+        of a ReplicaSet: warning, explains, without it 1 -> 2
+            ReplicaSet/web only replaces pods that are deleted, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Delete the pods of the earlier revision: the target does not replace them.
+            @ replicaset/web
+        of a ReplicaSet of a Deployment: warning, explains, without it 1 -> 2
+            cpu is a share of requests that something else sets: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ replicaset/web
         "#);
     }
 }

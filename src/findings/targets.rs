@@ -15,7 +15,7 @@ use crate::numbers::{format_of, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::{Container, change_containers};
+use crate::snapshot::pod::{Container, Requests, change_containers};
 use crate::words::sentence;
 
 impl MetricTarget {
@@ -78,10 +78,10 @@ impl MetricStep {
 /// A change with which a metric proposes another number of replicas at the same usage.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Adjustment {
-    /// Another request of a container, in all pods.
+    /// Another request of a container, or of the pod as a whole, in all pods.
     Request {
-        /// The container.
-        container: Box<str>,
+        /// The container; `None` for the pod as a whole.
+        container: Option<Box<str>>,
         /// The request.
         request: Quantity,
     },
@@ -95,9 +95,15 @@ impl Adjustment {
         match self {
             Self::Request { container, request } => {
                 let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
+                let Some(container) = container else {
+                    for pod in &mut snapshot.pods {
+                        set_request(&mut pod.requests, &resource, request.amount());
+                    }
+                    return;
+                };
                 change_containers(&mut snapshot.pods, |own| {
                     if own.name == *container {
-                        set_request(own, &resource, request.amount());
+                        set_request(&mut own.requests, &resource, request.amount());
                     }
                 });
             }
@@ -131,7 +137,8 @@ impl Adjustment {
     pub(super) fn flags(&self, about: &About<'_>, metric: usize) -> Option<String> {
         match self {
             Self::Request { container, request } => {
-                Some(request_flags(container, about.spec(metric).name(), request))
+                let resource = about.spec(metric).name();
+                Some(request_flags(container.as_deref(), resource, request))
             }
             Self::Target(target) => about.target_flags(metric, &exact(target)),
         }
@@ -167,9 +174,10 @@ pub struct Headroom {
     pub is_tight: bool,
 }
 
-/// Returns the flags that predict another request of a container.
-pub(super) fn request_flags(container: &str, resource: &str, request: &Quantity) -> String {
-    let request = shell_word(&format!("{container}={resource}={request}"));
+/// Returns the flags that predict another request of a container, or of the pod as a whole.
+pub(super) fn request_flags(container: Option<&str>, resource: &str, request: &Quantity) -> String {
+    let of = container.map_or_else(String::new, |name| format!("{name}="));
+    let request = shell_word(&format!("{of}{resource}={request}"));
     format!("--request {request}")
 }
 
@@ -326,12 +334,12 @@ fn request(
     let containers = || pods().filter_map(|pod| pod.container(name));
     let requests = containers().filter_map(|it| it.requests.get(resource));
     let highest = requests.map(Amount::milli_value).max()?;
-    let limit = lowest_limit(containers(), resource);
+    let limit = lowest_limit(containers().map(|it| &it.limits), resource);
     let mut allowed = higher(highest, format_of(resource), 2);
     allowed.retain(|value| limit.is_none_or(|limit| *value <= limit));
     first(&allowed, |value| {
         let other = Adjustment::Request {
-            container: name.into(),
+            container: Some(name.into()),
             request: resource_amount(resource, value).canonicalized(),
         };
         let played = other.played(case, metric.index, whose)?;
@@ -339,13 +347,13 @@ fn request(
     })
 }
 
-/// Returns the lowest limit of containers for a resource; the API server rejects a request above it.
+/// Returns the lowest of some limits for a resource; the API server rejects a request above its limit.
 pub(super) fn lowest_limit<'c>(
-    containers: impl Iterator<Item = &'c Container>,
+    limits: impl Iterator<Item = &'c Requests>,
     resource: &str,
 ) -> Option<i64> {
-    let limits = containers.filter_map(|it| it.limits.get(resource));
-    limits.map(Amount::milli_value).min()
+    let amounts = limits.filter_map(|it| it.get(resource));
+    amounts.map(Amount::milli_value).min()
 }
 
 /// Whether a container uses nearly all of a resource that its limit allows: the limit holds it back.
@@ -369,8 +377,8 @@ fn is_tight(case: &Case<'_>, metric: &MetricStep) -> bool {
 }
 
 /// Changes an existing request of a container.
-pub(super) fn set_request(container: &mut Container, resource: &str, request: &Amount) {
-    let mut requests = container.requests.0.iter_mut();
+pub(super) fn set_request(requests: &mut Requests, resource: &str, request: &Amount) {
+    let mut requests = requests.0.iter_mut();
     if let Some((_, amount)) = requests.find(|(name, _)| name == resource) {
         amount.clone_from(request);
     }

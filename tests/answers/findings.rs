@@ -1339,17 +1339,13 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::SwitchedOff(_) => vec![("no replicas", current == Some(0))],
         Facts::RequestTooSmall(it) => {
             let rows = || ready(it.metric);
+            let container = it.container.as_deref().expect("requests of containers");
             let used: Vec<i64> = rows()
-                .filter_map(|row| usage(name_of(row), &it.container, &it.resource))
+                .filter_map(|row| usage(name_of(row), container, &it.resource))
                 .collect();
-            let most = rows()
-                .filter_map(|row| {
-                    request(
-                        &snapshot.pods[row.pod as usize],
-                        &it.container,
-                        &it.resource,
-                    )
-                })
+            let pods = rows().map(|row| &snapshot.pods[row.pod as usize]);
+            let most = pods
+                .filter_map(|pod| request(pod, container, &it.resource))
                 .max();
             let proposal = step(it.metric).proposal().expect("a proposal");
             let percent = proposal.current.average_utilization.map(f64::from);

@@ -6,11 +6,12 @@ use super::{milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
+use crate::snapshot::pod::Requests;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
 ///
-/// Raise the request of the container to about what it uses at the target; `predict --request` shows the answer with
+/// Raise the request of the container, or of the pod as a whole, to about what it uses at the target; `predict --request` shows the answer with
 /// it. Raise a target below 30% as well: for that, the pods would have to request several times what they use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
@@ -18,9 +19,9 @@ pub struct RequestTooSmall {
     pub metric: usize,
     /// The resource.
     pub resource: String,
-    /// The container whose request is furthest below its usage.
-    pub container: Box<str>,
-    /// The highest request of that container in a pod, in milli-units.
+    /// The container whose request is furthest below its usage; `None` if pods request as a whole.
+    pub container: Option<Box<str>>,
+    /// Its highest request in a pod, in milli-units.
     pub request: i64,
     /// Its mean usage in a pod, in milli-units.
     pub usage: i64,
@@ -32,7 +33,7 @@ pub struct RequestTooSmall {
     pub since: Timestamp,
     /// A request with which the pods use about the target.
     pub enough: Quantity,
-    /// Whether it is above a limit of the container.
+    /// Whether it is above a limit.
     pub is_above_limit: bool,
 }
 
@@ -68,13 +69,13 @@ impl Kind for RequestTooSmall {
     }
 
     fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let request = milli(self.request, &self.resource);
+        let usage = milli(self.usage, &self.resource);
         let mut evidence = vec![
-            format!(
-                "{} requests {} and uses {} in each pod.",
-                self.container,
-                milli(self.request, &self.resource),
-                milli(self.usage, &self.resource)
-            ),
+            match &self.container {
+                Some(name) => format!("{name} requests {request} and uses {usage} in each pod."),
+                None => format!("Each pod requests {request} as a whole and uses {usage}."),
+            },
             format!(
                 "The HPA has not rescaled for {}.",
                 distance(self.since, about.now())
@@ -97,22 +98,23 @@ impl Kind for RequestTooSmall {
             ..
         } = self;
         let request = milli(self.request, resource);
+        let of = container.as_deref().unwrap_or("each pod");
         if let Some(target) = self.low_target(about) {
             return Remedy::RaiseRequest.says(format!(
-                "Raise the {resource} request of {container} from {request} to about what it uses, and the target of \
+                "Raise the {resource} request of {of} from {request} to about what it uses, and the target of \
                  {target}% with it, unless more pods lower its usage."
             ));
         }
         if self.is_above_limit {
             return Remedy::RaiseRequest.says(format!(
-                "Raise the {resource} request of {container} from {request} to about {enough}, and its limit at \
+                "Raise the {resource} request of {of} from {request} to about {enough}, and its limit at \
                  least as far, unless more pods lower its usage."
             ));
         }
-        let flags = request_flags(container, resource, enough);
+        let flags = request_flags(container.as_deref(), resource, enough);
         Remedy::RaiseRequest
             .says(format!(
-                "Raise the {resource} request of {container} from {request} to about {enough}{}, unless more pods \
+                "Raise the {resource} request of {of} from {request} to about {enough}{}, unless more pods \
                  lower its usage.",
                 about.try_it(&flags)
             ))
@@ -146,6 +148,21 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
+/// Returns the requests of a pod that count in a metric, by container, or those of the pod as a whole.
+fn counted_requests<'a>(
+    case: &'a Case<'_>,
+    pod: &'a Pod,
+    step: &'a MetricStep,
+) -> Vec<(Option<&'a str>, &'a Requests)> {
+    if case.counts_as_whole(pod, step) {
+        return vec![(None, &pod.requests)];
+    }
+    let containers = case.counted_containers(pod, step);
+    containers
+        .map(|it| (Some(&*it.name), &it.requests))
+        .collect()
+}
+
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
@@ -174,25 +191,29 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }
-    // The usage and request of each container in all pods, and its highest request in one.
-    let mut sums: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
+    // The usage and request of each container or of whole pods, in all pods, and the highest request in one.
+    let mut sums: BTreeMap<Option<&str>, (i64, i64, i64)> = BTreeMap::new();
     let (mut pods, mut all_used, mut all_requested) = (0, 0i64, 0i64);
     for (_, pod) in case.counted(step) {
-        if case.counts_as_whole(pod, step) || case.age(pod)? < WARM {
+        if case.age(pod)? < WARM {
             return None;
         }
         let metrics = case.metrics_of(pod)?;
         pods += 1;
-        for container in case.counted_containers(pod, step) {
-            let usage = metrics.usage(&step.name, Some(&container.name))?;
-            let request = container.requests.get(&step.name)?.milli_value();
+        for (container, requests) in counted_requests(case, pod, step) {
+            let usage = metrics.usage(&step.name, container)?;
+            let request = requests.get(&step.name)?.milli_value();
             all_used = all_used.checked_add(usage)?;
             all_requested = all_requested.checked_add(request)?;
-            let (used, requested, most) = sums.entry(&container.name).or_default();
+            let (used, requested, most) = sums.entry(container).or_default();
             *used = used.checked_add(usage)?;
             *requested = requested.checked_add(request)?;
             *most = (*most).max(request);
         }
+    }
+    // Pods of which only some request as a whole are of different templates.
+    if sums.len() > 1 && sums.contains_key(&None) {
+        return None;
     }
     let (container, (used, requested, request)) = sums
         .into_iter()
@@ -200,14 +221,15 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
     let others = all_requested.checked_sub(requested)?;
     let wanted = (all_used.checked_mul(100)? / i64::from(percent)).checked_sub(others)?;
     let enough = rounded_request(&step.name, wanted / pods)?;
-    let own = case
-        .counted(step)
-        .filter_map(|(_, pod)| pod.container(container));
-    let limit = lowest_limit(own, &step.name);
+    let limits = case.counted(step).filter_map(|(_, pod)| match container {
+        Some(name) => Some(&pod.container(name)?.limits),
+        None => Some(&pod.limits),
+    });
+    let limit = lowest_limit(limits, &step.name);
     Some(RequestTooSmall {
         metric: step.index,
         resource: step.name.clone(),
-        container: container.into(),
+        container: container.map(Into::into),
         request,
         usage: used / pods,
         share,
@@ -222,8 +244,8 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
 mod tests {
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::with_container;
-    use crate::findings::testing::{cpu, state, table, with};
+    use crate::findings::requests::testing::{of_kind, owned, with_container};
+    use crate::findings::testing::{cpu, state, table, with, with_pod};
 
     #[test]
     fn requests_that_pods_exceed() {
@@ -245,8 +267,34 @@ mod tests {
             build::requesting("app", "100m"),
             &json!({"resources": {"limits": {"cpu": "200m"}}}),
         );
+        let whole = json!({"spec": {"resources": {"requests": {"cpu": "100m"}}}});
+        let of_whole = with(&hot, "Pod", &whole);
+        let on_delete = |request: &str| {
+            let containers = json!([build::requesting("app", request)]);
+            let set = of_kind(owned(&hot, &containers), "StatefulSet");
+            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
+            with(&set, "StatefulSet", &strategy)
+        };
         let states = [
             ("by far", hot.clone()),
+            ("of pods as a whole", of_whole.clone()),
+            (
+                "of pods as a whole, up to a limit",
+                with(
+                    &of_whole,
+                    "Pod",
+                    &json!({"spec": {"resources": {"limits": {"cpu": "200m"}}}}),
+                ),
+            ),
+            (
+                "of pods of which one has requests as a whole",
+                with_pod(&hot, "web-0", &whole),
+            ),
+            ("of pods that have to be deleted", on_delete("100m")),
+            (
+                "of pods that have to be deleted, beside a new template",
+                on_delete("400m"),
+            ),
             (
                 "up to a limit",
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
@@ -286,6 +334,31 @@ mod tests {
             > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage.
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ deployment/web
+        of pods as a whole: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - Each pod requests 100m as a whole and uses 200m.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of each pod from 100m to about 400m (predict --request cpu=400m), unless more pods lower its usage.
+            $ kubectl hpa predict web -n default --request cpu=400m
+            @ deployment/web
+        of pods as a whole, up to a limit: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - Each pod requests 100m as a whole and uses 200m.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of each pod from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
+            @ deployment/web
+        of pods of which one has requests as a whole: none
+        of pods that have to be deleted: warning, explains, without it 2 -> 2
+            cpu is at 200% of the requests, as in the last status
+            - app requests 100m and uses 200m in each pod.
+            - The HPA has not rescaled for 60m.
+            - With a cpu request of 400m: 2 replicas.
+            > Raise the cpu request of app from 100m to about 400m (predict --request app=cpu=400m), unless more pods lower its usage. Then delete the pods one by one: the update strategy is OnDelete.
+            $ kubectl hpa predict web -n default --request app=cpu=400m
+            @ statefulset/web
+        of pods that have to be deleted, beside a new template: none
         up to a limit: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.

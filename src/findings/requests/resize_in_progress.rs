@@ -66,7 +66,7 @@ impl Kind for ResizeInProgress {
                 for container in pod.containers_mut() {
                     let requests = statuses.get(&*container.name);
                     if let Some(in_effect) = requests.and_then(|it| it.get(&step.name)) {
-                        set_request(container, &step.name, in_effect);
+                        set_request(&mut container.requests, &step.name, in_effect);
                     }
                 }
             }

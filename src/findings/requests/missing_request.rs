@@ -101,11 +101,8 @@ impl Kind for MissingRequest {
         let Some(first) = self.containers.first() else {
             return Advice::default();
         };
-        let is_named = |it: &&Unrequested| {
-            it.source == first.source
-                || (it.source == ContainerOrigin::Injected && first.is_changed())
-        };
-        let named = self.containers.iter().filter(is_named);
+        let containers = self.containers.iter();
+        let named = containers.filter(|it| it.is_named_with(first));
         let mut commands: Vec<Command> = named.filter_map(|it| self.command(about, it)).collect();
         if let Some(container) = self.instead.as_ref().filter(|_| commands.is_empty()) {
             commands.extend(about.use_container(self.metric, container));
@@ -328,12 +325,13 @@ impl Unrequested {
         matches!(self.source, ContainerOrigin::Foreign { .. })
     }
 
-    /// Whether the advice is to change the template, with what is injected into its pods.
-    fn is_changed(&self) -> bool {
-        matches!(
-            self.source,
+    /// Whether the advice on the container to change first is about this one as well.
+    fn is_named_with(&self, first: &Self) -> bool {
+        let is_template = matches!(
+            first.source,
             ContainerOrigin::Template | ContainerOrigin::Unknown
-        )
+        );
+        self.source == first.source || (is_template && self.source == ContainerOrigin::Injected)
     }
 
     /// Whether its pods go away by themselves, or should have their own labels.

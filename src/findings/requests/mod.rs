@@ -337,7 +337,6 @@ impl About<'_> {
         let is_known = target.is_kind("Deployment") || target.is_kind("StatefulSet");
         match self.held(pods) {
             Some(Held::ByHand(_)) if is_known => self.list_pods("-L controller-revision-hash"),
-            Some(Held::Paused) => self.resume(),
             // A target with a partition has its own template, so that this patches its update strategy.
             Some(Held::Partition { enough, .. }) => {
                 let patch =

@@ -119,12 +119,12 @@ impl Kind for RequestsDifferFromTemplate {
             first.wanted(&self.resource),
             first.container
         );
-        let why = self.held.map(|held| match held {
-            Held::Paused => "is paused",
-            Held::ByHand(_) => "only replaces pods that are deleted",
-            Held::Partition { .. } => "has a partition",
-        });
-        if let Some(why) = why {
+        if let Some(held) = self.held {
+            let why = match held {
+                Held::Paused => "is paused",
+                Held::ByHand(_) => "only replaces pods that are deleted",
+                Held::Partition { .. } => "has a partition",
+            };
             let keep = if self.is_seen { "keep" } else { "may keep" };
             return format!(
                 "{} {why}, so its pods {keep} earlier requests, of which {label} is a share: {instead}",
@@ -170,16 +170,18 @@ impl Kind for RequestsDifferFromTemplate {
 
     fn advice(&self, about: &About<'_>) -> Advice {
         let resource = &self.resource;
-        if self.held.is_some() {
+        if let Some(held) = self.held {
             let so = if self.is_seen {
                 ", so that its pods get the requests of its template"
             } else {
                 ", which may give its pods the template's requests"
             };
             let pods = about.target_pods();
-            return about
-                .after_rollout(&pods, so, None)
-                .with_all(about.rollout_status(&pods));
+            let command = match held {
+                Held::Paused => about.resume(),
+                Held::ByHand(_) | Held::Partition { .. } => about.rollout_status(&pods),
+            };
+            return about.after_rollout(&pods, so, None).with_all(command);
         }
         let other = if self.is_from_vpa() {
             format!(", or let the VerticalPodAutoscaler leave {resource} alone")

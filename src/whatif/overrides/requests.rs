@@ -10,7 +10,7 @@ use crate::apimachinery::similar::nearest;
 use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;
-use crate::numbers::resource_amount;
+use crate::numbers::{count, resource_amount};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -21,7 +21,6 @@ use crate::snapshot::shared::{Share, Shared};
 use crate::snapshot::surroundings::Replacement;
 use crate::whatif::unit;
 use crate::whatif::value::{AssumedValue, Ratio};
-use crate::words::count;
 
 /// A request that the pods of the target are given.
 #[derive(Debug, Clone, PartialEq)]

@@ -1046,7 +1046,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 all.collect::<BTreeSet<i64>>()
             };
             let is_so = |own: &requests::requests_differ_from_template::Differing| {
-                let all = all(&own.container);
+                let all = all(own.container.as_deref().expect("a container"));
                 let differ = own.template != Some(own.least) || own.template != Some(own.most);
                 all.contains(&own.least) && all.contains(&own.most) && differ && own.pods <= it.pods
             };

@@ -82,12 +82,12 @@ impl Kind for MissingRequest {
             }
             None => about.result("Without these pods"),
         });
-        let containers = self.containers.iter().filter(|it| match it.source {
+        let named = self.named().filter(|it| match it.source {
             ContainerOrigin::Template => true,
             ContainerOrigin::Injected => self.annotations(about).is_some(),
             _ => false,
         });
-        evidence.extend(containers.filter_map(|it| self.share(about, it)));
+        evidence.extend(named.filter_map(|it| self.share(about, it)));
         if self.annotations(about).is_some() && self.replaces_defaults(about) {
             evidence.push(
                 "An annotation of Istio's proxy replaces all its defaults: annotate the other requests and limits, too."
@@ -101,8 +101,7 @@ impl Kind for MissingRequest {
         let Some(first) = self.containers.first() else {
             return Advice::default();
         };
-        let containers = self.containers.iter();
-        let named = containers.filter(|it| it.is_named_with(first));
+        let named = self.named();
         let mut commands: Vec<Command> = named.filter_map(|it| self.command(about, it)).collect();
         if let Some(container) = self.instead.as_ref().filter(|_| commands.is_empty()) {
             commands.extend(about.use_container(self.metric, container));
@@ -325,15 +324,6 @@ impl Unrequested {
         matches!(self.source, ContainerOrigin::Foreign { .. })
     }
 
-    /// Whether the advice on the container to change first is about this one as well.
-    fn is_named_with(&self, first: &Self) -> bool {
-        let is_template = matches!(
-            first.source,
-            ContainerOrigin::Template | ContainerOrigin::Unknown
-        );
-        self.source == first.source || (is_template && self.source == ContainerOrigin::Injected)
-    }
-
     /// Whether its pods go away by themselves, or should have their own labels.
     fn goes(&self) -> bool {
         self.is_foreign() || self.source == ContainerOrigin::Earlier
@@ -341,6 +331,19 @@ impl Unrequested {
 }
 
 impl MissingRequest {
+    /// Returns the containers that the advice is about: those of the origin to change first, and injected ones if that is
+    /// the template.
+    fn named(&self) -> impl Iterator<Item = &Unrequested> {
+        let first = self.containers.first().map(|it| &it.source);
+        let with_injected = matches!(
+            first,
+            Some(ContainerOrigin::Template | ContainerOrigin::Unknown)
+        );
+        self.containers.iter().filter(move |it| {
+            Some(&it.source) == first || (with_injected && it.source == ContainerOrigin::Injected)
+        })
+    }
+
     /// Returns the names of some of the containers, each once: one may be of several origins.
     fn names(&self, is_meant: impl Fn(&Unrequested) -> bool) -> Vec<&str> {
         let mut names = Vec::new();

@@ -77,6 +77,22 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
         .filter_map(|step| Some((step, step.target.utilization()?)))
 }
 
+/// Returns the requests of a pod that count in a metric, by container, or those of the pod as a whole if it states one.
+fn counted_requests<'a>(
+    case: &'a Case<'_>,
+    pod: &'a Pod,
+    step: &'a MetricStep,
+) -> Vec<(Option<&'a str>, &'a Requests)> {
+    let whole = &pod.requests;
+    if case.counts_as_whole(pod, step) && whole.get(&step.name).is_some() {
+        return vec![(None, whole)];
+    }
+    let containers = case.counted_containers(pod, step);
+    containers
+        .map(|it| (Some(&*it.name), &it.requests))
+        .collect()
+}
+
 /// Whether usages are similar: the lowest is this share of the highest.
 fn are_alike(least: i64, most: i64) -> bool {
     const ALIKE: f64 = 0.8;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{milli, rounded_request, utilizations};
+use super::{counted_requests, milli, rounded_request, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
-use crate::snapshot::pod::Requests;
 
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
@@ -148,21 +147,6 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
-/// Returns the requests of a pod that count in a metric, by container, or those of the pod as a whole.
-fn counted_requests<'a>(
-    case: &'a Case<'_>,
-    pod: &'a Pod,
-    step: &'a MetricStep,
-) -> Vec<(Option<&'a str>, &'a Requests)> {
-    if case.counts_as_whole(pod, step) {
-        return vec![(None, &pod.requests)];
-    }
-    let containers = case.counted_containers(pod, step);
-    containers
-        .map(|it| (Some(&*it.name), &it.requests))
-        .collect()
-}
-
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
@@ -275,6 +259,12 @@ mod tests {
             let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
             with(&set, "StatefulSet", &strategy)
         };
+        let of_new_template = {
+            let spec = json!({"resources": {"requests": {"cpu": "400m"}}});
+            let template = json!({"spec": {"template": {"spec": spec}}});
+            let items = with(&on_delete("100m"), "StatefulSet", &template);
+            with(&items, "Pod", &whole)
+        };
         let states = [
             ("by far", hot.clone()),
             ("of pods as a whole", of_whole.clone()),
@@ -290,6 +280,7 @@ mod tests {
                 "of pods of which one has requests as a whole",
                 with_pod(&hot, "web-0", &whole),
             ),
+            ("of pods as a whole, beside a new template", of_new_template),
             ("of pods that have to be deleted", on_delete("100m")),
             (
                 "of pods that have to be deleted, beside a new template",
@@ -350,6 +341,7 @@ mod tests {
             > Raise the cpu request of each pod from 100m to about 400m, and its limit at least as far, unless more pods lower its usage.
             @ deployment/web
         of pods of which one has requests as a whole: none
+        of pods as a whole, beside a new template: none
         of pods that have to be deleted: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.

@@ -1,6 +1,6 @@
 //! The finding `requests-differ-from-template`.
 
-use super::{Held, Revisions, compared, milli, request_of, total, utilizations};
+use super::{Held, Revisions, compared, counted_requests, milli, request_of, total, utilizations};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::quantity::Amount;
 use crate::findings::pods::among;
@@ -59,8 +59,8 @@ impl Kind for RequestsDifferFromTemplate {
             }
         };
         let vpa = vpas(case).find(|vpa| {
-            let mut names = containers.iter().map(|it| &it.container);
-            names.any(|name| vpa.controls(name, &step.name))
+            let mut names = containers.iter().map(|it| it.container.as_deref());
+            names.any(|name| controls(vpa, name, &step.name))
         });
         let updated = own.iter().filter(|pod| is_updated(pod, &step.name)).count();
         let is_from_vpa = vpa.is_some() || updated > 0;
@@ -69,9 +69,11 @@ impl Kind for RequestsDifferFromTemplate {
         if !(is_from_vpa || is_everywhere || held.is_some()) {
             return None;
         }
-        let requests = case
-            .counted_containers(template, step)
-            .map(|it| request_of(it, &step.name).map(Amount::milli_value));
+        let requests = counted_requests(case, template, step).into_iter();
+        let requests = requests.map(|(container, _)| {
+            let wanted = request_in(template, container, &step.name).flatten()?;
+            Some(wanted.milli_value())
+        });
         let request = total(requests).filter(|it| *it > 0);
         // No one states a fraction of a byte.
         let unit = if step.name == "cpu" { 1 } else { 1000 };
@@ -81,8 +83,11 @@ impl Kind for RequestsDifferFromTemplate {
         let is_own = among(&own);
         let without = case.without(|snapshot| {
             for pod in snapshot.pods.iter_mut().filter(|pod| is_own(pod)) {
+                if let Some(wanted) = request_in(template, None, &step.name).flatten() {
+                    set_request(&mut pod.requests, &step.name, wanted);
+                }
                 for container in pod.containers_mut() {
-                    let wanted = request_in(template, &container.name, &step.name);
+                    let wanted = request_in(template, Some(&container.name), &step.name);
                     if let Some(wanted) = wanted.flatten() {
                         set_request(&mut container.requests, &step.name, wanted);
                     }
@@ -117,7 +122,7 @@ impl Kind for RequestsDifferFromTemplate {
             "{} instead of {} in {}",
             first.request(&self.resource),
             first.wanted(&self.resource),
-            first.container
+            first.container.as_deref().unwrap_or("each pod")
         );
         if let Some(held) = self.held {
             let why = match held {
@@ -144,7 +149,10 @@ impl Kind for RequestsDifferFromTemplate {
         for differing in &self.containers {
             evidence.push(format!(
                 "{} requests {} in {} of {} pods, and {} in the template.",
-                differing.container,
+                differing
+                    .container
+                    .as_deref()
+                    .unwrap_or("The pod as a whole"),
                 differing.request(&self.resource),
                 differing.pods,
                 self.pods,
@@ -235,36 +243,39 @@ fn differing<'p>(
     let mut all: Vec<Differing> = Vec::new();
     for pod in pods {
         let is_updated = is_updated(pod, resource);
-        for container in case.counted_containers(pod, step) {
-            let Some(request) = container.requests.get(resource) else {
+        for (container, requests) in counted_requests(case, pod, step) {
+            let Some(request) = requests.get(resource) else {
                 continue;
             };
             // An injected container has its request from the injector.
-            let Some(wanted) = request_in(template, &container.name, resource) else {
+            let Some(wanted) = request_in(template, container, resource) else {
                 continue;
             };
             // The template of the pod itself may be an earlier one.
             let made = case
                 .template_of(pod)
-                .and_then(|template| request_in(template, &container.name, resource));
+                .and_then(|template| request_in(template, container, resource));
             if made.is_some_and(|made| (made == wanted) == is_held) {
                 continue;
             }
             let is_from_vpa =
-                || is_updated || vpas(case).any(|it| it.controls(&container.name, resource));
+                || is_updated || vpas(case).any(|vpa| controls(vpa, container, resource));
             // Defaults of the namespace fill in requests that the template omits.
             if wanted == Some(request) || (wanted.is_none() && !is_from_vpa()) {
                 continue;
             }
             let amount = request.milli_value();
-            match all.iter_mut().find(|it| it.container == container.name) {
+            match all
+                .iter_mut()
+                .find(|it| it.container.as_deref() == container)
+            {
                 Some(known) => {
                     known.least = known.least.min(amount);
                     known.most = known.most.max(amount);
                     known.pods += 1;
                 }
                 None => all.push(Differing {
-                    container: container.name.clone(),
+                    container: container.map(Into::into),
                     template: wanted.map(Amount::milli_value),
                     least: amount,
                     most: amount,
@@ -286,20 +297,29 @@ fn vpas<'p>(case: &Case<'p>) -> impl Iterator<Item = &'p VerticalPodAutoscaler> 
     })
 }
 
-/// Returns the request of a container of a template; `None` if the template has no such container.
-fn request_in<'p>(
-    template: &'p Pod,
-    container: &str,
-    resource: &str,
-) -> Option<Option<&'p Amount>> {
-    Some(request_of(template.container(container)?, resource))
+/// Whether a VerticalPodAutoscaler sets a request of a container. None sets that of a pod as a whole.
+fn controls(vpa: &VerticalPodAutoscaler, container: Option<&str>, resource: &str) -> bool {
+    container.is_some_and(|name| vpa.controls(name, resource))
 }
 
-/// A container whose request differs from the template.
+/// Returns the request of a container of a template, or of the pod as a whole; `None` if the template has no such
+/// container, or leaves that of the whole to the API server.
+fn request_in<'p>(
+    template: &'p Pod,
+    container: Option<&str>,
+    resource: &str,
+) -> Option<Option<&'p Amount>> {
+    match container {
+        Some(name) => Some(request_of(template.container(name)?, resource)),
+        None => template.requests.get(resource).map(Some),
+    }
+}
+
+/// A container, or the pod as a whole, whose request differs from the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Differing {
-    /// Its name.
-    pub container: Box<str>,
+    /// Its name; `None` for the pod as a whole.
+    pub container: Option<Box<str>>,
     /// The request in the template, in milli-units, if it states one.
     pub template: Option<i64>,
     /// The lowest request in a pod.
@@ -445,6 +465,15 @@ mod tests {
             let set = of_kind(differing.clone(), "StatefulSet");
             with(&set, "StatefulSet", &patch)
         };
+        let of_whole = |request: &str| {
+            let whole = |cpu: &str| json!({"spec": {"resources": {"requests": {"cpu": cpu}}}});
+            let template = json!({"spec": {"template": whole(request)}});
+            with(
+                &with(&differing, "Pod", &whole("100m")),
+                "Deployment",
+                &template,
+            )
+        };
         let on_delete = json!({"type": "OnDelete"});
         let partition = |first: i32| json!({"rollingUpdate": {"partition": first}});
         let of_replica_set = of_kind(differing.clone(), "ReplicaSet");
@@ -540,6 +569,8 @@ mod tests {
                 "below a partition, in those of the revision",
                 of_set(partition(2), "5d"),
             ),
+            ("of pods as a whole", of_whole("500m")),
+            ("of pods as a whole, which they are", of_whole("100m")),
             ("of a ReplicaSet", of_replica_set),
             ("of a ReplicaSet of a Deployment", of_owned),
         ];
@@ -657,6 +688,14 @@ mod tests {
             $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
             @ statefulset/web
         below a partition, in those of the revision: as while pods have to be deleted, in those of the revision
+        of pods as a whole: warning, explains, without it 1 -> 2
+            cpu is a share of requests that something else sets: 100m instead of 500m in each pod
+            - The pod as a whole requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Use averageValue: 350m.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
+            @ deployment/web
+        of pods as a whole, which they are: none
         of a ReplicaSet: warning, explains, without it 1 -> 2
             ReplicaSet/web only replaces pods that are deleted, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
             - app requests 100m in 2 of 2 pods, and 500m in the template.

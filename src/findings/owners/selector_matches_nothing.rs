@@ -2,9 +2,9 @@
 
 use super::selector_advice;
 use crate::apimachinery::selector::Selector;
-use crate::engine::decision::MetricResult;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
+use crate::snapshot::Snapshot;
 
 /// The target has replicas, and its selector matches no pod, or none that the target owns.
 ///
@@ -27,10 +27,10 @@ pub struct SelectorMatchesNothing {
 impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
-        let spec = &case.snapshot().hpa.spec;
-        let looks = |index: usize| spec.metrics[index].needs_pods();
-        let mut looked = case.metrics().filter(|step| looks(step.index));
-        let is_known = looked.any(|step| !matches!(step.result, MetricResult::Unread(_)));
+        // A metric may fail before any pod is read, but has an answer only beside the pods that it needs.
+        let Snapshot { hpa, metrics, .. } = case.snapshot();
+        let mut answered = hpa.spec.metrics.iter().zip(metrics);
+        let is_known = answered.any(|(spec, answer)| spec.needs_pods() && !answer.is_unread());
         // Pods that are only assumed may lack a model.
         let observed = case.pass.input.as_observed().scale.as_ref().ok()?;
         let replicas = observed.status_replicas;
@@ -130,9 +130,12 @@ pub struct UnmatchedLabel {
 #[cfg(test)]
 mod tests {
 
+    use serde_json::Value;
+
     use super::*;
+    use crate::build;
     use crate::findings::owners::testing::of_set;
-    use crate::findings::testing::{cpu, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, state, table, with, with_pod, with_spec};
 
     #[test]
     fn the_selector_matches_nothing() {
@@ -143,11 +146,23 @@ mod tests {
         // Objects without a ControllerState may be incomplete.
         let mut unread = strange.clone();
         unread.retain(|item| item["kind"] != "Pod" && item["kind"] != "ControllerState");
+        // These metrics fail before any pod is read.
+        let unreadable = json!({"type": "Pods", "pods": {"target": build::average("5"), "metric": {"name": "rps",
+            "selector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}}});
+        let failing = |metric: &Value| with_spec(&unread, &json!({ "metrics": [metric] }));
         let states = [
             ("matches", plain.clone()),
             ("does not", strange),
             ("has nothing to match", none),
-            ("has pods that were not read", unread),
+            (
+                "has pods that were not read, and a metric whose selector is invalid",
+                failing(&unreadable),
+            ),
+            (
+                "has pods that were not read, and a metric of an unknown type",
+                failing(&json!({"type": "Near"})),
+            ),
+            ("has pods that were not read", unread.clone()),
         ];
         insta::assert_snapshot!(table(Code::SelectorMatchesNothing, states), @r"
         matches: none
@@ -161,6 +176,8 @@ mod tests {
             $ kubectl get pods -n default --show-labels
             @ deployment/web
         has nothing to match: none
+        has pods that were not read, and a metric whose selector is invalid: none
+        has pods that were not read, and a metric of an unknown type: none
         has pods that were not read: none
         ");
     }

@@ -277,9 +277,10 @@ impl MetricSpec {
         )
     }
 
-    /// Whether the metric's proposal depends on pods. An average over the replicas in a status does not.
+    /// Whether the metric's proposal depends on pods. An average over the replicas in a status does not, and a metric of
+    /// an unknown type has none.
     pub fn needs_pods(&self) -> bool {
-        !self.is_divided()
+        self.source() != MetricSource::Unknown && !self.is_divided()
     }
 
     /// Whether the metric's value is divided by the replicas. For an Object metric, the type of the target

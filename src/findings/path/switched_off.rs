@@ -162,7 +162,7 @@ impl Keeper {
                 .with(about.kubectl_quoted("get", "scaledobjects", "")),
             Self::Owner(owner) => Remedy::LookAtOwner
                 .says(format!(
-                    "If it is meant to run, change {owner}: it owns {} and sets its replicas.",
+                    "If it is meant to run, change {owner}: it owns {} and may set its replicas.",
                     about.reference()
                 ))
                 .with(about.kubectl_quoted("get", &about.target(), "-o yaml")),
@@ -213,7 +213,7 @@ pub enum Keeper {
     Keda,
     /// Argo Rollouts: a Rollout that was not read runs pods of this template.
     Rollouts,
-    /// The object that owns the target sets its replicas.
+    /// The object that owns the target may set its replicas.
     Owner(String),
     /// A manifest states 0 replicas.
     Manifest,
@@ -245,8 +245,15 @@ fn keeper(case: &Case<'_>, writer: Option<&ManagedFieldsEntry>) -> Option<Keeper
     match writer {
         Some(writer) => Some(kept_by(case, writer)),
         // The workload's name as Flagger builds it is enough.
-        None => primary(case).map(|_| Keeper::Flagger),
+        None if primary(case).is_some() => Some(Keeper::Flagger),
+        None => owner(case),
     }
+}
+
+/// Returns the owner of the target, if it has one.
+fn owner(case: &Case<'_>) -> Option<Keeper> {
+    let owner = case.workload()?.metadata.controller()?;
+    Some(Keeper::Owner(format!("{}/{}", owner.kind, owner.name)))
 }
 
 /// Returns the purpose for which the last writer set the replicas to 0.
@@ -255,13 +262,10 @@ fn kept_by(case: &Case<'_>, writer: &ManagedFieldsEntry) -> Keeper {
     if manager.contains("flagger") {
         return Keeper::Flagger;
     }
-    let owner = case
-        .workload()
-        .and_then(|target| target.metadata.controller());
-    match owner {
+    match owner(case) {
         _ if manager.contains("keda") => Keeper::Keda,
         _ if manager.contains("rollouts") => Keeper::Rollouts,
-        Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
+        Some(owner) => owner,
         None if by(writer).is_of_manifest() => Keeper::Manifest,
         None => Keeper::Other,
     }
@@ -376,7 +380,12 @@ mod tests {
             ),
             (
                 beside(vec![owned]),
-                "If it is meant to run, change App/web: it owns Deployment/web and sets its replicas.",
+                "If it is meant to run, change App/web: it owns Deployment/web and may set its replicas.",
+            ),
+            // kubectl shows no writer by default.
+            (
+                beside(vec![deployment("web", &owner)]),
+                "If it is meant to run, change App/web: it owns Deployment/web and may set its replicas.",
             ),
             (
                 beside(vec![deployment("web", &set_by("kubectl")), scaled]),

@@ -214,6 +214,11 @@ impl<'p> Case<'p> {
         self.pods.iter().copied()
     }
 
+    /// Returns those of them that may belong to the target.
+    pub(crate) fn own_pods(&self) -> impl Iterator<Item = &'p Pod> {
+        self.pods().filter(|pod| !self.is_foreign(pod))
+    }
+
     /// Returns the pod of a metric's row.
     pub(crate) fn pod_of(&self, row: &PodRow) -> &'p Pod {
         &self.snapshot().pods[row.pod as usize]

@@ -104,9 +104,11 @@ impl Others<'_> {
         self.first(|it| matches!(it.facts, Facts::OtherWriter(_)) && it.explains)
     }
 
-    /// Returns the finding that all pods of this one belong to others.
-    pub(crate) fn foreign(&self) -> Option<Code> {
-        self.about_all(Code::ForeignPods)
+    /// Returns the finding that all pods of this one belong to others, which are to remedy what is wrong with them.
+    fn foreign(&self) -> Option<Code> {
+        let finding = self.finding;
+        let is_of_pods = !finding.pods().is_empty() && finding.code() != Code::ForeignPods;
+        self.about_all(Code::ForeignPods).filter(|_| is_of_pods)
     }
 
     /// Returns a code if there is a finding with it about all pods of this one.
@@ -162,7 +164,8 @@ impl Others<'_> {
             facts,
             Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_)
         );
-        facts.kind().cause(self).or_else(|| {
+        let own = self.foreign().or_else(|| facts.kind().cause(self));
+        own.or_else(|| {
             // There is no advice on a number that was not measured.
             let other = self.first(|it| it.is_unmeasured() && it.explains)?;
             let is_rule = facts.code().rank() == Rank::Rule && !is_told_apart;

@@ -598,11 +598,10 @@ fn a_container_without_metrics() {
         > Use a container that all pods have.
         $ kubectl get pods -n default -l app=web
         @ pod/seed-x
-    is not in a pod of a Job: error, explains
+    is not in a pod of a Job: error, explains, follows foreign-pods
         1 of 3 pods has no metrics for cpu in app, which fails the metric for all pods
         - seed-x, which does not belong to Deployment/web, has no container app.
-        > Label the other pods apart, or recreate the target with another selector.
-        $ kubectl get pods -n default -l app=web --show-labels
+        > Follow the advice of foreign-pods.
         @ pod/seed-x
     has been renamed in the template: error, explains
         1 of 2 pods has no metrics for cpu in app, which fails the metric for all pods

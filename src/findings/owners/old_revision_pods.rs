@@ -95,8 +95,7 @@ impl Kind for OldRevisionPods {
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
         // Where these change no answer, nothing is said.
-        let endless = || others.endless_rollout().filter(|_| others.finding.explains);
-        others.foreign().or_else(endless)
+        others.endless_rollout().filter(|_| others.finding.explains)
     }
 
     fn summary(&self, about: &About<'_>) -> String {

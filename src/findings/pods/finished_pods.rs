@@ -54,10 +54,6 @@ impl Kind for FinishedPods {
         Some(case.weigh(facts, without, Severity::Info))
     }
 
-    fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        others.foreign()
-    }
-
     fn summary(&self, about: &About<'_>) -> String {
         let pods = self.pods().len();
         let verb = one_or_many(pods, "matches", "match");

@@ -14,22 +14,22 @@ pub struct NeverReady {
     pub pods: Vec<StuckPod>,
     /// All of them belong to this revision, while the target has pods of others.
     pub revision: Option<Box<str>>,
-    /// Whether that is the revision of the target's template, so that its rollout does not end.
+    /// Whether all of them are of the revision of the target's template, so that its rollout does not end.
     pub is_current: bool,
 }
 
 impl Kind for NeverReady {
     fn find(case: &Case<'_>) -> Option<Finding> {
-        let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
+        let stuck: Vec<&Pod> = case.own_pods().filter(|pod| is_stuck(case, pod)).collect();
         let first = stuck.first()?;
         let stuck_revision = first.revision();
         let is_same = |pod: &&Pod| pod.revision() == stuck_revision;
-        let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
-        let revision = stuck_revision.filter(|_| is_new);
+        let common = stuck_revision.filter(|_| stuck.iter().all(is_same));
+        let revision = common.filter(|_| !case.own_pods().all(|pod| is_same(&pod)));
         let facts = NeverReady {
             pods: stuck.iter().map(|pod| StuckPod::of(pod)).collect(),
             revision: revision.map(Into::into),
-            is_current: revision.is_some() && revision == Revisions::of(case).current,
+            is_current: common.is_some() && common == Revisions::of(case).current,
         };
         let ready = case.if_ready(among(&stuck));
         Some(weigh(case, facts, ready, Severity::Warning))
@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{unmeasured, unready_since, waiting, with_pods};
+    use crate::findings::pods::testing::{of_job, unmeasured, unready_since, waiting, with_pods};
     use crate::findings::testing::{cpu, found, said, state, table, with, with_one};
 
     #[test]
@@ -169,6 +169,10 @@ mod tests {
             ("take too long", unready(early)),
             ("take too long, in one revision", rollout),
             ("crash", with_pods(&unready(late), &["web-2"], &crashes)),
+            (
+                "crash, of a Job",
+                of_job(&with_pods(&unready(late), &["web-2"], &crashes), "web-2"),
+            ),
             (
                 "crash, but have only just started",
                 with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
@@ -216,6 +220,7 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             $ kubectl logs web-2 -n default -c app --previous
             @ pod/web-2
+        crash, of a Job: none
         crash, but have only just started: none
         had to repeat what has been done since: none
         are being prepared: none

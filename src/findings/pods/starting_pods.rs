@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{rps, unready_since, values, with_pods};
+    use crate::findings::pods::testing::{of_job, rps, unready_since, values, with_pods};
     use crate::findings::testing::{cpu, said, state, table};
 
     #[test]
@@ -286,6 +286,7 @@ mod tests {
         let states = [
             ("use more, but are old", warm.clone()),
             ("use more", new(&warm)),
+            ("use more, of a Job", of_job(&new(&warm), "web-2")),
             (
                 "use more, and have been ready for minutes, as a canary",
                 settled(&warm),
@@ -306,6 +307,12 @@ mod tests {
             - Without it: 3 replicas.
             > Add a startup probe for the warm-up, or lengthen the scale-up window.
             $ kubectl patch hpa web -n default --type=merge -p '{"spec":{"behavior":{"scaleUp":{"stabilizationWindowSeconds":300}}}}'
+            @ pod/web-2
+        use more, of a Job: warning, explains, follows foreign-pods, without it 3 -> 3
+            1 starting pod uses 150m of cpu on average, and the others 50m: 5 replicas instead of 3
+            - Started 05:57:00Z (3m ago): web-2.
+            - Without it: 3 replicas.
+            > Follow the advice of foreign-pods.
             @ pod/web-2
         use more, and have been ready for minutes, as a canary: none
         use as much: none

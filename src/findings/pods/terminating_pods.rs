@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::with_pods;
+    use crate::findings::pods::testing::{of_job, with_pods};
     use crate::findings::testing::{state, table};
 
     #[test]
@@ -94,6 +94,7 @@ mod tests {
         let states = [
             ("stay", value.clone()),
             ("count", terminates.clone()),
+            ("count, of a Job", of_job(&terminates, "web-2")),
             (
                 "are not ready",
                 with_pods(&terminates, &["web-2"], &unready),
@@ -112,6 +113,13 @@ mod tests {
             - Without it: 4 replicas.
             > Use an AverageValue target, which does not depend on pods.
             $ kubectl get pods -n default -l app=web
+            @ pod/web-2
+        count, of a Job: warning, explains, follows foreign-pods, without it 4 -> 4
+            1 terminating pod still counts as ready for queue: 6 replicas instead of 4
+            - queue multiplies its ratio of 2 by 3 ready pods.
+            - 1 terminating pod is among them, due to be gone by 06:00:20Z (in 20s): web-2.
+            - Without it: 4 replicas.
+            > Follow the advice of foreign-pods.
             @ pod/web-2
         are not ready: none
         make no difference to an average: none

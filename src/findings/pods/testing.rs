@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::build;
 use crate::engine::decision::{Clause, Group};
+use crate::findings::owners::testing::owned;
 use crate::findings::testing::{only, state, with_one};
 use crate::findings::{Alternative, Code, Facts, Severity};
 
@@ -16,6 +17,11 @@ pub(crate) fn with_pods(items: &[Value], names: &[&str], patch: &Value) -> Vec<V
     names.iter().fold(items.to_vec(), |items, name| {
         with_one(&items, "Pod", name, patch)
     })
+}
+
+/// Returns the state with a pod that is a Job's.
+pub(crate) fn of_job(items: &[Value], name: &str) -> Vec<Value> {
+    with_pods(items, &[name], &owned("Job", "seed", &json!({})))
 }
 
 /// Returns the state without the metrics of a pod.

@@ -49,7 +49,7 @@ impl Kind for UncountedPods {
     fn summary(&self, about: &About<'_>) -> String {
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = one_or_many(n, "does", "do");
-        if let Some(code) = about.finding.follows {
+        if let Some(code) = about.finding.follows.filter(|_| !self.count) {
             let them = one_or_many(n, "the one", "those");
             return format!(
                 "{n} of {of} {verb} not count: {them} that {} is about",
@@ -77,7 +77,7 @@ impl Kind for UncountedPods {
         let mut metrics: Vec<usize> = self.pods.iter().map(|it| it.metric).collect();
         metrics.dedup();
         let filled = metrics.iter().filter_map(|metric| filled(about, *metric));
-        if about.finding.follows.is_some() {
+        if about.finding.follows.is_some() && !self.count {
             let uncounted = format!("Not counted: {}.", names(&pods));
             return std::iter::once(uncounted).chain(filled).collect();
         }
@@ -537,7 +537,8 @@ mod tests {
     use crate::build;
 
     use crate::findings::pods::testing::{
-        rps, uncounted, unmeasured, unready_since, values, waiting, with_pods, without_values,
+        of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
+        without_values,
     };
     use crate::findings::testing::{cpu, only, pass, said, state, table, with};
     use crate::findings::{Alternative, Facts};
@@ -645,6 +646,33 @@ mod tests {
             > Add nodes, or lower maxReplicas.
             $ kubectl describe pod web-0 -n default
             @ pod/web-0
+        ");
+    }
+
+    #[test]
+    fn pods_of_others() {
+        let four = state(&[cpu()], &["80m", "80m", "80m", "80m"]);
+        let flaps = json!({"status": {"conditions": [
+            {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:30:00Z"}]}});
+        let states = [
+            ("are not measured", unmeasured(four.clone(), "web-3")),
+            ("are not ready", with_pods(&four, &["web-3"], &flaps)),
+        ];
+        let states = states.map(|(about, items)| (about, of_job(&items, "web-3")));
+        insta::assert_snapshot!(table(Code::UncountedPods, states), @r"
+        are not measured: info, explains, follows foreign-pods, without it 7 -> 7
+            1 of 4 pods does not count: the one that foreign-pods is about
+            - Not counted: web-3.
+            - cpu assumes 1 pod without metrics at 0, which takes its ratio from 1.6 to 1.2.
+            > Follow the advice of foreign-pods.
+            @ pod/web-3
+        are not ready: info, explains, follows foreign-pods, without it 5 -> 5
+            1 of 4 pods counts although it is not ready: 7 replicas instead of 5
+            - Not ready since 05:30:00Z (30m ago): web-3.
+            - Pods that were ready once count for CPU, ready or not, when they are older than 5m.
+            - If it did not count: 5 replicas.
+            > Follow the advice of foreign-pods.
+            @ pod/web-3
         ");
     }
 

@@ -25,7 +25,7 @@ pub struct UnschedulablePods {
 impl Kind for UnschedulablePods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let (pods, placed): (Vec<&Pod>, Vec<&Pod>) = case
-            .pods()
+            .own_pods()
             .filter(|pod| pod.is_active())
             .partition(|pod| pod.unschedulable.is_some());
         let message = pods.first()?.unschedulable.clone()?;
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::build;
 
-    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
     use crate::findings::testing::{cpu, found, owned_by_keda, state, table, with};
 
     /// More replicas or a shorter window are no remedy for pods that do not run.
@@ -232,6 +232,10 @@ mod tests {
             ("have waited briefly", pending(late, "Unschedulable")),
             ("are gated", pending(early, "SchedulingGated")),
             (
+                "wait, of a Job",
+                of_job(&pending(early, "Unschedulable"), "web-2"),
+            ),
+            (
                 "wait, of KEDA",
                 owned_by_keda(&pending(early, "Unschedulable")),
             ),
@@ -263,6 +267,7 @@ mod tests {
             $ kubectl describe pod web-2 -n default
             @ pod/web-2
         are gated: none
+        wait, of a Job: none
         wait, of KEDA: warning, explains, without it 5 -> 5
             web-2 has found no node for 15m: 3 replicas instead of ~5
             - Pending for 15m: web-2.

@@ -1201,9 +1201,21 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         }
         Facts::ReplicasWithoutPods(it) => {
             let scale = scale.expect("a scale");
+            let there: Vec<_> = snapshot
+                .pods
+                .iter()
+                .filter(|pod| scale.selector.matches(&pod.labels))
+                .filter(|pod| !matches!(pod.phase, Phase::Failed | Phase::Succeeded))
+                .collect();
+            let stays = there.iter().filter(|pod| pod.deletion_timestamp.is_none());
+            let pods = if there.len() < scale.status_replicas as usize {
+                scale.status_replicas
+            } else {
+                stays.count() as i32
+            };
             vec![(
                 "scale",
-                (scale.spec_replicas, scale.status_replicas) == (it.replicas, it.pods),
+                (scale.spec_replicas, pods) == (it.replicas, it.pods),
             )]
         }
         Facts::OldRevisionPods(it) => {

@@ -15,13 +15,13 @@ use crate::snapshot::pod::Phase;
 /// The target has fewer pods than replicas, and nothing has changed for minutes, or it reports that it cannot create
 /// them. Metrics are multiplied by pods, not by replicas.
 ///
-/// Find out what keeps the pods from being created: a quota, or admission. Resume a Deployment that was paused before it
-/// created a ReplicaSet.
+/// Find out what keeps the pods from being created: a quota, admission, or a pod that should be gone. Resume a Deployment
+/// that was paused before it created a ReplicaSet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplicasWithoutPods {
     /// `spec.replicas` of its scale.
     pub replicas: i32,
-    /// `status.replicas` of its scale.
+    /// The number of its pods, without those that are being deleted.
     pub pods: i32,
     /// Whether this has lasted for minutes, or the workload reports that it fails to create pods.
     pub is_held_up: bool,
@@ -31,8 +31,9 @@ pub struct ReplicasWithoutPods {
     pub since: Option<Timestamp>,
     /// The metric that counts the pods and not the replicas, by index in the spec.
     pub metric: Option<usize>,
-    /// The pod that a StatefulSet waits for before it creates the next one.
-    pub waits_for: Option<Box<str>>,
+    /// The pod that a StatefulSet waits for before it creates the next one, or one that should long be gone, with the time
+    /// by which it should.
+    pub waits_for: Option<(Box<str>, Option<Timestamp>)>,
     /// The workload with which the target creates the pods, and the replicas in its spec, if they are fewer.
     pub owned: Option<(CrossVersionObjectReference, i32)>,
 }
@@ -40,11 +41,8 @@ pub struct ReplicasWithoutPods {
 impl Kind for ReplicasWithoutPods {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
-        let (replicas, pods) = (scale.spec_replicas, scale.status_replicas);
-        // Some kinds report only ready pods.
-        let there =
-            i32::try_from(case.pods().filter(|pod| pod.is_active()).count()).unwrap_or(i32::MAX);
-        if pods.max(there) >= replicas {
+        let (replicas, pods) = (scale.spec_replicas, present(case, scale.status_replicas));
+        if pods >= replicas {
             return None;
         }
         let failure = case
@@ -69,13 +67,17 @@ impl Kind for ReplicasWithoutPods {
         let age = since.and_then(|it| case.since(it));
         let is_late = age.is_some_and(|age| age >= CREATION);
         // A workload that replaces all of its pods at once waits until the old ones are gone.
-        let is_replacing = case.pods().any(|pod| pod.deletion_timestamp.is_some());
+        let mut dues = case.own_pods().filter_map(|pod| pod.deletion_timestamp);
+        let is_replacing = dues.any(|due| !is_overdue(case, due));
         let is_held_up = failure.is_some() || (is_late && !is_replacing);
         if !is_held_up && !lacks_all {
             return None;
         }
         let counts = |step: &&MetricStep| step.proposal().is_some_and(|it| it.counted.is_some());
-        let metric = case.decision().winner().filter(counts);
+        // Pods of others count as well, so that more of its own have no simple effect.
+        let are_own = case.pods().all(|pod| !case.is_foreign(pod));
+        let winner = case.decision().winner().filter(|_| are_own);
+        let metric = winner.filter(counts);
         let owned = made
             .iter()
             .find(|it| it.is_scalable() && it.wanted() < replicas)
@@ -93,6 +95,8 @@ impl Kind for ReplicasWithoutPods {
         };
         Some(if ends {
             Finding::explaining(Severity::Error, facts)
+        } else if !are_own {
+            Finding::aside(Severity::Warning, facts)
         } else {
             case.weigh(facts, case.with_all_pods(replicas), Severity::Warning)
         })
@@ -104,8 +108,8 @@ impl Kind for ReplicasWithoutPods {
                 self.is_of_lost_manager(others.pass)
             }
             Facts::NeverReady(_) | Facts::UnschedulablePods(_) => {
-                let waits_for = self.waits_for.as_deref();
-                waits_for.is_some_and(|pod| it.pods().contains(&pod))
+                let waits_for = self.waits_for.as_ref();
+                waits_for.is_some_and(|(pod, _)| it.pods().contains(&**pod))
             }
             _ => false,
         })
@@ -153,12 +157,13 @@ impl Kind for ReplicasWithoutPods {
         }
         let all = count(self.replicas, "pod");
         evidence.extend(about.otherwise(&format!("With {all} of the same usage")));
-        if let Some(pod) = &self.waits_for {
-            evidence.push(format!(
+        evidence.extend(self.waits_for.as_ref().map(|(pod, due)| match due {
+            Some(due) => format!("{pod} was due to be gone by {}.", future(about.now(), *due)),
+            None => format!(
                 "A StatefulSet creates its pods one after another, unless podManagementPolicy is \
                  Parallel, and {pod} is not ready."
-            ));
-        }
+            ),
+        }));
         evidence
     }
 
@@ -188,9 +193,10 @@ impl Kind for ReplicasWithoutPods {
             ));
             return advice.with(about.kubectl_for(&format!("get {resource}"), &owned.name, ""));
         }
-        if let (Some(pod), None) = (&self.waits_for, &self.failure) {
+        if let (Some((pod, due)), None) = (&self.waits_for, &self.failure) {
+            let state = due.map_or("not ready", |_| "still there");
             return Remedy::FindUnready
-                .says(format!("Find out why {pod} is not ready."))
+                .says(format!("Find out why {pod} is {state}."))
                 .with(about.describe(pod));
         }
         let advice = if self.is_held_up {
@@ -220,16 +226,33 @@ impl ReplicasWithoutPods {
     }
 }
 
-/// Returns the pod that a StatefulSet waits for before it creates the next one.
-fn waits_for(case: &Case<'_>) -> Option<Box<str>> {
-    if !case.is_kind("StatefulSet") {
-        return None;
+/// Returns the number of pods that the target has, by its reported number. An input may lack pods; some kinds report only
+/// ready ones, and a StatefulSet those that are being deleted as well.
+fn present(case: &Case<'_>, reported: i32) -> i32 {
+    let own: Vec<&Pod> = case.own_pods().filter(|pod| !pod.has_ended()).collect();
+    let active = own.iter().filter(|pod| pod.is_active());
+    let [all, active] =
+        [own.len(), active.count()].map(|pods| i32::try_from(pods).unwrap_or(i32::MAX));
+    if all < reported { reported } else { active }
+}
+
+/// Whether a pod that is being deleted should long be gone: its node may be lost, or a finalizer keeps it.
+fn is_overdue(case: &Case<'_>, due: Timestamp) -> bool {
+    case.since(due).is_some_and(|late| late >= CREATION)
+}
+
+/// Returns a pod that should long be gone, or the one that a StatefulSet waits for before it creates the next one.
+fn waits_for(case: &Case<'_>) -> Option<(Box<str>, Option<Timestamp>)> {
+    let overdue = |pod: &Pod| pod.deletion_timestamp.filter(|due| is_overdue(case, *due));
+    if let Some((pod, due)) = case.own_pods().find_map(|pod| Some((pod, overdue(pod)?))) {
+        return Some((pod.name.clone(), Some(due)));
     }
-    case.pods()
+    case.own_pods()
+        .filter(|_| case.is_kind("StatefulSet"))
         .filter(|pod| pod.is_active() && !case.observed_pod(pod).is_some_and(is_ready))
         // A pod without a node has no condition Ready.
         .find(|pod| pod.ready.is_some() && !is_ready(pod) || pod.phase == Phase::Pending)
-        .map(|pod| pod.name.clone())
+        .map(|pod| (pod.name.clone(), None))
 }
 
 /// Returns when the target, its replicas or its pods are known to have last changed in a way that lets it create pods;
@@ -242,7 +265,7 @@ fn changes(case: &Case<'_>, ends: bool) -> [Option<Timestamp>; 5] {
     let followed = case.pass.input.evidence.scaled.iter();
     [
         case.last_replicas_write().and_then(|it| it.time),
-        case.pods().filter_map(|pod| pod.created).max(),
+        case.own_pods().filter_map(|pod| pod.created).max(),
         status.last_scale_time,
         lost.and_then(|it| it.last_transition_time),
         followed.filter_map(|event| event.last).max(),
@@ -273,7 +296,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::pods::testing::{unmeasured, with_pods};
+    use crate::findings::pods::testing::{of_job, unmeasured, with_pods};
     use crate::findings::testing::{cpu, state, table, with};
 
     #[test]
@@ -342,6 +365,18 @@ mod tests {
         let homeless = json!({"status": {"phase": "Pending", "startTime": null, "conditions": [
             {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
         let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
+        let due = |at: &str| {
+            let deleted = json!({"metadata": {"deletionTimestamp": at}});
+            let three = with(&set, "Scale", &json!({"spec": {"replicas": 3}}));
+            with_pods(&left(&three, 3, long_ago), &["web-2"], &deleted)
+        };
+        let (stuck, ending) = (due("2026-11-21T05:55:00Z"), due("2026-11-21T05:59:00Z"));
+        let of_others = {
+            let others = ["seed-0", "seed-1", "seed-2"].map(build::pod);
+            let items = [fails("True"), others.to_vec()].concat();
+            let names = ["seed-0", "seed-1", "seed-2"];
+            names.iter().fold(items, |items, name| of_job(&items, name))
+        };
         let set = with_pods(&set, &["web-2"], &flaps);
         let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
@@ -364,6 +399,7 @@ mod tests {
                 with_pods(&scaled(long_ago), &["web-2"], &deleted),
             ),
             ("fail", fails("True")),
+            ("fail, beside pods of a Job", of_others),
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
@@ -397,6 +433,8 @@ mod tests {
             ("no longer fail", fails("False")),
             ("wait for another one", set),
             ("wait for one without a node", homeless),
+            ("wait for one that is being deleted", ending),
+            ("wait for one that should be gone", stuck),
         ];
         insta::assert_snapshot!(table(Code::ReplicasWithoutPods, states), @r"
         are all there: none
@@ -417,6 +455,13 @@ mod tests {
             - Deployment/web: FailedCreate: exceeded quota.
             - cpu counts the 3 existing pods, not 6 replicas.
             - With 6 pods of the same usage: 10 replicas.
+            > Find out what keeps the pods from being created: a quota, or admission.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ deployment/web
+        fail, beside pods of a Job: warning, aside
+            Deployment/web has 3 pods for 6 replicas, and creates no more (FailedCreate)
+            - Deployment/web: FailedCreate: exceeded quota.
             > Find out what keeps the pods from being created: a quota, or admission.
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
@@ -473,6 +518,16 @@ mod tests {
             - With 6 pods of the same usage: 8 replicas.
             - A StatefulSet creates its pods one after another, unless podManagementPolicy is Parallel, and web-2 is not ready.
             > Follow the advice of unschedulable-pods.
+            @ statefulset/web
+        wait for one that is being deleted: none
+        wait for one that should be gone: warning, explains, without it 5 -> 5
+            StatefulSet/web has 2 pods for 3 replicas, and creates no more: 4 replicas instead of 5
+            - No pod has been created since 05:50:00Z (10m ago).
+            - cpu counts the 2 existing pods, not 3 replicas.
+            - With 3 pods of the same usage: 5 replicas.
+            - web-2 was due to be gone by 05:55:00Z (5m ago).
+            > Find out why web-2 is still there.
+            $ kubectl describe pod web-2 -n default
             @ statefulset/web
         ");
     }

@@ -1,12 +1,12 @@
 //! The finding `container-metrics-missing`.
 
-use super::{failed, running_containers};
+use super::{failed, has_container, running_containers};
 use crate::findings::prelude::*;
 use crate::findings::wording::{APART, pod_objects};
 use crate::snapshot::MetricAnswer;
 
-/// Pods have the container of a ContainerResource metric, and their metrics lack it. Before Kubernetes 1.33 one such
-/// pod fails the metric for all pods.
+/// Pods, or the template of the target, have the container of a ContainerResource metric, and metrics of pods lack it.
+/// Before Kubernetes 1.33 one such pod fails the metric for all pods.
 ///
 /// Find out why the container does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,11 +138,8 @@ impl ContainerMetricsMissing {
     /// Returns the finding about a metric.
     fn of(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         let container = step.container.clone()?;
-        let mut running = case.pods().flat_map(running_containers);
         let answer = case.snapshot().metrics.get(step.index);
-        if !running.any(|name| name == container)
-            || !matches!(answer, Some(MetricAnswer::PodMetrics))
-        {
+        if !has_container(case, &container) || !matches!(answer, Some(MetricAnswer::PodMetrics)) {
             return None;
         }
         let pods: Vec<Unmeasured> = case

@@ -93,7 +93,12 @@ impl<'t> Miss<'t> {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
                 let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
-                (is_empty || (spec.container().is_none() && lacks_all(step)))
+                // A container without metrics has a finding of its own.
+                let has_metrics = |container: &str| {
+                    let mut all = case.snapshot().pod_metrics.iter();
+                    all.any(|it| it.containers.iter().any(|own| *own.name == *container))
+                };
+                (is_empty || (lacks_all(step) && spec.container().is_none_or(has_metrics)))
                     .then_some(Self::Empty(None))
             }
             MetricAnswer::Pods(values) => {

@@ -107,6 +107,12 @@ fn running_containers(pod: &Pod) -> impl Iterator<Item = &str> {
     pod.running(false).map(|it| &*it.name)
 }
 
+/// Whether a container that can have metrics is in a pod, or in the template of those to come.
+fn has_container(case: &Case<'_>, name: &str) -> bool {
+    let mut all = case.pods().chain(case.template());
+    all.any(|pod| running_containers(pod).any(|own| own == name))
+}
+
 /// `the external metrics API`
 pub(crate) fn api(group: &str) -> String {
     let which = match group.split_once('.') {

@@ -556,9 +556,16 @@ fn a_container_without_metrics() {
         items.push(build::with(build::pod("seed-x"), &patch));
         items
     };
+    // A rollout has only just begun, or something holds it up.
+    let template_alone = {
+        let own = json!({"spec": {"containers": [build::requesting("apps", "100m")]}});
+        let usages = json!({"containers": [{"name": "apps", "usage": {"cpu": "50m"}}]});
+        with(&with(&renamed("app"), "Pod", &own), "PodMetrics", &usages)
+    };
     let unknown = [
         ("has another name", named("ap")),
         ("is there", named("app")),
+        ("is in the template alone", template_alone.clone()),
     ];
     insta::assert_snapshot!(table(Code::UnknownContainer, unknown), @r#"
     has another name: error, explains
@@ -567,6 +574,7 @@ fn a_container_without_metrics() {
         > Use the container app.
         $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
     is there: none
+    is in the template alone: none
     "#);
     let missing = [
         ("fails the metric before 1.33", crashing("v1.30.5")),
@@ -575,6 +583,7 @@ fn a_container_without_metrics() {
         ("is not in a pod of a Job", of_job),
         ("has been renamed in the template", renamed("server")),
         ("is new in the template", renamed("app")),
+        ("is in the template alone", template_alone),
         ("is measured", named("app")),
         ("is unknown", named("ap")),
     ];
@@ -615,9 +624,26 @@ fn a_container_without_metrics() {
         > Wait for the rollout to end: the template has the container app.
         $ kubectl rollout status deployment/web -n default --watch=false
         @ pod/web-1
+    is in the template alone: error, explains
+        2 of 2 pods have no metrics for cpu in app, which fails the metric for all pods
+        - web-0 has no container app.
+        - web-1 has no container app.
+        > Wait for the rollout to end: the template has the container app.
+        $ kubectl rollout status deployment/web -n default --watch=false
+        @ pod/web-0 pod/web-1
     is measured: none
     is unknown: none
     "#);
+    let storage = json!({"containerResource": {"name": "ephemeral-storage", "target": build::average("1Gi")}});
+    let unserved = state(&[build::with(container("app"), &storage)], &["50m", "50m"]);
+    let empty = [("is measured, but not the resource", unserved)];
+    insta::assert_snapshot!(table(Code::MetricEmpty, empty), @r"
+    is measured, but not the resource: error, explains
+        there is no value for ephemeral-storage in app from the resource metrics API, so nothing is scaled
+        - The selector that is sent for the pods: app=web.
+        > Use a metric of type Pods or External: metrics-server serves only cpu and memory.
+        $ kubectl top pods -n default -l app=web
+    ");
 }
 
 /// The cause stays where an error is shortened, and a condition without words ends as a sentence.

@@ -1,10 +1,10 @@
 //! The finding `unknown-container`.
 
-use super::{failed, running_containers};
+use super::{failed, has_container, running_containers};
 use crate::apimachinery::similar::nearest;
 use crate::findings::prelude::*;
 
-/// A ContainerResource metric names a container that no pod has.
+/// A ContainerResource metric names a container that no pod has, nor the template of the target.
 ///
 /// Use the name of a container of the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl UnknownContainer {
                 known.push(name.to_owned());
             }
         }
-        if known.is_empty() || known.contains(&container) {
+        if known.is_empty() || has_container(case, &container) {
             return None;
         }
         let near = nearest(&container, known.iter().map(|it| &**it)).map(str::to_owned);

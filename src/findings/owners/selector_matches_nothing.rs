@@ -4,7 +4,6 @@ use super::selector_advice;
 use crate::apimachinery::selector::Selector;
 use crate::findings::case::Top;
 use crate::findings::prelude::*;
-use crate::snapshot::Snapshot;
 
 /// The target has replicas, and its selector matches no pod, or none that the target owns.
 ///
@@ -28,9 +27,9 @@ impl Kind for SelectorMatchesNothing {
     fn find(case: &Case<'_>) -> Option<Finding> {
         let scale = case.scale()?;
         // A metric may fail before any pod is read, but has an answer only beside the pods that it needs.
-        let Snapshot { hpa, metrics, .. } = case.snapshot();
-        let mut answered = hpa.spec.metrics.iter().zip(metrics);
-        let is_known = answered.any(|(spec, answer)| spec.needs_pods() && !answer.is_unread());
+        let is_answered = |index: usize| !case.snapshot().metrics[index].is_unread();
+        let mut looked = case.metrics().filter(|step| case.spec(step).needs_pods());
+        let is_known = looked.any(|step| is_answered(step.index));
         // Pods that are only assumed may lack a model.
         let observed = case.pass.input.as_observed().scale.as_ref().ok()?;
         let replicas = observed.status_replicas;

@@ -1814,18 +1814,17 @@ fn findings_are_of_the_pods_after_a_rollout() {
          metrics:\n  - {{type: ContainerResource, containerResource: {{name: cpu, container: proxy, target: \
          {{type: Utilization, averageUtilization: 80}}}}}}\n"
     );
-    let flags = ["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=1m"];
+    // The template has the container, and pods have it after the rollout.
+    let fails = "--fail-on=container-metrics-missing";
+    let flags = ["--cpu=proxy=40m", fails, "--at=1m"];
     let stdout = run(&of_proxy, &flags).text();
-    assert!(!stdout.contains("unknown-container:"), "{stdout}");
+    assert!(!stdout.contains("container-metrics-missing:"), "{stdout}");
     // Without a rollout in the run, the running pods are those that count.
     let Ran {
         code,
         stdout,
         stderr,
-    } = run(
-        &of_proxy,
-        &["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=30m"],
-    );
+    } = run(&of_proxy, &["--cpu=proxy=40m", fails, "--at=30m"]);
     assert_ne!(code, Some(0), "{stderr}{stdout}");
 }
 

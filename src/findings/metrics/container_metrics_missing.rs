@@ -8,7 +8,7 @@ use crate::snapshot::MetricAnswer;
 /// Pods, or the template of the target, have the container of a ContainerResource metric, and metrics of pods lack it.
 /// Before Kubernetes 1.33 one such pod fails the metric for all pods.
 ///
-/// Find out why the container does not run.
+/// Find out why the container does not run, or let the rollout end that brings it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerMetricsMissing {
     /// The index of the metric in the spec, from 0.

@@ -36,6 +36,9 @@ impl About<'_> {
                 evidence.push(source);
             }
         }
+        advice
+            .commands
+            .retain(|it| it.edits != Some(Edited::Template) || !self.assumes_template());
         let makes_requests = [
             Remedy::SetRequest,
             Remedy::Annotate,

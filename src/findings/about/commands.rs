@@ -171,9 +171,11 @@ impl About<'_> {
     }
 
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
-    /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
+    /// at these places, or the running pods other containers or requests. Metrics that KEDA creates from triggers have
+    /// nothing in common with those.
     pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
-        (!self.assumes("metrics")).then(|| match self.owner() {
+        let is_assumed = self.assumes("metrics") || self.assumes_template();
+        (!is_assumed).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
             None => {
                 let command = self.kubectl("patch hpa", &patch_flags("json", patch));

@@ -120,6 +120,12 @@ impl<'a> About<'a> {
         }
     }
 
+    /// Whether a template of the target is assumed that its running pods do not have.
+    pub(crate) fn assumes_template(&self) -> bool {
+        let mut notes = self.pass.input.notes.iter();
+        notes.any(|note| matches!(note.subject, Subject::RolloutFirst { .. }))
+    }
+
     /// Whether no pod has run a container yet.
     pub(crate) fn is_new(&self, container: &str) -> bool {
         self.new_containers().any(|own| own == container)

@@ -1309,6 +1309,9 @@ mod tests {
         let replaced = |strategy| state_of(strategy, 1, 0);
         let unset = json!({"spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
         let lacking = |strategy| with(&replaced(strategy), kind, &unset);
+        let owner = json!([{"apiVersion": "example.com/v1", "kind": "Db", "name": "web", "controller": true}]);
+        let of_owner =
+            |items: &[Value]| with(items, kind, &json!({"metadata": {"ownerReferences": owner}}));
         let of_rollout = |items: &[Value]| -> Vec<Value> {
             let mut text = Value::from(items).to_string();
             for (from, to) in [
@@ -1354,8 +1357,16 @@ mod tests {
                 from_ordinal(state_of(rolling(1), 1, 1), 5),
             ),
             (
+                "OnDelete, owned",
+                of_owner(&replaced(json!({"type": "OnDelete"}))),
+            ),
+            (
                 "OnDelete, and the template lacks it",
                 lacking(json!({"type": "OnDelete"})),
+            ),
+            (
+                "OnDelete, owned, and the template lacks it",
+                of_owner(&lacking(json!({"type": "OnDelete"}))),
             ),
             (
                 "a partition, and the template lacks it",

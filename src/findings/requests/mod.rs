@@ -223,10 +223,9 @@ impl Held {
         // What owns a target replaces that with its pods.
         let owner = target.and_then(|it| it.metadata.controller());
         match Replacement::of(&snapshot.hpa.spec.scale_target_ref, target.into_iter()) {
+            Replacement::OnDelete | Replacement::ByKind if owner.is_some() => None,
             Replacement::OnDelete => Some(Self::ByHand("the update strategy is OnDelete")),
-            Replacement::ByKind if owner.is_none() => {
-                Some(Self::ByHand("the target does not replace them"))
-            }
+            Replacement::ByKind => Some(Self::ByHand("the target does not replace them")),
             Replacement::Paused => Some(Self::Paused),
             Replacement::AllBut(stated) => {
                 let lowest = pods.iter().filter_map(|pod| Pod::ordinal(pod)).min()?;
@@ -352,15 +351,17 @@ impl About<'_> {
         let target = &self.hpa().spec.scale_target_ref;
         let is_known = target.is_kind("Deployment") || target.is_kind("StatefulSet");
         match self.held(pods) {
-            Some(Held::ByHand(_)) if is_known => self.list_pods("-L controller-revision-hash"),
             // A target with a partition has its own template, so that this patches its update strategy.
             Some(Held::Partition { enough, .. }) => {
                 let patch =
                     json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": enough}}}});
                 Some(self.patch_template("merge", &patch))
             }
-            _ => is_known
-                .then(|| self.kubectl_quoted("rollout status", &self.target(), "--watch=false")),
+            _ if !is_known => None,
+            _ if self.replacement() == Replacement::OnDelete => {
+                self.list_pods("-L controller-revision-hash")
+            }
+            _ => Some(self.kubectl_quoted("rollout status", &self.target(), "--watch=false")),
         }
     }
 

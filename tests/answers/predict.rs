@@ -833,6 +833,57 @@ fn pods_that_are_assumed_to_be_down_are_no_problem() {
     }
 }
 
+/// What running pods have is not changed because of a template that is only assumed.
+#[test]
+fn running_objects_are_not_changed_for_an_assumed_template() {
+    let input = |metric: Value, container: Value| {
+        let target = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
+                "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}}},
+        });
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d",
+            "controller": true}]);
+        let labels = json!({"app": "web", "pod-template-hash": "5d"});
+        let own = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+            "spec": {"containers": [container]}});
+        let items = [
+            build::hpa(&json!({"maxReplicas": 20, "metrics": [metric]})),
+            build::scale(1),
+            build::state(&json!({})),
+            target,
+            build::with(build::pod("web-0"), &own),
+            build::pod_metrics("web-0", "50m"),
+        ];
+        common::read(&build::list(items)).expect("a state")
+    };
+    let cpu = build::resource("cpu", &build::utilization(50));
+    let near = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "ap", "target": build::utilization(50)}});
+    let (bare, app) = (json!({"name": "app"}), build::requesting("app", "100m"));
+    for (metric, container, flags, command) in [
+        (&cpu, &bare, &[][..], Some("kubectl set resources")),
+        (&cpu, &bare, &["--cpu=60m"], Some("kubectl set resources")),
+        (&cpu, &app, &["--request=cpu=0"], None),
+        (&near, &app, &[], Some("kubectl patch hpa")),
+        (&near, &app, &["--request=app=cpu=200m"], None),
+    ] {
+        let input = input(metric.clone(), container.clone());
+        let assumptions = common::assumed(flags).expect("assumptions");
+        let decision = decide(&input);
+        let pass = Pass::run(assumptions.apply(input, &decision).expect("a state").0);
+        let findings = Explanation::new(&pass).findings;
+        let commands: Vec<&String> = findings.iter().flat_map(|it| &it.commands).collect();
+        let is_given = |it: &str| commands.iter().any(|own| own.starts_with(it));
+        assert!(!findings.is_empty(), "{flags:?}");
+        assert!(
+            command.map_or(commands.is_empty(), is_given),
+            "{flags:?}: {commands:?}"
+        );
+    }
+}
+
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
 #[test]
 fn replicas_that_are_assumed_have_no_writer() {

@@ -89,10 +89,7 @@ impl Kind for MissingRequest {
         });
         evidence.extend(named.filter_map(|it| self.share(about, it)));
         if self.annotations(about).is_some() && self.replaces_defaults(about) {
-            evidence.push(
-                "An annotation of Istio's proxy replaces all its defaults: annotate the other requests and limits, too."
-                    .to_owned(),
-            );
+            evidence.push("An annotation of Istio's proxy replaces all its defaults.".to_owned());
         }
         evidence
     }
@@ -103,7 +100,9 @@ impl Kind for MissingRequest {
         };
         let named = self.named();
         let mut commands: Vec<Command> = named.filter_map(|it| self.command(about, it)).collect();
-        if let Some(container) = self.instead.as_ref().filter(|_| commands.is_empty()) {
+        if let Some(container) = &self.instead
+            && self.annotations(about).is_none()
+        {
             commands.extend(about.use_container(self.metric, container));
         }
         commands.dedup();
@@ -319,6 +318,11 @@ impl Unrequested {
         }
     }
 
+    /// Whether it is Istio's proxy.
+    fn is_of_istio(&self) -> bool {
+        self.source == ContainerOrigin::Injected && &*self.container == "istio-proxy"
+    }
+
     /// Whether its pods belong to others.
     fn is_foreign(&self) -> bool {
         matches!(self.source, ContainerOrigin::Foreign { .. })
@@ -483,7 +487,13 @@ impl MissingRequest {
         match self.annotations(about) {
             Some(known) if known.is_empty() => {}
             Some(known) => {
-                changes.push(format!("annotate the pod template with {}", names(&known)));
+                let rest = if self.replaces_defaults(about) {
+                    ", and with the other requests and limits of istio-proxy"
+                } else {
+                    ""
+                };
+                let known = names(&known);
+                changes.push(format!("annotate the pod template with {known}{rest}"));
             }
             None => {
                 let injected = names(&self.names_from(&ContainerOrigin::Injected));
@@ -500,11 +510,12 @@ impl MissingRequest {
         self.names(|it| sources.contains(&&it.source) && self.limit(about, it) == Some(0))
     }
 
-    /// Returns the annotations that give the injected containers requests, unless one of them has none, or a limit of 0
-    /// forbids a request and another metric needs none.
+    /// Returns the annotations that give the injected containers requests, unless one of them has none, or another metric
+    /// needs none, and a limit of 0 forbids a request or an annotation would remove others.
     fn annotations(&self, about: &About<'_>) -> Option<Vec<&'static str>> {
         let closed = self.closed(about, &[&ContainerOrigin::Injected]);
-        if !closed.is_empty() && self.instead.is_some() {
+        let is_more = !closed.is_empty() || self.replaces_defaults(about);
+        if is_more && self.instead.is_some() {
             return None;
         }
         let injected = self.names_from(&ContainerOrigin::Injected).into_iter();
@@ -516,7 +527,7 @@ impl MissingRequest {
     fn replaces_defaults(&self, about: &About<'_>) -> bool {
         let containers = self.containers.iter();
         let mut amounts = containers
-            .filter(|it| it.source == ContainerOrigin::Injected && &*it.container == "istio-proxy")
+            .filter(|it| it.is_of_istio())
             .flat_map(|it| holders(about, it).filter_map(|pod| pod.container(&it.container)))
             .flat_map(|proxy| proxy.requests.0.iter().chain(&proxy.limits.0));
         amounts.any(|(_, amount)| !amount.is_zero())
@@ -580,7 +591,7 @@ impl MissingRequest {
             }
             ContainerOrigin::Injected => {
                 self.annotations(about)
-                    .filter(|_| !self.replaces_defaults(about))?;
+                    .filter(|_| !lacking.is_of_istio() || !self.replaces_defaults(about))?;
                 let annotation = annotation(&lacking.container, resource)?;
                 let request = self.request(about, lacking)?.to_string();
                 let patch = json!({"spec": {"template": {"metadata": {
@@ -875,8 +886,15 @@ mod tests {
             ),
             (
                 "of a container of the template, beside one of Istio with other resources",
-                kept,
+                kept.clone(),
             ),
+            ("of one of Istio with other resources alone", {
+                let requesting = json!([build::requesting("app", "100m")]);
+                let template = json!({"spec": {"template": {"spec": {"containers": requesting}}}});
+                let proxy = kept[3]["spec"]["containers"][0].clone();
+                let containers = json!({"spec": {"containers": [proxy, requesting[0]]}});
+                with(&with(&kept, "Deployment", &template), "Pod", &containers)
+            }),
             (
                 "of a container of a ReplicaSet",
                 kind_of("ReplicaSet", &unset),
@@ -1035,9 +1053,16 @@ mod tests {
             - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
             - 50m in app is 50% of a request of 100m.
             - 9m in istio-proxy is 9% of a request of 100m.
-            - An annotation of Istio's proxy replaces all its defaults: annotate the other requests and limits, too.
-            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU.
+            - An annotation of Istio's proxy replaces all its defaults.
+            > Set a cpu request for app in Deployment/web and annotate the pod template with sidecar.istio.io/proxyCPU, and with the other requests and limits of istio-proxy.
             $ kubectl set resources deployment/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        of one of Istio with other resources alone: error, explains, without it 2 -> 2
+            the target of cpu is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
+            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
+            - With a ContainerResource metric for app: 2 replicas.
+            > Use a ContainerResource metric for app.
+            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
             @ pod/web-0 pod/web-1
         of a container of a ReplicaSet: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
@@ -1168,13 +1193,7 @@ mod tests {
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of Deployment/web.
             > Raise or remove the zero cpu limit of app and set a cpu request for app in Deployment/web.
             @ pod/web-0 pod/web-1
-        of an injected container that has a limit of 0: error, explains, without it 2 -> 2
-            the target of cpu is a percentage of the request, and container istio-proxy in 2 pods has none, so nothing is scaled
-            - Container istio-proxy, which uses up to 9m, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
-            - With a ContainerResource metric for app: 2 replicas.
-            > Use a ContainerResource metric for app.
-            $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"containerResource":{"container":"app","name":"cpu","target":{"averageUtilization":50,"type":"Utilization"}},"type":"ContainerResource"}}]'
-            @ pod/web-0 pod/web-1
+        of an injected container that has a limit of 0: as of one of Istio with other resources alone
         of an injected container, beside one that has a limit of 0: error, explains, without it 2 -> 2
             the target of cpu is a percentage of the request, and 2 containers in 2 pods have none, so nothing is scaled
             - Container istio-proxy, in web-0 and web-1: it is not in the template of Deployment/web, so it was injected.
@@ -1310,8 +1329,13 @@ mod tests {
         let unset = json!({"spec": {"template": {"spec": {"containers": [{"name": "app"}]}}}});
         let lacking = |strategy| with(&replaced(strategy), kind, &unset);
         let owner = json!([{"apiVersion": "example.com/v1", "kind": "Db", "name": "web", "controller": true}]);
-        let of_owner =
-            |items: &[Value]| with(items, kind, &json!({"metadata": {"ownerReferences": owner}}));
+        let of_owner = |items: &[Value]| {
+            with(
+                items,
+                kind,
+                &json!({"metadata": {"ownerReferences": owner}}),
+            )
+        };
         let of_rollout = |items: &[Value]| -> Vec<Value> {
             let mut text = Value::from(items).to_string();
             for (from, to) in [
@@ -1436,12 +1460,25 @@ mod tests {
             > Wait for the rollout to end.
             $ kubectl rollout status statefulset/web -n default --watch=false
             @ pod/web-6 pod/web-7
+        OnDelete, owned: error, explains, without it 3 -> 3
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.
+            - Without these pods: 3 replicas.
+            > Wait for the rollout to end.
+            $ kubectl get pods -n default -l app=web -L controller-revision-hash
+            @ pod/web-0 pod/web-1
         OnDelete, and the template lacks it: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
             - 50m in app is 50% of a request of 100m.
             > Set a cpu request for app in StatefulSet/web. Then delete the pods one by one: the update strategy is OnDelete.
             $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
+            @ pod/web-0 pod/web-1
+        OnDelete, owned, and the template lacks it: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Db/web owns StatefulSet/web: change it there.
             @ pod/web-0 pod/web-1
         a partition, and the template lacks it: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled

@@ -355,7 +355,13 @@ fn left_out(case: &Case<'_>) -> Option<Finding> {
     let keeps_from_answer = open.any(|step| keeps_from_answer(case, step));
     let is_measured = |it: &UncountedPod| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
-    let idle = changes_nothing && pods.iter().all(is_measured);
+    // Without them, a metric that counts them would differ for another reason.
+    let left_out = case.decision().winner().map(|step| {
+        let rows = rows(case, step);
+        rows.iter().filter(|it| leaves_out(case, step, it)).count()
+    });
+    let is_of_winner = left_out.is_none_or(|it| it == pods.len());
+    let idle = changes_nothing && is_of_winner && pods.iter().all(is_measured);
     let other = if idle {
         case.without_pods(&is_left_out)
     } else {
@@ -540,7 +546,7 @@ mod tests {
         of_job, rps, uncounted, unmeasured, unready_since, values, waiting, with_pods,
         without_values,
     };
-    use crate::findings::testing::{cpu, only, pass, said, state, table, with};
+    use crate::findings::testing::{cpu, only, pass, said, state, table, with, with_spec};
     use crate::findings::{Alternative, Facts};
     use crate::findings::{find_except, views};
 
@@ -773,6 +779,10 @@ mod tests {
             uncounted(&idle),
             Some((Severity::Info, vec![starts; 2], answer(7, 7)))
         );
+        // Another metric that counts them decides.
+        let mut both = with_spec(&idle, &json!({"metrics": [cpu(), rps()]}));
+        both.push(values(&[20; 6]));
+        assert_eq!(uncounted(&both), None);
         // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
         let flaps = json!({"status": {"conditions": [
             {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});

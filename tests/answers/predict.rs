@@ -874,7 +874,7 @@ fn running_objects_are_not_changed_for_an_assumed_template() {
         let decision = decide(&input);
         let pass = Pass::run(assumptions.apply(input, &decision).expect("a state").0);
         let findings = Explanation::new(&pass).findings;
-        let commands: Vec<&String> = findings.iter().flat_map(|it| &it.commands).collect();
+        let commands: Vec<_> = findings.iter().flat_map(FindingView::commands).collect();
         let is_given = |it: &str| commands.iter().any(|own| own.starts_with(it));
         assert!(!findings.is_empty(), "{flags:?}");
         assert!(

@@ -87,7 +87,7 @@ impl Axis {
             return Err(bad("the field is missing"));
         }
         let mut missed = None;
-        let is_json = range.starts_with(['[', '{']);
+        let is_json = range.contains(['[', '{']);
         let values = match range.split_once("..").filter(|_| !is_json) {
             Some((from, rest)) => {
                 let (to, step) = match rest.split_once(':') {
@@ -413,6 +413,7 @@ mod tests {
                 r#"behavior.scaleUp.policies=[{"type":"Pods","value":1}],[{"type": "..", "value": 2}]"#,
                 r#"[{"type":"Pods","value":1}] [{"type": "..", "value": 2}]"#,
             ),
+            ("behavior.scaleUp.policies=null, [{}]", "null [{}]"),
             ("target.app=cpu=50%,60%", "50% 60%"),
             ("target.queue{name=a}=5..7", "5 6 7"),
             (

@@ -1069,6 +1069,7 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         ("--cpu=sidecar=100m", "pods", "app", [2, 2]),
         ("--metric=queue=90", "pods", "queue", [1, 3]),
         ("--metric=queue=90", "queue", "pods", [3, 1]),
+        ("--pod=web-0:cpu=400m", "pods", "app", [4, 6]),
     ] {
         let found = end(load, of, candidate);
         assert_eq!(found, Ok(want), "{load} {of} {candidate}");
@@ -1078,6 +1079,44 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         let said = "it is ambiguous: cpu in app, cpu in sidecar";
         assert!(error.contains(said), "{error}");
     }
+    // It is left out of the run that lacks such a metric, of which another one is unknown.
+    let error = end("--metric=Resource/cpu=400m", "app", "queue").unwrap_err();
+    assert!(
+        error.contains("no ExternalMetricValueList for queue"),
+        "{error}"
+    );
+    for (of, flag, column) in [
+        ("app", "--metric=Resource/cpu=400m", "app=cpu"),
+        ("pods", "--cpu=app=300m", "cpu"),
+        ("pods", "--cpu=400m", "app=cpu"),
+    ] {
+        let state = path(format!("{of}.json"));
+        let (code, _, stderr) = run(program()
+            .args(["predict", "web", "-f", &state, flag, "--trace=-"])
+            .write_stdin(format!("time,{column}\n0s,300m\n5m,300m\n")))
+        .parts();
+        let is_refused = stderr.contains("is also set by a flag");
+        assert!(
+            code == Some(2) && is_refused,
+            "{of} {flag} {column}: {stderr}"
+        );
+    }
+    // What a container uses of whole pods of which nothing was measured is unknown.
+    let state = path("unmeasured.json".to_owned());
+    let items = [
+        build::hpa(&specs[1].1),
+        build::scale(1),
+        build::state(&json!({})),
+    ];
+    std::fs::write(
+        &state,
+        build::list(items.into_iter().chain([pod[0].clone()])),
+    )
+    .unwrap();
+    let (code, _, stderr) =
+        run(program().args(["predict", "web", "-f", &state, "--metric=Resource/cpu=400m"])).parts();
+    let said = "cpu: the part of each container is unknown";
+    assert!(code == Some(2) && stderr.contains(said), "{stderr}");
 }
 
 /// What is not known stays so in a search, and flags that a load of the past overrules are refused.

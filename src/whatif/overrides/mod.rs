@@ -19,6 +19,7 @@ mod template;
 mod typed;
 mod values;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -179,9 +180,12 @@ impl Override {
         }
     }
 
-    /// Whether it sets the values of a metric.
-    pub(super) fn sets(&self, id: &MetricId) -> bool {
-        self.typed.as_ref().is_some_and(|own| own.id == *id)
+    /// Whether it sets the values of a metric, or of others in the spec that are based on the same usage.
+    pub(super) fn sets(&self, metric: &MetricSpec, metrics: &[MetricSpec]) -> bool {
+        self.typed.as_ref().is_some_and(|own| {
+            let typed = own.part.as_ref().unwrap_or(&metrics[own.place]);
+            own.id == metric.id() || typed.shares_usage(metric)
+        })
     }
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
@@ -259,10 +263,14 @@ impl Assumptions {
 
         let mut values = Values::of(&was, snapshot);
         for assigned in &self.values {
+            let mut runs = Cow::Borrowed(&self.runs);
             // The value of a pod that a rollout takes away cannot be that of a container of its successor.
-            let goes = self.pods_go && assigned.pod.is_some();
-            let runs = if goes { &[][..] } else { &self.runs };
-            overrides.extend(values.set(snapshot, assigned, runs, &chosen)?);
+            if self.pods_go && assigned.pod.is_some() {
+                runs.to_mut()
+                    .iter_mut()
+                    .for_each(|it| it.containers.clear());
+            }
+            overrides.extend(values.set(snapshot, assigned, &runs, &chosen)?);
         }
         values.check_whole(snapshot)?;
         values.check_unread(snapshot, &chosen)?;

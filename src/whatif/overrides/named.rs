@@ -119,6 +119,11 @@ impl Meant {
         self.part.as_ref()?.container()
     }
 
+    /// Whether it is the usage of whole pods, and the HPA only uses that of containers.
+    pub(super) fn is_of_pods(&self) -> bool {
+        self.part.is_some() && self.container().is_none()
+    }
+
     /// Returns the metric, if it is at a place in the spec.
     pub(in crate::whatif) fn metric<'m>(
         &'m self,
@@ -146,7 +151,8 @@ impl OtherRun {
         let has_own = !has_whole && wanted.whole(metrics).is_some();
         let container = wanted.container.as_ref().filter(|_| has_whole);
         let has_container = container.is_some_and(|own| self.containers.contains(&**own));
-        wanted.places_in(metrics).is_ok() || has_own || has_container
+        let has_pods = wanted.pods_of_containers(metrics).is_some();
+        wanted.places_in(metrics).is_ok() || has_own || has_container || has_pods
     }
 }
 

@@ -120,6 +120,9 @@ impl<'d> Values<'d> {
             return Ok(None);
         }
         let label = self.take(snapshot, assigned, place, &spec)?;
+        if meant.is_of_pods() {
+            check_parts(snapshot, place, &spec, &label)?;
+        }
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
             None => self.set_of_all(snapshot, assigned, &meant, &spec, &label)?,
@@ -195,10 +198,11 @@ impl<'d> Values<'d> {
     ) -> Result<Override, Error> {
         let (place, part) = meant.first();
         let observed = self.observed(spec, place);
-        if part.is_some() && assigned.value == AssumedValue::Missing {
+        let of_container = meant.container().map(|_| place);
+        if of_container.is_some() && assigned.value == AssumedValue::Missing {
             change(snapshot, place, spec, |_, _| None);
         } else {
-            self.wholes.extend(part.map(|_| place));
+            self.wholes.extend(of_container);
             set_metric(snapshot, place, part, &assigned.value)?;
         }
         let own = Override::new(label, assigned.value.words(&assigned.text), observed);
@@ -331,6 +335,26 @@ impl<'d> Values<'d> {
         }
         Ok(())
     }
+}
+
+/// Checks that the part of a container in the usage of whole pods is known, if pods have several.
+///
+/// # Errors
+///
+/// Nothing of them was measured.
+fn check_parts(
+    snapshot: &Snapshot,
+    place: usize,
+    pods: &MetricSpec,
+    label: &str,
+) -> Result<(), Error> {
+    let mut own = snapshot.unended_pods();
+    let is_several = own.any(|pod| pod.running(false).nth(1).is_some());
+    if is_several && samples(snapshot, place, pods).is_empty() {
+        let message = format!("{label}: the part of each container is unknown");
+        return Err(Error::usage(message).hint("set the usage of every container"));
+    }
+    Ok(())
 }
 
 /// Sets a value as if no other flag did.

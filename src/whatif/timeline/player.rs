@@ -281,8 +281,7 @@ fn assumed(
     let (first, _) = meant.first();
     let (metric, part) = (meant.metric(metrics, first), meant.part.as_ref());
     let (id, label) = (metric.id(), metric.label(metrics));
-    let is_set = |own: &Override| own.sets(&id) || part.is_some() && own.is_of_metric(first);
-    if overrides.iter().any(is_set) {
+    if overrides.iter().any(|own| own.sets(metric, metrics)) {
         let place = trace.place(stated);
         return Err(
             Error::usage(format!("{place}: {label} is also set by a flag"))

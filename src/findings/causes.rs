@@ -1,6 +1,7 @@
 //! The order of causes: first faults, then wrong configuration, then the ordinary rule of the controller that
 //! applies. A finding that follows from another one leaves the remedy to it.
 
+use std::collections::BTreeSet;
 use std::iter::successors;
 
 use super::scope::{Aspect, Rank};
@@ -109,6 +110,19 @@ impl Others<'_> {
         let finding = self.finding;
         let is_of_pods = !finding.pods().is_empty() && finding.code() != Code::ForeignPods;
         self.about_all(Code::ForeignPods).filter(|_| is_of_pods)
+    }
+
+    /// Returns the pods of this finding that do not belong to others.
+    pub(crate) fn own_pods(&self) -> BTreeSet<&str> {
+        let mut own = self.finding.pods();
+        let foreign = self
+            .found
+            .iter()
+            .filter(|it| it.code() == Code::ForeignPods);
+        for pod in foreign.flat_map(Finding::pods) {
+            own.remove(pod);
+        }
+        own
     }
 
     /// Returns a code if there is a finding with it about all pods of this one.

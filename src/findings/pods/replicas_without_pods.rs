@@ -59,7 +59,7 @@ impl Kind for ReplicasWithoutPods {
         });
         // Without any pod, nothing can be computed, even if only for a moment.
         let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
-        let lacks_all = pods <= 0 && case.pods().next().is_none() && case.metrics().any(fails);
+        let lacks_all = pods <= 0 && case.own_pods().next().is_none() && case.metrics().any(fails);
         let ends = lacks_all && case.answer().proposal.is_none();
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
         let changed = revised.chain(changes(case, ends)).max().flatten();

@@ -42,7 +42,7 @@ impl Kind for UncountedPods {
     }
 
     fn cause(&self, others: &Others<'_>) -> Option<Code> {
-        let own = others.finding.pods();
+        let own = others.own_pods();
         others.first(|it| !self.count && is_of_stuck(it) && it.pods() == own)
     }
 

@@ -229,7 +229,8 @@ impl Held {
             Replacement::Paused => Some(Self::Paused),
             Replacement::AllBut(stated) => {
                 let lowest = pods.iter().filter_map(|pod| Pod::ordinal(pod)).min()?;
-                let above_start = lowest.saturating_sub(snapshot.lowest_ordinal());
+                let ordinals = target.and_then(|it| it.ordinals).unwrap_or_default();
+                let above_start = lowest.saturating_sub(ordinals.start.unsigned_abs().into());
                 let enough = i32::try_from(above_start).ok()?;
                 (enough < stated).then_some(Self::Partition { stated, enough })
             }
@@ -307,7 +308,11 @@ impl About<'_> {
 
     /// Returns a sentence on what has to follow a change of the template until all pods have it, if no rollout does that.
     pub(crate) fn after_template(&self) -> Option<String> {
-        Some(match self.held(&self.target_pods())? {
+        let mut pods = Vec::from_iter(self.finding.pods());
+        if pods.is_empty() {
+            pods = self.target_pods();
+        }
+        Some(match self.held(&pods)? {
             Held::ByHand(why) => format!("Then delete the pods one by one: {why}."),
             Held::Paused => format!("Then resume {}: it is paused.", self.reference()),
             Held::Partition { stated, enough } => {

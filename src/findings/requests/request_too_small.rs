@@ -142,7 +142,14 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
             it.metric == step.index && finding.severity < Severity::Info
         }
         Facts::ResizeInProgress(it) => it.metric == step.index,
-        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
+        Facts::RequestsDifferFromTemplate(it) => {
+            // The requests of the template may be far too small as well.
+            let current = step.proposal().map(|it| &it.current);
+            let used = current.and_then(|it| it.average_value.as_ref());
+            let used = used.map(Quantity::milli_value).zip(it.average);
+            let is_far = used.is_some_and(|(used, average)| used / 2 > average);
+            it.metric == step.index && !is_far
+        }
         _ => false,
     }
 }

@@ -11,11 +11,11 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
 
 /// The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or something else sets
-/// them, or its template was changed, and the target is paused, has a partition or only replaces pods that are deleted.
-/// The utilization changes with the requests.
+/// them, or its template was changed, and the target is paused or only replaces pods that are deleted. The utilization
+/// changes with the requests.
 ///
-/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, resume the target, lower
-/// the partition, or delete the pods.
+/// Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, resume the target, or
+/// delete the pods.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestsDifferFromTemplate {
     /// The index of the first metric that uses them, from 0.
@@ -47,8 +47,9 @@ impl Kind for RequestsDifferFromTemplate {
         let is_outdated = revisions
             .updated
             .is_none_or(|updated| updated < names.len());
+        // A partition is a canary, which keeps some pods at an earlier template on purpose.
         let held = Held::of(case.snapshot(), case.workload(), &names)
-            .filter(|_| is_outdated)
+            .filter(|held| is_outdated && !matches!(held, Held::Partition { .. }))
             .and_then(|held| Some((held, first_differing(case, &revisions.own, true)?)));
         let (own, held, (step, percent, containers)) = match held {
             Some((held, found)) => (revisions.own, Some(held), found),
@@ -127,8 +128,7 @@ impl Kind for RequestsDifferFromTemplate {
         if let Some(held) = self.held {
             let why = match held {
                 Held::Paused => "is paused",
-                Held::ByHand(_) => "only replaces pods that are deleted",
-                Held::Partition { .. } => "has a partition",
+                _ => "only replaces pods that are deleted",
             };
             let keep = if self.is_seen { "keep" } else { "may keep" };
             return format!(
@@ -187,7 +187,7 @@ impl Kind for RequestsDifferFromTemplate {
             let pods = about.target_pods();
             let command = match held {
                 Held::Paused => about.resume(),
-                Held::ByHand(_) | Held::Partition { .. } => about.rollout_status(&pods),
+                _ => about.rollout_status(&pods),
             };
             return about.after_rollout(&pods, so, None).with_all(command);
         }
@@ -367,7 +367,7 @@ mod tests {
 
     use super::*;
     use crate::build;
-    use crate::findings::requests::testing::{cpu_of, from_ordinal, of_kind, owned};
+    use crate::findings::requests::testing::{cpu_of, of_kind, owned};
     use crate::findings::testing::{only, state, table, with};
 
     #[test]
@@ -562,10 +562,6 @@ mod tests {
             ),
             ("below a partition", of_set(partition(2), "6e")),
             (
-                "below a partition, in ordinals from 5",
-                from_ordinal(of_set(partition(1), "6e"), 5),
-            ),
-            (
                 "below a partition, in those of the revision",
                 of_set(partition(2), "5d"),
             ),
@@ -673,20 +669,7 @@ mod tests {
             > Use averageValue: 350m.
             $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/resource/name","value":"cpu"},{"op":"replace","path":"/spec/metrics/0","value":{"resource":{"name":"cpu","target":{"averageValue":"350m","type":"AverageValue"}},"type":"Resource"}}]'
             @ statefulset/web
-        below a partition: warning, explains, without it 1 -> 2
-            StatefulSet/web has a partition, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
-            - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
-            > Lower partition (2) to 0 in the update strategy, which may give its pods the template's requests.
-            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
-            @ statefulset/web
-        below a partition, in ordinals from 5: warning, explains, without it 1 -> 2
-            StatefulSet/web has a partition, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
-            - app requests 100m in 2 of 2 pods, and 500m in the template.
-            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
-            > Lower partition (1) to 0 in the update strategy, which may give its pods the template's requests.
-            $ kubectl patch statefulset/web -n default --type=merge -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}'
-            @ statefulset/web
+        below a partition: none
         below a partition, in those of the revision: as while pods have to be deleted, in those of the revision
         of pods as a whole: warning, explains, without it 1 -> 2
             cpu is a share of requests that something else sets: 100m instead of 500m in each pod

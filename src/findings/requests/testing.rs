@@ -46,7 +46,9 @@ pub(crate) fn from_ordinal(items: Vec<Value>, first: usize) -> Vec<Value> {
         let name = format!("\"web-{}\"", first + ordinal);
         text = text.replace(&format!("\"web-{ordinal}\""), &name);
     }
-    serde_json::from_str(&text).unwrap()
+    let items: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let ordinals = json!({"spec": {"ordinals": {"start": first}}});
+    with(&items, "StatefulSet", &ordinals)
 }
 
 /// Returns pods with another container, which the resource metrics include as well.

@@ -12,7 +12,9 @@ use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ScaleDown, UpdateStrategy, Workload, WorkloadStatus};
+use crate::snapshot::surroundings::{
+    Ordinals, ScaleDown, UpdateStrategy, Workload, WorkloadStatus,
+};
 
 /// The status of a workload. A count of zero is omitted, but then the controller has stated the generation that it observed.
 #[derive(Deserialize, Default)]
@@ -40,6 +42,7 @@ struct WorkloadSpecFields<'r> {
     selector: Option<&'r RawValue>,
     strategy: Option<UpdateStrategy>,
     update_strategy: Option<UpdateStrategy>,
+    ordinals: Option<Ordinals>,
     paused: Option<bool>,
     template: Option<Pod>,
     workload_ref: Option<WorkloadRef>,
@@ -65,6 +68,7 @@ pub(super) fn workload<E: Error>(
     let spec: WorkloadSpecFields<'_> = part(fields, "spec", source)?;
     let WorkloadSpecFields {
         replicas,
+        ordinals,
         paused,
         template,
         ..
@@ -117,6 +121,7 @@ pub(super) fn workload<E: Error>(
         replicas,
         selector,
         strategy,
+        ordinals,
         paused,
         template_of,
         scale_down,

@@ -17,8 +17,8 @@ pub use scaled_object::{
     ScaledObjectStatus,
 };
 pub use workload::{
-    BlueGreen, Canary, CanaryStep, IntOrString, Pause, Replacement, RollingUpdate, ScaleDown,
-    TrafficRouting, UpdateStrategy, Workload, WorkloadStatus,
+    BlueGreen, Canary, CanaryStep, IntOrString, Ordinals, Pause, Replacement, RollingUpdate,
+    ScaleDown, TrafficRouting, UpdateStrategy, Workload, WorkloadStatus,
 };
 
 use super::evidence::Counted;

@@ -25,6 +25,8 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.strategy` of a Deployment or Rollout, or `spec.updateStrategy` of a StatefulSet, if stated.
     pub strategy: Option<UpdateStrategy>,
+    /// `spec.ordinals` of a StatefulSet, if stated.
+    pub ordinals: Option<Ordinals>,
     /// `spec.paused` of a Deployment or Rollout, if stated: a new template makes no pods.
     pub paused: Option<bool>,
     /// `spec.template`.
@@ -35,6 +37,14 @@ pub struct Workload {
     pub scale_down: Option<ScaleDown>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
+}
+
+/// The ordinals of the pods of a StatefulSet.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Ordinals {
+    /// The lowest one.
+    pub start: i32,
 }
 
 /// The time at which a Rollout scales down the Deployment that has its template.
@@ -416,6 +426,8 @@ impl Serialize for Workload {
             #[serde(rename = "updateStrategy", skip_serializing_if = "Option::is_none")]
             update_strategy: Option<&'a UpdateStrategy>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            ordinals: Option<Ordinals>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             paused: Option<bool>,
             #[serde(rename = "workloadRef", skip_serializing_if = "Option::is_none")]
             workload_ref: Option<WorkloadRefWire<'a>>,
@@ -451,6 +463,7 @@ impl Serialize for Workload {
             selector,
             strategy: strategy.filter(|_| !is_stateful),
             update_strategy: strategy.filter(|_| is_stateful),
+            ordinals: self.ordinals,
             paused: self.paused,
             workload_ref: self.template_of.as_deref().map(|object| WorkloadRefWire {
                 object,

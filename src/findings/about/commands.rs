@@ -171,11 +171,9 @@ impl About<'_> {
     }
 
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
-    /// at these places, or the running pods other containers or requests. Metrics that KEDA creates from triggers have
-    /// nothing in common with those.
+    /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
     pub(crate) fn patch_metrics(&self, patch: &Value) -> Option<Command> {
-        let is_assumed = self.assumes("metrics") || self.assumes_template();
-        (!is_assumed).then(|| match self.owner() {
+        (!self.assumes("metrics")).then(|| match self.owner() {
             Some(owner) => self.edit(owner),
             None => {
                 let command = self.kubectl("patch hpa", &patch_flags("json", patch));
@@ -191,8 +189,12 @@ impl About<'_> {
         self.patch_metric(metric, &spec)
     }
 
-    /// Returns a command that replaces a metric, and fails if another is in its place since.
+    /// Returns a command that replaces a metric, and fails if another is in its place since; `None` also if the running pods
+    /// have other containers or requests.
     pub(crate) fn patch_metric(&self, metric: usize, other: &MetricSpec) -> Option<Command> {
+        if self.spec(metric).is_resource() && self.assumes_template() {
+            return None;
+        }
         self.patch_metrics(&json!([
             self.test_name(metric),
             {"op": "replace", "path": format!("/spec/metrics/{metric}"), "value": other},

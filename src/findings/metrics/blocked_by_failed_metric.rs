@@ -104,7 +104,9 @@ impl Kind for BlockedByFailedMetric {
         };
         let last_first = self.failed.iter().rev();
         let patch = last_first.flat_map(|metric| removal(about, *metric));
-        advice.with_all(about.patch_metrics(&patch.collect()))
+        let patch = about.patch_metrics(&patch.collect());
+        // The metrics of the running pods may not fail.
+        advice.with_all(patch.filter(|_| !about.assumes_template()))
     }
 }
 

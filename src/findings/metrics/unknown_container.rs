@@ -85,8 +85,11 @@ impl UnknownContainer {
 }
 
 impl About<'_> {
-    /// Returns a command that replaces the container of a metric.
+    /// Returns a command that replaces the container of a metric; `None` if the running pods have others.
     pub(super) fn replace_container(&self, metric: usize, container: &str) -> Option<Command> {
+        if self.assumes_template() {
+            return None;
+        }
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         self.replace(&path, container)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{counted_requests, milli, rounded_request, utilizations};
+use super::{counted_requests, milli, rounded_request, total, utilizations};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::prelude::*;
 use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
@@ -10,8 +10,9 @@ use crate::findings::targets::{Adjustment, lowest_limit, request_flags};
 /// The pods of a metric with a utilization target use at least twice what they request, as they did in the last status,
 /// and the HPA has not rescaled for at least 30 minutes. A maximum or more nodes would only hide that.
 ///
-/// Raise the request of the container, or of the pod as a whole, to about what it uses at the target; `predict --request` shows the answer with
-/// it. Raise a target below 30% as well: for that, the pods would have to request several times what they use.
+/// Raise the request of the container, or of the pod as a whole, to about what it uses at the target; `predict
+/// --request` shows the answer with it. Raise a target below 30% as well: for that, the pods would have to request
+/// several times what they use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RequestTooSmall {
     /// The index of the metric in the spec, from 0.
@@ -142,14 +143,8 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
             it.metric == step.index && finding.severity < Severity::Info
         }
         Facts::ResizeInProgress(it) => it.metric == step.index,
-        Facts::RequestsDifferFromTemplate(it) => {
-            // The requests of the template may be far too small as well.
-            let current = step.proposal().map(|it| &it.current);
-            let used = current.and_then(|it| it.average_value.as_ref());
-            let used = used.map(Quantity::milli_value).zip(it.average);
-            let is_far = used.is_some_and(|(used, average)| used / 2 > average);
-            it.metric == step.index && !is_far
-        }
+        // The requests of a template that pods do not have yet may be too small as well.
+        Facts::RequestsDifferFromTemplate(it) => it.metric == step.index && it.held.is_none(),
         _ => false,
     }
 }
@@ -201,6 +196,16 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
             *requested = requested.checked_add(request)?;
             *most = (*most).max(request);
         }
+    }
+    let templates = case.template().into_iter();
+    let mut requests = templates.filter_map(|template| {
+        let own = counted_requests(case, template, step).into_iter();
+        total(own.map(|(_, it)| Some(it.get(&step.name)?.milli_value())))
+    });
+    // What the template requests is enough, though the pods may not have it yet.
+    let used = all_used as f64 / pods as f64;
+    if requests.any(|request| used < request as f64 * SEVERAL) {
+        return None;
     }
     // Pods of which only some request as a whole are of different templates.
     if sums.len() > 1 && sums.contains_key(&None) {
@@ -294,6 +299,18 @@ mod tests {
                 on_delete("400m"),
             ),
             (
+                "of pods that have to be deleted, beside a template that is too small as well",
+                on_delete("90m"),
+            ),
+            (
+                "below a partition, beside a new template",
+                with(
+                    &on_delete("400m"),
+                    "StatefulSet",
+                    &json!({"spec": {"updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}}}),
+                ),
+            ),
+            (
                 "up to a limit",
                 with(&hot, "Pod", &json!({"spec": {"containers": [limited]}})),
             ),
@@ -358,6 +375,8 @@ mod tests {
             $ kubectl hpa predict web -n default --request app=cpu=400m
             @ statefulset/web
         of pods that have to be deleted, beside a new template: none
+        of pods that have to be deleted, beside a template that is too small as well: as of pods that have to be deleted
+        below a partition, beside a new template: none
         up to a limit: warning, explains, without it 2 -> 2
             cpu is at 200% of the requests, as in the last status
             - app requests 100m and uses 200m in each pod.

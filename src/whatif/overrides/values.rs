@@ -120,8 +120,8 @@ impl<'d> Values<'d> {
             return Ok(None);
         }
         let label = self.take(snapshot, assigned, place, &spec)?;
-        if meant.is_of_pods() {
-            check_parts(snapshot, place, &spec, &label)?;
+        if meant.is_of_pods() && assigned.value != AssumedValue::Missing {
+            check_parts(snapshot, place, &spec, pod, &label)?;
         }
         let own = match &assigned.pod {
             Some(pod) => self.set_of_pod(snapshot, pod, assigned, &meant, &spec, &label)?,
@@ -337,7 +337,7 @@ impl<'d> Values<'d> {
     }
 }
 
-/// Checks that the part of a container in the usage of whole pods is known, if pods have several.
+/// Checks that the part of a container in the usage of whole pods, or of one of them, is known, if they have several.
 ///
 /// # Errors
 ///
@@ -345,12 +345,15 @@ impl<'d> Values<'d> {
 fn check_parts(
     snapshot: &Snapshot,
     place: usize,
-    pods: &MetricSpec,
+    spec: &MetricSpec,
+    pod: Option<&str>,
     label: &str,
 ) -> Result<(), Error> {
-    let mut own = snapshot.unended_pods();
+    let is_meant = |name: &str| pod.is_none_or(|pod| *pod == *name);
+    let mut own = snapshot.unended_pods().filter(|it| is_meant(&it.name));
     let is_several = own.any(|pod| pod.running(false).nth(1).is_some());
-    if is_several && samples(snapshot, place, pods).is_empty() {
+    let measured = samples(snapshot, place, spec);
+    if is_several && !measured.iter().any(|(name, _)| is_meant(name)) {
         let message = format!("{label}: the part of each container is unknown");
         return Err(Error::usage(message).hint("set the usage of every container"));
     }

@@ -149,6 +149,12 @@ fn explains_share(finding: &Finding, step: &MetricStep) -> bool {
     }
 }
 
+/// Returns what the target's template requests, which pods may not have yet.
+fn template_request(case: &Case<'_>, step: &MetricStep) -> Option<i64> {
+    let own = counted_requests(case, case.template()?, step).into_iter();
+    total(own.map(|(_, it)| Some(it.get(&step.name)?.milli_value())))
+}
+
 fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<RequestTooSmall> {
     /// Usage that is this many times the request is several times the request.
     const SEVERAL: f64 = 2.0;
@@ -197,18 +203,12 @@ fn small_request(case: &Case<'_>, step: &MetricStep, percent: i32) -> Option<Req
             *most = (*most).max(request);
         }
     }
-    let templates = case.template().into_iter();
-    let mut requests = templates.filter_map(|template| {
-        let own = counted_requests(case, template, step).into_iter();
-        total(own.map(|(_, it)| Some(it.get(&step.name)?.milli_value())))
-    });
-    // What the template requests is enough, though the pods may not have it yet.
-    let used = all_used as f64 / pods as f64;
-    if requests.any(|request| used < request as f64 * SEVERAL) {
-        return None;
-    }
     // Pods of which only some request as a whole are of different templates.
-    if sums.len() > 1 && sums.contains_key(&None) {
+    let are_mixed = sums.len() > 1 && sums.contains_key(&None);
+    let in_template = template_request(case, step);
+    let is_new =
+        in_template.is_some_and(|it| all_used as f64 / pods as f64 / (it as f64) < SEVERAL);
+    if are_mixed || is_new {
         return None;
     }
     let (container, (used, requested, request)) = sums

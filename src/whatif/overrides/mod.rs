@@ -50,7 +50,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::hpa::{MetricId, MetricSpec};
+use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::snapshot::pod::Pod;
@@ -84,8 +84,6 @@ pub struct Override {
 /// A value that was typed for a metric.
 #[derive(Debug, Clone, PartialEq)]
 struct TypedValue {
-    /// The metric, which may be one of a container that the spec does not have.
-    id: MetricId,
     /// The place of the metric in the spec.
     place: usize,
     /// The metric, if the spec only has others that are based on the same usage.
@@ -161,15 +159,8 @@ impl Override {
     }
 
     /// Marks it as an override of a metric at a place in the spec, for which this text was given.
-    pub(super) fn of_metric(
-        self,
-        id: MetricId,
-        place: usize,
-        part: Option<&MetricSpec>,
-        text: &str,
-    ) -> Self {
+    pub(super) fn of_metric(self, place: usize, part: Option<&MetricSpec>, text: &str) -> Self {
         let typed = TypedValue {
-            id,
             place,
             part: part.cloned(),
             text: text.to_owned(),
@@ -184,16 +175,13 @@ impl Override {
     pub(super) fn sets(&self, metric: &MetricSpec, metrics: &[MetricSpec]) -> bool {
         self.typed.as_ref().is_some_and(|own| {
             let typed = own.part.as_ref().unwrap_or(&metrics[own.place]);
-            own.id == metric.id() || typed.shares_usage(metric)
+            typed.id() == metric.id() || typed.shares_usage(metric)
         })
     }
 
     /// Adds the result from the pass on the assumed state, or that of the metric if the pass ignores it.
     pub fn came_to(&mut self, snapshot: &Snapshot, decision: &Decision) {
-        let Some(TypedValue {
-            place, part, text, ..
-        }) = &self.typed
-        else {
+        let Some(TypedValue { place, part, text }) = &self.typed else {
             return;
         };
         let result = if part.is_none() && decision.metric(*place).is_some() {

@@ -206,7 +206,7 @@ impl<'d> Values<'d> {
             set_metric(snapshot, place, part, &assigned.value)?;
         }
         let own = Override::new(label, assigned.value.words(&assigned.text), observed);
-        Ok(own.of_metric(spec.id(), place, meant.part.as_ref(), &assigned.text))
+        Ok(own.of_metric(place, meant.part.as_ref(), &assigned.text))
     }
 
     /// Sets the value of a metric for one pod.

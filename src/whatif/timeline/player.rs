@@ -280,7 +280,7 @@ fn assumed(
     let metrics = &snapshot.hpa.spec.metrics;
     let (first, _) = meant.first();
     let (metric, part) = (meant.metric(metrics, first), meant.part.as_ref());
-    let (id, label) = (metric.id(), metric.label(metrics));
+    let label = metric.label(metrics);
     if overrides.iter().any(|own| own.sets(metric, metrics)) {
         let place = trace.place(stated);
         return Err(
@@ -290,7 +290,7 @@ fn assumed(
     }
     let now = values.observed(metric, first);
     let own = Override::new(label, meaning(stated, snapshot, first), now);
-    Ok(own.of_metric(id, first, part, stated.text))
+    Ok(own.of_metric(first, part, stated.text))
 }
 
 /// Returns the meaning of a trace value as text.

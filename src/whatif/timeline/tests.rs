@@ -738,8 +738,7 @@ fn what_cannot_be_played_is_an_error() {
         message.contains("cpu: a percentage cannot be used: "),
         "{message}"
     );
-    let id = world.snapshot().hpa.spec.metrics[0].id();
-    let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(id, 0, None, "80%")];
+    let mut cpu = vec![Override::new("cpu", "80%", None).of_metric(0, None, "80%")];
     let result = play_with(world.snapshot(), plan("1m", "time,cpu\n0s,1m\n"), &mut cpu);
     let message = "the trace load.csv:2: column 2: cpu is also set by a flag";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));

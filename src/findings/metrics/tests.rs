@@ -562,8 +562,13 @@ fn a_container_without_metrics() {
         let usages = json!({"containers": [{"name": "apps", "usage": {"cpu": "50m"}}]});
         with(&with(&renamed("app"), "Pod", &own), "PodMetrics", &usages)
     };
+    let near = json!({"spec": {"metrics": [container("ap")]}});
     let unknown = [
         ("has another name", named("ap")),
+        (
+            "has another name in the template alone",
+            with(&template_alone, "HorizontalPodAutoscaler", &near),
+        ),
         ("is there", named("app")),
         ("is in the template alone", template_alone.clone()),
     ];
@@ -571,6 +576,12 @@ fn a_container_without_metrics() {
     has another name: error, explains
         no pod has a container ap, so nothing is scaled
         - The containers of the pods: app.
+        > Use the container app.
+        $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
+    has another name in the template alone: error, explains
+        no pod has a container ap, so nothing is scaled
+        - The containers of the pods: apps.
+        - app is in the template of Deployment/web only.
         > Use the container app.
         $ kubectl patch hpa web -n default --type=json -p '[{"op":"test","path":"/spec/metrics/0/containerResource/container","value":"ap"},{"op":"replace","path":"/spec/metrics/0/containerResource/container","value":"app"}]'
     is there: none

@@ -6,7 +6,7 @@ use crate::findings::prelude::*;
 
 /// A ContainerResource metric names a container that no pod has, nor the template of the target.
 ///
-/// Use the name of a container of the pods.
+/// Use the name of a container of the pods or of the template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownContainer {
     /// The index of the metric in the spec, from 0.
@@ -39,11 +39,15 @@ impl Kind for UnknownContainer {
         )
     }
 
-    fn evidence(&self, _: &About<'_>) -> Vec<String> {
-        vec![format!(
+    fn evidence(&self, about: &About<'_>) -> Vec<String> {
+        let mut evidence = vec![format!(
             "The containers of the pods: {}.",
             list(&self.known)
-        )]
+        )];
+        let new = self.near.as_ref().filter(|it| !self.known.contains(it));
+        let holder = about.template_holder();
+        evidence.extend(new.map(|it| format!("{it} is in the template of {holder} only.")));
+        evidence
     }
 
     fn advice(&self, about: &About<'_>) -> Advice {
@@ -74,7 +78,8 @@ impl UnknownContainer {
         if known.is_empty() || has_container(case, &container) {
             return None;
         }
-        let near = nearest(&container, known.iter().map(|it| &**it)).map(str::to_owned);
+        let all = case.pods().chain(case.template());
+        let near = nearest(&container, all.flat_map(running_containers)).map(str::to_owned);
         Some(Self {
             metric: step.index,
             container,

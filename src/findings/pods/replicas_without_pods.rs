@@ -57,9 +57,10 @@ impl Kind for ReplicasWithoutPods {
             let owner = it.metadata.controller();
             owner.is_some_and(|it| target.is_kind(&it.kind))
         });
-        // Without any pod, nothing can be computed, even if only for a moment.
-        let fails = |step: &MetricStep| step.is_failed() && case.spec(step).needs_pods();
-        let lacks_all = pods <= 0 && case.own_pods().next().is_none() && case.metrics().any(fails);
+        // Without any pod, nothing can be computed, even if only for a moment, or only from pods of others.
+        let needs_pods = |step: &MetricStep| case.spec(step).needs_pods();
+        let lacks_all =
+            pods <= 0 && case.own_pods().next().is_none() && case.metrics().any(needs_pods);
         let ends = lacks_all && case.answer().proposal.is_none();
         let revised = made.iter().map(|it| it.metadata.creation_timestamp);
         let changed = revised.chain(changes(case, ends)).max().flatten();
@@ -377,6 +378,17 @@ mod tests {
             let names = ["seed-0", "seed-1", "seed-2"];
             names.iter().fold(items, |items, name| of_job(&items, name))
         };
+        let alone = {
+            let one = state(&[cpu()], &["80m"]);
+            let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 0}});
+            let kind = json!({"spec": {"scaleTargetRef": {"kind": "StatefulSet"}}});
+            let set = with(
+                &with(&one, "Scale", &scale),
+                "HorizontalPodAutoscaler",
+                &kind,
+            );
+            of_job(&set, "web-0")
+        };
         let set = with_pods(&set, &["web-2"], &flaps);
         let lapsed = json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
             "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
@@ -400,6 +412,7 @@ mod tests {
             ),
             ("fail", fails("True")),
             ("fail, beside pods of a Job", of_others),
+            ("are all missing, beside a pod of a Job", alone),
             ("are there, and not reported", unreported),
             ("are all missing, long after the last rescale", gone),
             ("are all missing", none),
@@ -466,6 +479,12 @@ mod tests {
             $ kubectl describe resourcequota -n default
             $ kubectl get events -n default --field-selector=reason=FailedCreate
             @ deployment/web
+        are all missing, beside a pod of a Job: warning, aside
+            StatefulSet/web has 0 pods for 3 replicas
+            > Wait until the pods are created.
+            $ kubectl describe resourcequota -n default
+            $ kubectl get events -n default --field-selector=reason=FailedCreate
+            @ statefulset/web
         are there, and not reported: none
         are all missing, long after the last rescale: error, explains
             Deployment/web has 0 pods for 6 replicas, and creates no more

@@ -107,6 +107,20 @@ impl Kind for MemoryBaseline {
         Some(Finding::new(Severity::Warning, decides, facts).without(without))
     }
 
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // The template may already request as much as the advice, so that pods only have to get it.
+        let found = self.room.found.as_ref()?;
+        others.first(|it| match &it.facts {
+            Facts::RequestsDifferFromTemplate(own) => {
+                let proposal = it.without.and_then(|it| it.proposal);
+                own.metric == self.metric
+                    && own.held.is_some()
+                    && proposal.is_some_and(|proposal| proposal <= found.proposal)
+            }
+            _ => false,
+        })
+    }
+
     fn summary(&self, about: &About<'_>) -> String {
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (least, most, target) = (of(self.least), of(self.most), of(self.target));
@@ -168,6 +182,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::find;
+    use crate::findings::requests::testing::{of_kind, owned};
     use crate::findings::testing::{only, pass, state, table, with};
     use crate::pass::Pass;
 
@@ -215,6 +230,13 @@ mod tests {
             items.extend(third);
             items
         };
+        let on_delete = |request: &str| {
+            let requests = json!({"requests": {"memory": request}});
+            let containers = json!([{"name": "app", "resources": requests}]);
+            let items = owned(&pods(["95Mi", "96Mi"], late, 20), &containers);
+            let strategy = json!({"spec": {"updateStrategy": {"type": "OnDelete"}}});
+            with(&of_kind(items, "StatefulSet"), "StatefulSet", &strategy)
+        };
         // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
         let states = [
             (
@@ -233,6 +255,8 @@ mod tests {
                 pods(["120Mi", "60Mi"], late, 20),
             ),
             ("within the tolerance", pods(["85Mi", "86Mi"], late, 20)),
+            ("where the template requests enough", on_delete("120Mi")),
+            ("where the template requests too little", on_delete("90Mi")),
         ];
         // A share of the request is stated without the number of pods.
         for (about, items) in [&states[0], &states[1], &states[3]] {
@@ -277,6 +301,12 @@ mod tests {
         where a pod is new: none
         where a later pod uses less: none
         within the tolerance: none
+        where the template requests enough: warning, explains, follows requests-differ-from-template, without it 2 -> 2
+            pods use 95Mi to 96Mi each; 80% of the request is 80Mi
+            - The oldest was started 60m ago, the newest 20m ago. All use about the same: later pods have not relieved the earlier ones.
+            - With a memory request of 110Mi: 2 replicas.
+            > Follow the advice of requests-differ-from-template.
+        where the template requests too little: as where a later pod uses as much
         ");
     }
 }

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::requests::testing::{of_kind, owned, with_container};
-    use crate::findings::testing::{cpu, state, table, with, with_pod};
+    use crate::findings::testing::{cpu, found, state, table, with, with_pod};
 
     #[test]
     fn requests_that_pods_exceed() {
@@ -277,6 +277,11 @@ mod tests {
             let items = with(&on_delete("100m"), "StatefulSet", &template);
             with(&items, "Pod", &whole)
         };
+        let too_small_as_well = on_delete("90m");
+        let differing = found(&too_small_as_well).into_iter();
+        let mut followed = differing.filter(|it| it.code() == Code::RequestsDifferFromTemplate);
+        let follows = followed.next().and_then(|it| it.follows);
+        assert_eq!(follows, Some(Code::RequestTooSmall));
         let states = [
             ("by far", hot.clone()),
             ("of pods as a whole", of_whole.clone()),
@@ -300,7 +305,7 @@ mod tests {
             ),
             (
                 "of pods that have to be deleted, beside a template that is too small as well",
-                on_delete("90m"),
+                too_small_as_well,
             ),
             (
                 "below a partition, beside a new template",

@@ -114,6 +114,13 @@ impl Kind for RequestsDifferFromTemplate {
         Some(compared(case, facts, otherwise, without))
     }
 
+    fn cause(&self, others: &Others<'_>) -> Option<Code> {
+        // Where the template requests too little as well, pods that get its requests help no more.
+        let is_it =
+            |it: &Facts| matches!(it, Facts::RequestTooSmall(it) if it.metric == self.metric);
+        others.first(|it| is_it(&it.facts))
+    }
+
     fn summary(&self, about: &About<'_>) -> String {
         let label = about.label(self.metric);
         let Some(first) = self.containers.first() else {

@@ -86,13 +86,6 @@ impl Snapshot {
         self.target_pods().filter(|pod| !pod.has_ended())
     }
 
-    /// Returns the lowest ordinal of the target's pods: that from which a partition counts, unless the first pods are
-    /// missing.
-    pub(crate) fn lowest_ordinal(&self) -> u64 {
-        let ordinals = self.target_pods().filter_map(|pod| Pod::ordinal(&pod.name));
-        ordinals.min().unwrap_or(0)
-    }
-
     /// Takes the values of some pods away.
     pub(crate) fn retain_values(&mut self, stays: impl Fn(&str) -> bool) {
         self.pod_metrics.retain(|item| stays(&item.name));

@@ -2525,7 +2525,8 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
         [container("app", "500m"), container("proxy", "100m")],
     );
     type Pods = Vec<(i32, &'static str, Vec<Value>)>;
-    let cases: [(&str, &str, Pods, Value, Value, i32); 11] = [
+    let from_2 = json!({"spec": {"ordinals": {"start": 2}}});
+    let cases: [(&str, &str, Pods, Value, Value, i32); 13] = [
         // 1500m of 2000m is 75 %.
         (
             "partition",
@@ -2534,6 +2535,27 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
             workload("StatefulSet", &of("500m"), &whole),
             workload("StatefulSet", &of("250m"), &partition(3)),
             7,
+        ),
+        (
+            "partition, from the third ordinal",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload(
+                "StatefulSet",
+                &of("500m"),
+                &build::with(whole.clone(), &from_2),
+            ),
+            workload("StatefulSet", &of("250m"), &partition(3)),
+            7,
+        ),
+        // 1500m of 1500m is 100 %: only the third one is there of those that it leaves.
+        (
+            "partition, without the first two pods",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload("StatefulSet", &of("500m"), &whole),
+            workload("StatefulSet", &of("250m"), &partition(3)),
+            9,
         ),
         (
             "no pod",
@@ -2638,9 +2660,14 @@ fn each_pod_becomes_what_the_rollout_makes_of_it() {
         let hpa = build::hpa(&json!({"scaleTargetRef": target, "metrics": metrics}));
         let mut items = vec![hpa, build::state(&json!({})), running];
         let mut count = 0;
+        let first = if about.starts_with("partition, ") {
+            2
+        } else {
+            0
+        };
         for (pods, revision, containers) in &groups {
             for _ in 0..*pods {
-                let name = format!("web-{count}");
+                let name = format!("web-{}", first + count);
                 let (label, owner) = if kind == "StatefulSet" {
                     ("controller-revision-hash", owner(kind, "web"))
                 } else {

@@ -658,7 +658,7 @@ mod tests {
     use super::*;
     use crate::build;
     use crate::findings::metrics::testing::container;
-    use crate::findings::pods::testing::{unready_since, waiting};
+    use crate::findings::pods::testing::{of_job, unready_since, waiting};
     use crate::findings::requests::testing::{
         cpu_of, from_ordinal, of_kind, owned, with_container,
     };
@@ -1354,6 +1354,18 @@ mod tests {
             &waiting("CrashLoopBackOff", 7),
         );
         let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
+        // The pods 1 and 2 of a set, without its first one, and a Job's pod with a lower ordinal.
+        let beside_job = {
+            let set = with(&state_of(rolling(2), 0, 0), kind, &unset);
+            let mut items = from_ordinal(set, 1);
+            let bare = json!({"spec": {"containers": [{"name": "app"}]}});
+            items.push(build::with(build::pod("seed-0"), &bare));
+            with(
+                &of_job(&items, "seed-0"),
+                kind,
+                &json!({"spec": {"ordinals": null}}),
+            )
+        };
         let states = [
             ("RollingUpdate", replaced(json!({}))),
             (
@@ -1395,6 +1407,14 @@ mod tests {
             (
                 "a partition, and the template lacks it",
                 lacking(rolling(1)),
+            ),
+            (
+                "a partition, owned, and the template lacks it",
+                of_owner(&lacking(rolling(1))),
+            ),
+            (
+                "a partition of 2, pods 1 and 2, beside a Job's pod 0, and the template lacks it",
+                beside_job,
             ),
             ("all pods", state_of(json!({}), 0, 0)),
             (
@@ -1487,6 +1507,20 @@ mod tests {
             > Set a cpu request for app in StatefulSet/web. Then lower partition (1) to 0 in the update strategy.
             $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
             @ pod/web-0 pod/web-1
+        a partition, owned, and the template lacks it: error, explains
+            the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-0 and web-1: it is in the template of StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Then lower partition (1) to 0 in the update strategy. Db/web owns StatefulSet/web: change it there.
+            @ pod/web-0 pod/web-1
+        a partition of 2, pods 1 and 2, beside a Job's pod 0, and the template lacks it: error, explains
+            the target of cpu is a percentage of the request, and container app in 3 pods has none, so nothing is scaled
+            - Container app, which uses up to 50m, in web-1 and web-2: it is in the template of StatefulSet/web.
+            - Container app, in seed-0: the pod belongs to Job/seed, not to StatefulSet/web.
+            - 50m in app is 50% of a request of 100m.
+            > Set a cpu request for app in StatefulSet/web. Then lower partition (2) to 1 in the update strategy.
+            $ kubectl set resources statefulset/web -n default -c app --requests=cpu=100m
+            @ pod/seed-0 pod/web-1 pod/web-2
         all pods: error, explains
             the target of cpu is a percentage of the request, and container app in 2 pods has none, so nothing is scaled
             - Container app, which uses up to 50m, in web-0 and web-1: the pod is of an earlier revision of StatefulSet/web.

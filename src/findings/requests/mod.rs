@@ -227,11 +227,13 @@ impl Held {
             Replacement::OnDelete => Some(Self::ByHand("the update strategy is OnDelete")),
             Replacement::ByKind => Some(Self::ByHand("the target does not replace them")),
             Replacement::Paused => Some(Self::Paused),
-            Replacement::AllBut(stated) => {
-                let lowest = pods.iter().filter_map(|pod| Pod::ordinal(pod)).min()?;
-                let ordinals = target.and_then(|it| it.ordinals).unwrap_or_default();
-                let above_start = lowest.saturating_sub(ordinals.start.unsigned_abs().into());
-                let enough = i32::try_from(above_start).ok()?;
+            Replacement::AllBut {
+                partition: stated,
+                ordinals,
+            } => {
+                let set = &snapshot.hpa.spec.scale_target_ref.name;
+                let places = pods.iter().filter_map(|pod| ordinals.place(set, pod));
+                let enough = i32::try_from(places.min()?).ok()?;
                 (enough < stated).then_some(Self::Partition { stated, enough })
             }
             _ => None,

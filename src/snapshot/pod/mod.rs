@@ -621,6 +621,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::snapshot::surroundings::Ordinals;
 
     fn pod(revision: &str, cpu: &str) -> Pod {
         let pod = json!({
@@ -640,6 +641,24 @@ mod tests {
             ("web", None),
         ] {
             assert_eq!(Pod::ordinal(name), ordinal, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_place_of_a_pod_is_counted_from_the_start() {
+        for (start, name, place) in [
+            (0, "web-3", Some(3)),
+            (3, "web-3", Some(0)),
+            (4, "web-3", None),
+            // A pod of others.
+            (0, "web-eu-3", None),
+            (0, "web", None),
+        ] {
+            assert_eq!(
+                Ordinals { start }.place("web", name),
+                place,
+                "{start} {name}"
+            );
         }
     }
 

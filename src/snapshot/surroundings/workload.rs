@@ -47,6 +47,16 @@ pub struct Ordinals {
     pub start: i32,
 }
 
+impl Ordinals {
+    /// Returns the place of a pod among those of a StatefulSet, from 0, by its name (`getOrdinal`, `getStartOrdinal`); `None`
+    /// if it is none of them.
+    pub(crate) fn place(self, set: &str, pod: &str) -> Option<u64> {
+        let is_member = pod.rsplit_once('-').is_some_and(|(of, _)| of == set);
+        let ordinal = Pod::ordinal(pod).filter(|_| is_member)?;
+        ordinal.checked_sub(self.start.unsigned_abs().into())
+    }
+}
+
 /// The time at which a Rollout scales down the Deployment that has its template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScaleDown {
@@ -185,8 +195,13 @@ pub enum Replacement {
     OnDelete,
     /// Once they are deleted, because of the kind: a ReplicaSet or ReplicationController has no rollouts.
     ByKind,
-    /// In a rolling update, except for the first ones: `partition`.
-    AllBut(i32),
+    /// In a rolling update, except for the first ones.
+    AllBut {
+        /// `partition`.
+        partition: i32,
+        /// The ordinals from which it counts.
+        ordinals: Ordinals,
+    },
     /// In the steps of a canary. It pauses at this step, counted from 1, until it is promoted.
     Canary(Option<usize>),
     /// After all new pods were created next to the old ones, and perhaps only after a manual promotion.
@@ -224,6 +239,7 @@ impl Replacement {
         if known.clone().find_map(|own| own.paused) == Some(true) {
             return Self::Paused;
         }
+        let ordinals = known.clone().find_map(|own| own.ordinals);
         let Some(stated) = known.find_map(|own| own.strategy.as_ref()) else {
             return Self::Rolling;
         };
@@ -245,7 +261,10 @@ impl Replacement {
         match (&*stated.type_, partition) {
             ("Recreate", _) => Self::Recreate,
             ("OnDelete", _) => Self::OnDelete,
-            (_, Some(partition)) if partition > 0 => Self::AllBut(partition),
+            (_, Some(partition)) if partition > 0 => Self::AllBut {
+                partition,
+                ordinals: ordinals.unwrap_or_default(),
+            },
             _ => Self::Rolling,
         }
     }

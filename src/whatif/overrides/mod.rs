@@ -55,7 +55,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::Subject;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::Replacement;
+use crate::snapshot::surroundings::{Ordinals, Replacement};
 use pods::known_selector;
 use samples::samples;
 
@@ -233,8 +233,12 @@ impl Assumptions {
         let target = &was.hpa.spec.scale_target_ref;
         let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
         let replaced = Replacement::of(target, known.into_iter().flatten());
-        if let Replacement::AllBut(partition) = replaced {
-            let left = leave(&mut input.snapshot, &was, partition);
+        if let Replacement::AllBut {
+            partition,
+            ordinals,
+        } = replaced
+        {
+            let left = leave(&mut input.snapshot, &was, partition, ordinals);
             input.surroundings.leave_behind(target, left);
         }
         let Input {
@@ -323,17 +327,16 @@ fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
     }
 }
 
-/// Restores the pods that a StatefulSet does not replace, because their ordinals are below its partition. The
-/// pods are the same in both snapshots, and in the same order. Returns their number.
-fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
+/// Restores the pods that a StatefulSet does not replace, because they are below its partition. The pods are the same in
+/// both snapshots, and in the same order. Returns their number.
+fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32, ordinals: Ordinals) -> usize {
     let Ok(selector) = known_selector(was) else {
         return 0;
     };
     let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
-    let first = was
-        .lowest_ordinal()
-        .saturating_add(partition.unsigned_abs().into());
-    let stays = |name: &str| Pod::ordinal(name).is_some_and(|own| own < first);
+    let set = &was.hpa.spec.scale_target_ref.name;
+    let end = u64::from(partition.unsigned_abs());
+    let stays = |pod: &str| ordinals.place(set, pod).is_some_and(|own| own < end);
     let mut left = 0;
     for (pod, was) in snapshot.pods.iter_mut().zip(&was.pods) {
         if stays(&was.name) && of_target(&was) {

@@ -367,7 +367,7 @@ pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
             "{target} has no rollouts and replaces only pods that are deleted: the answer holds once all \
              of them are"
         ),
-        Replacement::AllBut(partition) => format!(
+        Replacement::AllBut { partition, .. } => format!(
             "{target} leaves the {} with the lowest ordinals as they are \
              (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced",
             count(partition, "pod")

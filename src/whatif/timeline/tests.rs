@@ -24,7 +24,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
-use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
+use crate::snapshot::surroundings::{Ordinals, Replacement, UpdateStrategy, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::whatif::overrides::{Override, is_ready};
 
@@ -888,6 +888,14 @@ fn a_rolling_update_keeps_its_limits() {
     }
 }
 
+/// Replaces pod by pod from the highest ordinal, except for this many.
+fn in_order(partition: u32) -> Strategy {
+    Strategy::Ordinals {
+        partition,
+        ordinals: Ordinals::default(),
+    }
+}
+
 #[test]
 fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
     let bounds = json!({"minReplicas": 3, "maxReplicas": 3});
@@ -895,7 +903,7 @@ fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
         kind: "StatefulSet",
         ..World::new(bounds, &[50; 3])
     };
-    let (timeline, seen) = roll(&world, "1m", "", 5, Strategy::Ordinals { partition: 0 });
+    let (timeline, seen) = roll(&world, "1m", "", 5, in_order(0));
     for (second, new) in [
         (4, ""),
         (5, "web-2"),
@@ -921,35 +929,22 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
     let scaled = json!({"minReplicas": 1, "maxReplicas": 3, "behavior": rules});
     let load = "time,cpu\n10s,10m\n1m,900m\n";
     for (bounds, load, strategy, old, replaced) in [
-        (
-            &still,
-            "",
-            Strategy::Ordinals { partition: 2 },
-            "web-0 web-1",
-            1,
-        ),
-        (
-            &still,
-            "",
-            Strategy::Ordinals { partition: 9 },
-            "web-0 web-1 web-2",
-            0,
-        ),
+        (&still, "", in_order(2), "web-0 web-1", 1),
+        (&still, "", in_order(9), "web-0 web-1 web-2", 0),
         (&still, "", Strategy::Created, "web-0 web-1 web-2", 0),
+        // A pod below the start is none of the first ones.
         (
-            &scaled,
-            load,
-            Strategy::Ordinals { partition: 2 },
-            "web-0 web-1",
-            1,
+            &still,
+            "",
+            Strategy::Ordinals {
+                partition: 1,
+                ordinals: Ordinals { start: 1 },
+            },
+            "web-1",
+            2,
         ),
-        (
-            &scaled,
-            load,
-            Strategy::Ordinals { partition: 9 },
-            "web-0 web-1 web-2",
-            0,
-        ),
+        (&scaled, load, in_order(2), "web-0 web-1", 1),
+        (&scaled, load, in_order(9), "web-0 web-1 web-2", 0),
         (&scaled, load, Strategy::Created, "web-0", 0),
     ] {
         let world = World {
@@ -1169,16 +1164,8 @@ fn strategies_are_those_of_the_workload() {
         ),
         ("Deployment", json!(null), Ok(None)),
         ("StatefulSet", json!(null), Ok(None)),
-        (
-            "StatefulSet",
-            json!({}),
-            Ok(Some(Strategy::Ordinals { partition: 0 })),
-        ),
-        (
-            "StatefulSet",
-            partition(2),
-            Ok(Some(Strategy::Ordinals { partition: 2 })),
-        ),
+        ("StatefulSet", json!({}), Ok(Some(in_order(0)))),
+        ("StatefulSet", partition(2), Ok(Some(in_order(2)))),
         (
             "StatefulSet",
             json!({"type": "OnDelete"}),

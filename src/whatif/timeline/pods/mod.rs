@@ -345,7 +345,7 @@ impl TargetPods {
         // Times of objects are in whole seconds.
         let created = Timestamp::from_second(snapshot.now.as_second()).unwrap_or(snapshot.now);
         let joining = Some(Joining::created(created, self.times));
-        let old = self.old_model(&name).cloned();
+        let old = self.old_model(snapshot, &name).cloned();
         let model = old.as_deref().unwrap_or(model);
         let pod = Pod {
             name,

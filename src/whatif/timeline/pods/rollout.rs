@@ -16,7 +16,7 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{ContainerUsage, Usage};
 use crate::snapshot::pod::{Pod, ResourceName};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{IntOrString, Replacement, UpdateStrategy};
+use crate::snapshot::surroundings::{IntOrString, Ordinals, Replacement, UpdateStrategy};
 use crate::whatif::overrides::{Override, Reported, is_ready, newest};
 
 /// The item of an override by a rollout.
@@ -54,8 +54,10 @@ pub enum Strategy {
     /// One after the other from the highest ordinal, each ready before the next: `RollingUpdate` of a
     /// StatefulSet.
     Ordinals {
-        /// The number of lowest ordinals that keep the old template.
+        /// The number of first pods that keep the old template.
         partition: u32,
+        /// Their ordinals.
+        ordinals: Ordinals,
     },
     /// None are replaced: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or
     /// a ReplicaSet.
@@ -79,8 +81,8 @@ pub(super) struct Rolling {
     start: Timestamp,
     /// The pods to replace, once it has begun.
     pods: Option<usize>,
-    /// The model of pods with the old template, and the first ordinal with the new one.
-    old: (Option<Shared<Pod>>, u64),
+    /// The model of pods with the old template.
+    old: Option<Shared<Pod>>,
     /// The time since which all pods are new and ready.
     done: Option<Timestamp>,
 }
@@ -139,7 +141,10 @@ impl Strategy {
     /// Returns how a target's pods are replaced if it states nothing, or nothing is known about it.
     pub fn default_of(target: &CrossVersionObjectReference) -> Self {
         if Self::is_stateful(target) {
-            Self::Ordinals { partition: 0 }
+            Self::Ordinals {
+                partition: 0,
+                ordinals: Ordinals::default(),
+            }
         } else {
             Self::RollingUpdate {
                 max_surge: Limit::DEFAULT,
@@ -193,8 +198,15 @@ impl Strategy {
         let limits = stated.rolling_update.clone().unwrap_or_default();
         if is_stateful {
             let partition = limits.partition.unwrap_or(0);
+            let ordinals = match how {
+                Replacement::AllBut { ordinals, .. } => ordinals,
+                _ => Ordinals::default(),
+            };
             return match u32::try_from(partition) {
-                Ok(partition) => Ok(Some(Self::Ordinals { partition })),
+                Ok(partition) => Ok(Some(Self::Ordinals {
+                    partition,
+                    ordinals,
+                })),
                 Err(_) => Err(refused(
                     "rollingUpdate.partition",
                     format!("{partition} is negative"),
@@ -230,8 +242,8 @@ impl Strategy {
                 max_unavailable.words()
             ),
             Self::Recreate => "all pods at once (Recreate)".to_owned(),
-            Self::Ordinals { partition: 0 } => "pod by pod from the highest ordinal".to_owned(),
-            Self::Ordinals { partition } => {
+            Self::Ordinals { partition: 0, .. } => "pod by pod from the highest ordinal".to_owned(),
+            Self::Ordinals { partition, .. } => {
                 format!(
                     "pod by pod from the highest ordinal, except for the lowest {partition} (partition)"
                 )
@@ -343,7 +355,7 @@ impl TargetPods {
             rollout: rollout.clone(),
             start: snapshot.now,
             pods: None,
-            old: (None, 0),
+            old: None,
             done: None,
         });
         self.begin(snapshot);
@@ -418,7 +430,10 @@ impl TargetPods {
         match rollout.strategy {
             Strategy::Created => places.clear(),
             Strategy::Ordinals { .. } => {
-                places.retain(|&place| self.old_model(&snapshot.pods[place].name).is_none());
+                places.retain(|&place| {
+                    self.old_model(snapshot, &snapshot.pods[place].name)
+                        .is_none()
+                });
             }
             _ => {}
         }
@@ -426,10 +441,17 @@ impl TargetPods {
     }
 
     /// Returns the model for a pod of this name, if a rollout leaves it at the old template.
-    pub(super) fn old_model(&self, name: &str) -> Option<&Shared<Pod>> {
-        let (old, first) = &self.rolling.as_ref()?.old;
-        old.as_ref()
-            .filter(|_| Pod::ordinal(name).is_some_and(|own| own < *first))
+    pub(super) fn old_model(&self, snapshot: &Snapshot, name: &str) -> Option<&Shared<Pod>> {
+        let Rolling { rollout, old, .. } = self.rolling.as_ref()?;
+        let Strategy::Ordinals {
+            partition,
+            ordinals,
+        } = rollout.strategy
+        else {
+            return None;
+        };
+        let place = ordinals.place(&snapshot.hpa.spec.scale_target_ref.name, name)?;
+        old.as_ref().filter(|_| place < partition.into())
     }
 
     /// Begins a rollout whose time has come.
@@ -447,11 +469,7 @@ impl TargetPods {
         if pods.is_some() || start.plus(rollout.after) > snapshot.now {
             return;
         }
-        let running = self.model.replace(rollout.model.clone());
-        if let Strategy::Ordinals { partition } = rollout.strategy {
-            let first = snapshot.lowest_ordinal().saturating_add(partition.into());
-            *old = (running, first);
-        }
+        *old = self.model.replace(rollout.model.clone());
         self.surplus = 0;
         for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {
             life.is_outdated = !rollout.makes(pod);

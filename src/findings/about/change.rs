@@ -22,6 +22,17 @@ impl About<'_> {
     /// that a tool or an owner writes again is changed there.
     pub(crate) fn correct(&self, advice: Advice, evidence: &mut Vec<String>) -> Advice {
         let mut advice = self.withheld().or_else(|| self.zero()).unwrap_or(advice);
+        let makes_requests = [
+            Remedy::SetRequest,
+            Remedy::Annotate,
+            Remedy::RaiseRequest,
+            Remedy::RaiseSmallRequest,
+        ]
+        .contains(&advice.remedy);
+        // The source of the target is named after all that has to be done there.
+        if let Some(then) = self.after_template().filter(|_| makes_requests) {
+            advice = advice.and(&then);
+        }
         let is_due = self.finding.severity < Severity::Info;
         let by_commands = advice.commands.iter().filter_map(|it| it.edits);
         let mut edited = by_commands.chain(self.edited_by(advice.remedy).filter(|_| is_due));
@@ -39,16 +50,6 @@ impl About<'_> {
         advice
             .commands
             .retain(|it| it.edits != Some(Edited::Template) || !self.assumes_template());
-        let makes_requests = [
-            Remedy::SetRequest,
-            Remedy::Annotate,
-            Remedy::RaiseRequest,
-            Remedy::RaiseSmallRequest,
-        ]
-        .contains(&advice.remedy);
-        if let Some(then) = self.after_template().filter(|_| makes_requests) {
-            advice = advice.and(&then);
-        }
         let is_of_object = advice.remedy == Remedy::LookAtScaledObject
             || advice
                 .commands

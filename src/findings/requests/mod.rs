@@ -282,7 +282,7 @@ impl About<'_> {
         let command = self.kubectl_quoted("rollout resume", &self.target(), "");
         let writer = last_writer(&known.metadata.managed_fields, SpecField::Paused);
         let is_of_tool = writer.is_some_and(|it| Tool::of_manager(&it.manager).is_some());
-        Some(if is_of_tool {
+        Some(if is_of_tool || known.metadata.controller().is_some() {
             command.editing(Edited::Template)
         } else {
             command

@@ -456,6 +456,8 @@ mod tests {
         let same = json!([build::requesting("app", "100m")]);
         let by_tool = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:spec": {"f:paused": {}}}}]}});
+        let by_owner = json!({"metadata": {"ownerReferences": [
+            {"apiVersion": "example.com/v1", "kind": "Shop", "name": "web", "controller": true}]}});
         let little = owned(&two, &json!([build::requesting("app", "25m")]));
         let argo = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"});
         let to_rollout = json!({"spec": {"scaleTargetRef": argo}});
@@ -527,6 +529,10 @@ mod tests {
             (
                 "while the target is paused by a tool",
                 with(&paused(&differing), "Deployment", &by_tool),
+            ),
+            (
+                "while the target is paused by its owner",
+                with(&paused(&differing), "Deployment", &by_owner),
             ),
             (
                 "while the target is paused, says the API",
@@ -639,6 +645,12 @@ mod tests {
             - app requests 100m in 2 of 2 pods, and 500m in the template.
             - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
             > Resume Deployment/web, which may give its pods the template's requests. Argo CD writes Deployment/web: change it in Git.
+            @ deployment/web
+        while the target is paused by its owner: warning, explains, without it 1 -> 2
+            Deployment/web is paused, so its pods may keep earlier requests, of which cpu is a share: 100m instead of 500m in app
+            - app requests 100m in 2 of 2 pods, and 500m in the template.
+            - With the template's requests: a proposal of 1, and 2 replicas after stabilization and limits.
+            > Resume Deployment/web, which may give its pods the template's requests. Shop/web owns Deployment/web: change it there.
             @ deployment/web
         while the target is paused, says the API: as while the target is paused
         while the target is paused, says the ReplicaSet: warning, explains, without it 1 -> 2

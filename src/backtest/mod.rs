@@ -403,6 +403,8 @@ fn roll_out(
         }
     }
     input.snapshot = running.snapshot;
+    input.surroundings.workloads = running.surroundings.workloads;
+    input.surroundings.running = None;
     Ok(rolled_out)
 }
 

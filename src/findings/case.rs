@@ -189,14 +189,18 @@ impl<'p> Case<'p> {
         self.workload()?.template.as_deref()
     }
 
-    /// Returns the template that a pod was made from: that of its ReplicaSet, or that of the target itself if the pod has
-    /// its revision; `None` if it was not read.
+    /// Returns the template that a pod was made from: that of its ReplicaSet, or that of the target itself, as it is assumed
+    /// or as it was read, if the pod has its revision; `None` if it was not read.
     pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
-        let owner = self.surroundings().owner(pod.owner.as_deref()?)?;
-        let stated = owner.status.as_ref().map(|it| &*it.update_revision);
-        let is_made = !owner.is_named_by(self.target())
-            || pod.revision().is_some_and(|own| Some(own) == stated);
-        owner.template.as_deref().filter(|_| is_made)
+        let surroundings = self.surroundings();
+        let owner = surroundings.owner(pod.owner.as_deref()?)?;
+        let is_made = |it: &&Workload| {
+            let stated = it.status.as_ref().map(|it| &*it.update_revision);
+            !it.is_named_by(self.target()) || stated.is_some() && pod.revision() == stated
+        };
+        let running = surroundings.running.as_deref();
+        let made = [Some(owner), running].into_iter().flatten().find(is_made);
+        made?.template.as_deref()
     }
 
     /// Returns the metrics that were evaluated.

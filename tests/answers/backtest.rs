@@ -462,7 +462,10 @@ fn a_rollout_says_how_it_is_played() {
         assert!(!run.pass.input.notes.iter().any(first));
     }
     // A paused Deployment replaces no pods.
-    let paused = workload("Deployment", json!({"paused": true}));
+    let containers = json!([build::requesting("app", "100m")]);
+    let template =
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
+    let paused = workload("Deployment", json!({"paused": true, "template": template}));
     let input = observed_with(&json!({}), 4, Some(paused));
     let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
     let run = &played.candidates[0].run;
@@ -470,6 +473,9 @@ fn a_rollout_says_how_it_is_played() {
                      removed (--at)";
     assert!(run.pass.input.notes.contains(&Note::new(is_paused)));
     assert!(!run.overrides.iter().any(|own| own.item == "rollout"));
+    // Up to the rollout, the target has its own template.
+    let workloads = &run.pass.input.surroundings.workloads;
+    assert_eq!(*workloads, input.surroundings.workloads);
     assert_eq!(run.timeline.changes, played.replay.timeline.changes);
 }
 

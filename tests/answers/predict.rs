@@ -884,6 +884,43 @@ fn running_objects_are_not_changed_for_an_assumed_template() {
     }
 }
 
+/// Pods below a partition keep what the running template did not have either: something injects it.
+#[test]
+fn pods_that_are_left_have_the_running_template() {
+    let app = build::requesting("app", "100m");
+    for partition in 0..4 {
+        let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"});
+        let set = json!({
+            "apiVersion": "apps/v1", "kind": "StatefulSet",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}},
+                "updateStrategy": {"rollingUpdate": {"partition": partition}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [app]}}},
+            "status": {"replicas": 3, "updatedReplicas": 3, "updateRevision": "web-1"},
+        });
+        let metrics = [build::resource("cpu", &build::utilization(50))];
+        let hpa = build::hpa(&json!({"scaleTargetRef": target, "metrics": metrics}));
+        let mut items = vec![hpa, build::scale(3), build::state(&json!({})), set];
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web",
+            "controller": true}]);
+        let labels = json!({"controller-revision-hash": "web-1"});
+        let injected = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+            "spec": {"containers": [app, {"name": "istio-proxy"}]}});
+        for name in ["web-0", "web-1", "web-2"] {
+            items.push(build::with(build::pod(name), &injected));
+            items.push(build::pod_metrics(name, "50m"));
+        }
+        let input = common::read(&build::list(items)).expect("a state");
+        let assumptions = common::assumed(&["--request=app=cpu=200m"]).expect("assumptions");
+        let decision = decide(&input);
+        let pass = Pass::run(assumptions.apply(input, &decision).expect("a state").0);
+        let findings = Explanation::new(&pass).findings.into_iter();
+        let mut missing = findings.filter(|it| it.code == Code::MissingRequest);
+        let remedy = missing.next().map(|it| it.remedy());
+        assert_eq!(remedy, Some(Remedy::Annotate), "{partition}");
+    }
+}
+
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
 #[test]
 fn replicas_that_are_assumed_have_no_writer() {

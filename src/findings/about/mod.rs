@@ -120,10 +120,11 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Whether a template of the target is assumed that its running pods do not have.
+    /// Whether a template of the target is assumed that does not run, or pods that a template would have to make first.
     pub(crate) fn assumes_template(&self) -> bool {
         let mut notes = self.pass.input.notes.iter();
-        notes.any(|note| matches!(note.subject, Subject::RolloutFirst { .. }))
+        self.pass.input.surroundings.running.is_some()
+            || notes.any(|note| matches!(note.subject, Subject::RolloutFirst { .. }))
     }
 
     /// Whether no pod has run a container yet.

@@ -36,6 +36,8 @@ use crate::apimachinery::similar;
 pub struct Surroundings {
     /// The known workloads of the namespace: the target, and owners of pods.
     pub workloads: Shared<Workloads>,
+    /// The target as it was read, if another template of it is assumed.
+    pub running: Option<Box<Workload>>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Shared<Vec<ScaledObject>>,
     /// VerticalPodAutoscalers.
@@ -276,6 +278,14 @@ impl Surroundings {
     ) -> Option<&mut Workload> {
         let mut workloads = self.workloads.iter_mut();
         workloads.find(|it| it.is_named_by(reference))
+    }
+
+    /// Keeps the target as it was read, if another template of it is assumed.
+    pub(crate) fn keep_running(&mut self, was: Option<Workload>) {
+        self.running = was.map(Box::new).filter(|was| {
+            let own = self.workload(&was.to_reference());
+            own.is_some_and(|own| own.template != was.template)
+        });
     }
 
     /// Assumes that this many pods of a target belong to an earlier template than the assumed one, whose

@@ -227,11 +227,12 @@ impl Assumptions {
         decision: &Decision,
     ) -> Result<(Input, Vec<Override>), Error> {
         let was = Shared::from(input.snapshot.clone());
+        let target = &was.hpa.spec.scale_target_ref;
+        let running = input.surroundings.workload(target).cloned();
         let mut overrides = Vec::new();
         self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
-        let target = &was.hpa.spec.scale_target_ref;
-        let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
+        let known = [self.workload(&was.hpa), running.as_ref()];
         let replaced = Replacement::of(target, known.into_iter().flatten());
         if let Replacement::AllBut {
             partition,
@@ -291,6 +292,7 @@ impl Assumptions {
             }
         }
         input.keep_observed(&was);
+        input.surroundings.keep_running(running);
         input.command_flags.assumed = self.flags();
         input.remark_anew(&was);
         Ok((input, overrides))

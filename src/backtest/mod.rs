@@ -372,9 +372,6 @@ fn roll_out(
     let strategy = Strategy::of(target, stated.as_ref(), how)?;
     let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
-    input
-        .notes
-        .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
     let mut rolled_out = None;
     if let Some(rollout) = rollout {
         let own = rollout.own();
@@ -402,6 +399,9 @@ fn roll_out(
             }
         }
     }
+    input
+        .notes
+        .retain(|note| !matches!(note.subject, Subject::RolloutFirst { .. }));
     input.snapshot = running.snapshot;
     input.surroundings.workloads = running.surroundings.workloads;
     input.surroundings.running = None;

@@ -1916,7 +1916,7 @@ fn how_pods_are_replaced_is_said() {
             "db",
             "updateStrategy: {rollingUpdate: {partition: 2}}",
             "",
-            "StatefulSet/db leaves the 2 pods with the lowest ordinals as they are \
+            "StatefulSet/db leaves the pods below partition 2 as they are \
              (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced; the new \
              ones",
         ),

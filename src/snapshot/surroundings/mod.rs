@@ -283,8 +283,10 @@ impl Surroundings {
     /// Keeps the target as it was read, if another template of it is assumed.
     pub(crate) fn keep_running(&mut self, was: Option<Workload>) {
         self.running = was.map(Box::new).filter(|was| {
+            let template = was.template.as_deref();
             let own = self.workload(&was.to_reference());
-            own.is_some_and(|own| own.template != was.template)
+            own.and_then(|own| own.template.as_deref())
+                .is_some_and(|own| !template.is_some_and(|was| own.requests_like(was)))
         });
     }
 

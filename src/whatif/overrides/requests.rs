@@ -10,7 +10,7 @@ use crate::apimachinery::similar::nearest;
 use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;
-use crate::numbers::{count, resource_amount};
+use crate::numbers::resource_amount;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -368,9 +368,8 @@ pub(super) fn rollout_first(target: &str, how: Replacement) -> String {
              of them are"
         ),
         Replacement::AllBut { partition, .. } => format!(
-            "{target} leaves the {} with the lowest ordinals as they are \
-             (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced",
-            count(partition, "pod")
+            "{target} leaves the pods below partition {partition} as they are \
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once all others are replaced"
         ),
         Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
             let strategy = match how {

@@ -1001,6 +1001,7 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         ("pods", spec(&[pods])),
         ("app", spec(&[of("app")])),
         ("both", spec(&[of("app"), of("sidecar")])),
+        ("sidecar", spec(&[of("sidecar")])),
         (
             "queue",
             spec(&[build::external("queue", &build::average("30"))]),
@@ -1032,30 +1033,40 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         .unwrap();
     }
     // Half the requests of one pod are 100m, those of one container 50m.
-    let end = |load: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
-        let (flags, trace) = if load.starts_with("--") {
-            ([load, "--for=20m"], String::new())
-        } else {
-            let rows = format!("time,{load}\n0s,100m\n1m,800m\n20m,800m\n");
-            (["--trace", "-"], rows)
-        };
-        let (state, candidate) = (
-            path(format!("{of}.json")),
-            path(format!("hpa-{candidate}.json")),
-        );
+    let play = |of: &str, flags: &[&str], trace: &str| -> Result<Value, String> {
+        let state = path(format!("{of}.json"));
         let (code, stdout, stderr) = run(program()
-            .args(["predict", "web", "-f", &state, "--hpa", &candidate])
+            .args(["predict", "web", "-f", &state])
             .args(["--tolerance=0", "-o", "json"])
             .args(flags)
-            .write_stdin(trace))
+            .write_stdin(trace.to_owned()))
         .parts();
         if code != Some(0) {
             return Err(stderr);
         }
-        let json: Value = serde_json::from_str(&stdout).unwrap();
-        let backtest = &json["backtest"];
-        Ok([&backtest["replay"], &backtest["candidates"][0]]
-            .map(|run| run["totals"]["highest"]["replicas"].as_i64().unwrap()))
+        Ok(serde_json::from_str(&stdout).unwrap())
+    };
+    let highest = |run: &Value| run["totals"]["highest"]["replicas"].as_i64().unwrap();
+    let end = |load: &str, of: &str, candidate: &str| -> Result<[i64; 2], String> {
+        let candidate = path(format!("hpa-{candidate}.json"));
+        let mut flags = vec!["--hpa", &candidate];
+        let mut trace = String::new();
+        if load.starts_with("--") {
+            // One pass takes it for the same usage.
+            flags.push(load);
+            let next = play(of, &flags, "");
+            flags.push("--for=20m");
+            let first = play(of, &flags, "")?;
+            match next {
+                Ok(next) => assert_eq!(next["proposal"], first["proposal"], "{load} {of}"),
+                Err(error) => assert!(error.contains("the HPA has no metric"), "{error}"),
+            }
+        } else {
+            flags.push("--trace=-");
+            trace = format!("time,{load}\n0s,100m\n1m,800m\n20m,800m\n");
+        }
+        let backtest = &play(of, &flags, &trace)?["backtest"];
+        Ok([&backtest["replay"], &backtest["candidates"][0]].map(highest))
     };
     for (load, of, candidate, want) in [
         // Of 800m, the app uses three quarters, as observed.
@@ -1084,6 +1095,29 @@ fn a_candidate_uses_another_part_of_the_same_load() {
         let error = end("cpu", "both", candidate).unwrap_err();
         let said = "it is ambiguous: cpu in app, cpu in sidecar";
         assert!(error.contains(said), "{error}");
+    }
+    // If the unchanged HPA has no such metric, the candidates say together which it is, in any order.
+    let of_candidates = |load: &str, candidates: [&str; 2]| {
+        let files = candidates.map(|own| path(format!("hpa-{own}.json")));
+        let hpas = files.iter().flat_map(|file| ["--hpa", file]);
+        let flags: Vec<&str> = hpas
+            .chain(["--metric=queue=30", "--for=20m", load])
+            .collect();
+        let json = play("queue", &flags, "")?;
+        let runs = json["backtest"]["candidates"].as_array().unwrap();
+        Ok::<_, String>(Vec::from_iter(runs.iter().map(highest)))
+    };
+    for (load, candidates, want) in [
+        ("--cpu=400m", ["pods", "app"], Ok(vec![4, 6])),
+        ("--cpu=400m", ["app", "pods"], Ok(vec![6, 4])),
+        ("--cpu=400m", ["app", "sidecar"], Err("cpu is ambiguous")),
+        ("--cpu=sidecar=100m", ["app", "sidecar"], Ok(vec![2, 2])),
+    ] {
+        let found = of_candidates(load, candidates);
+        match (&found, want) {
+            (Err(error), Err(said)) => assert!(error.contains(said), "{error}"),
+            (_, want) => assert_eq!(found, want.map_err(str::to_owned), "{load} {candidates:?}"),
+        }
     }
     // It is left out of the run that lacks such a metric, of which another one is unknown.
     let error = end("--metric=Resource/cpu=400m", "app", "queue").unwrap_err();

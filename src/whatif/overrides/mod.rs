@@ -273,8 +273,8 @@ impl Assumptions {
         }
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods also applies to the container.
-        let whole = self.whole_places(snapshot);
-        let is_stated = |name: &str| !matters(metrics, name, |place| whole.contains(&place));
+        let is_given = |place: usize| values.are_of(&metrics[place]);
+        let is_stated = |name: &str| !matters(metrics, name, is_given);
         drop_known(snapshot, is_stated, notes);
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.

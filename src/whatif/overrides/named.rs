@@ -202,9 +202,29 @@ impl NamedMetric {
         })
     }
 
+    /// Returns the name of the usage that it means in all runs over the same load: as in the metrics of the unchanged HPA, or
+    /// else as in those of all runs together.
+    ///
+    /// # Errors
+    ///
+    /// It is ambiguous.
+    pub(in crate::whatif) fn as_in_all(
+        &self,
+        unchanged: &[MetricSpec],
+        runs: &[OtherRun],
+        typed: &str,
+    ) -> Result<Self, Error> {
+        let found = self.as_in(unchanged).transpose().or_else(|| {
+            let metrics = runs.iter().flat_map(|it| it.spec.metrics.iter().cloned());
+            self.as_in(&Vec::from_iter(metrics)).transpose()
+        });
+        found
+            .unwrap_or_else(|| Ok(self.clone()))
+            .map_err(|e| e.within(typed))
+    }
+
     /// Finds its values in one of several runs over the same load, in all pods or only in one; `None` if only another run
-    /// has them. Of the runs, the first that has the metric says what usage it is. The containers of a run may only be those
-    /// of its pods after a change, `changed`.
+    /// has them. The containers of a run may only be those of its pods after a change, `changed`.
     ///
     /// # Errors
     ///
@@ -217,20 +237,15 @@ impl NamedMetric {
         pod: Option<&str>,
         typed: &str,
     ) -> Result<Option<Meant>, Error> {
-        let mut metrics = runs.iter().map(|it| &it.spec.metrics);
-        let of_first = metrics.find_map(|own| self.as_in(own).transpose());
-        let wanted = of_first
-            .unwrap_or_else(|| Ok(self.clone()))
-            .map_err(|e| e.within(typed))?;
         let own = &snapshot.hpa.spec.metrics;
-        let has_whole = wanted.whole(own).is_some();
-        let later = || wanted.find(changed.filter(|_| has_whole)?, pod, typed).ok();
+        let has_whole = self.whole(own).is_some();
+        let later = || self.find(changed.filter(|_| has_whole)?, pod, typed).ok();
         let is_elsewhere = || {
-            !own.iter().any(|own| wanted.fits(own))
-                && runs.iter().any(|it| it.has_metric(&wanted, has_whole))
+            !own.iter().any(|own| self.fits(own))
+                && runs.iter().any(|it| it.has_metric(self, has_whole))
         };
-        match wanted.find(snapshot, pod, typed) {
-            Err(e) => match later().or_else(|| wanted.pods_of_containers(own)) {
+        match self.find(snapshot, pod, typed) {
+            Err(e) => match later().or_else(|| self.pods_of_containers(own)) {
                 None if !is_elsewhere() => Err(e),
                 meant => Ok(meant),
             },

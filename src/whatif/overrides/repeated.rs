@@ -201,12 +201,12 @@ impl RepeatedFlag {
             return None;
         }
         let snapshot = &pass.input.snapshot;
-        let place = *wanted
-            .find(snapshot, None, &self.name)
-            .ok()?
-            .places
-            .first()?;
-        let container = wanted.container.as_deref();
+        let unchanged = &pass.input.as_observed().hpa.spec.metrics;
+        let wanted = wanted.as_in_all(unchanged, &[], &self.name).ok()?;
+        let found = wanted.find_in_run(&[], snapshot, None, None, &self.name);
+        let meant = found.ok()??;
+        let (place, _) = meant.first();
+        let container = meant.metric(&snapshot.hpa.spec.metrics, place).container();
         let alone: HashSet<String> = assumed
             .iter()
             .filter_map(|flag| flag.pod_with_all(resource, container))
@@ -221,18 +221,16 @@ impl RepeatedFlag {
             .filter(|name| !alone.contains(**name))
             .copied()
             .collect();
-        let meant = match pod {
+        let pods = match pod {
             Some(pod) => HashSet::from([&**pod]),
             None if decided.is_empty() => counted,
             None => decided,
         };
         let mut without_others = snapshot.clone();
-        set_alone(&mut without_others, &assigned).ok()?;
-        let metric = &snapshot.hpa.spec.metrics[place];
-        let container = container.or_else(|| metric.container());
+        set_alone(&mut without_others, &assigned, &meant).ok()?;
         let items = without_others.pod_metrics.iter();
         let used: Vec<i128> = items
-            .filter(|item| meant.contains(&*item.name))
+            .filter(|item| pods.contains(&*item.name))
             .filter_map(|item| item.usage(resource, container))
             .map(i128::from)
             .collect();

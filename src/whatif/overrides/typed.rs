@@ -84,18 +84,10 @@ impl Assumptions {
 
     /// Whether a value is assumed for every metric of the current spec.
     pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
-        let fixed = self.whole_places(snapshot);
+        let of_all = self.values.iter().filter(|own| own.pod.is_none());
+        let found = of_all.filter_map(|own| own.wanted.places(snapshot).ok());
+        let fixed = Vec::from_iter(found.flatten());
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
-    }
-
-    /// Returns the places in the spec of the metrics whose values are assumed as a whole, not for a container.
-    pub(super) fn whole_places(&self, snapshot: &Snapshot) -> Vec<usize> {
-        let whole = |own: &&Assigned| own.pod.is_none() && own.wanted.container.is_none();
-        let values = self.values.iter().filter(whole);
-        values
-            .filter_map(|own| own.wanted.places(snapshot).ok())
-            .flatten()
-            .collect()
     }
 
     /// Returns the flags of a command with the same assumptions, with their values quoted for a shell.

@@ -104,9 +104,10 @@ impl<'d> Values<'d> {
                 )));
             }
         }
-        let (wanted, pod) = (&assigned.wanted, assigned.pod.as_deref());
-        let found = wanted.find_in_run(runs, snapshot, None, pod, &assigned.flag)?;
-        let Some(meant) = found else {
+        let (flag, pod) = (&assigned.flag, assigned.pod.as_deref());
+        let unchanged = &self.was.hpa.spec.metrics;
+        let wanted = assigned.wanted.as_in_all(unchanged, runs, flag)?;
+        let Some(meant) = wanted.find_in_run(runs, snapshot, None, pod, flag)? else {
             return Ok(None);
         };
         let (place, _) = meant.first();
@@ -240,6 +241,15 @@ impl<'d> Values<'d> {
         Ok(item.of_pods([pod.into()]))
     }
 
+    /// Whether a value is set for all pods of a metric, or of the whole pods that it is about.
+    pub(super) fn are_of(&self, spec: &MetricSpec) -> bool {
+        let mut of_all = self.taken.iter().filter(|own| own.pod.is_none());
+        of_all.any(|own| {
+            let is_whole = own.spec.container().is_none();
+            own.id == spec.id() || is_whole && own.spec.shares_usage(spec)
+        })
+    }
+
     /// Lets metrics that the input lacks use the usage that was set for others: in pods whose containers all have
     /// one, in pods with a single container, and if it fails whatever they use.
     pub(super) fn share(&self, snapshot: &mut Snapshot) {
@@ -361,15 +371,17 @@ fn check_parts(
 }
 
 /// Sets a value as if no other flag did.
-pub(super) fn set_alone(snapshot: &mut Snapshot, assigned: &Assigned) -> Result<(), Error> {
-    let (wanted, pod) = (&assigned.wanted, assigned.pod.as_deref());
-    let meant = wanted.find(snapshot, pod, &assigned.flag)?;
+pub(super) fn set_alone(
+    snapshot: &mut Snapshot,
+    assigned: &Assigned,
+    meant: &Meant,
+) -> Result<(), Error> {
     let (place, part) = meant.first();
     match &assigned.pod {
         Some(pod) => set_pod(snapshot, (place, part), pod, &assigned.value, None)?,
         None => set_metric(snapshot, place, part, &assigned.value)?,
     }
-    repeat_answer(snapshot, &meant);
+    repeat_answer(snapshot, meant);
     Ok(())
 }
 

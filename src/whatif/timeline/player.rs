@@ -72,7 +72,10 @@ impl Player {
     ) -> Result<Self, Error> {
         let start = snapshot.now.plus(delay);
         let places = match &plan.trace {
-            Some(trace) => trace.places(snapshot, changed.as_deref(), &plan.others)?,
+            Some(trace) => {
+                let unchanged = &observed.hpa.spec.metrics;
+                trace.places(snapshot, changed.as_deref(), unchanged, &plan.others)?
+            }
             None => Vec::new(),
         };
         let trace = plan.trace.as_ref().map(|trace| trace.end(start));

@@ -300,7 +300,7 @@ impl Trace {
     }
 
     /// Returns the places of the values of each of its metrics, also of those of containers that only the pods of
-    /// `changed` have.
+    /// `changed` have. The metrics of the unchanged HPA are `unchanged`.
     ///
     /// # Errors
     ///
@@ -310,6 +310,7 @@ impl Trace {
         &self,
         snapshot: &Snapshot,
         changed: Option<&Snapshot>,
+        unchanged: &[MetricSpec],
         others: &[OtherRun],
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
@@ -317,7 +318,9 @@ impl Trace {
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for column in &self.metrics {
             let MetricColumn { name, wanted, .. } = column;
-            let found = wanted.find_in_run(others, snapshot, changed, None, name);
+            let wanted = wanted.as_in_all(unchanged, others, name);
+            let found =
+                wanted.and_then(|own| own.find_in_run(others, snapshot, changed, None, name));
             let meant = found.map_err(|e| self.origin.lacking(e.within(&origin)))?;
             let meant = meant.unwrap_or_default();
             for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {

@@ -13,6 +13,7 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, ObjectReference};
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, UnreadCause,
@@ -182,10 +183,7 @@ impl Answers<'_> {
     }
 
     fn pods(&self, metric: &MetricIdentifier) -> MetricAnswer {
-        let own = self.pod_values.iter().copied();
-        let values = own.filter(|value| may_be_of(value, metric));
-        let request = MetricRequest::Pods(metric);
-        match self.selected(request, values, is_of(metric), object_alone, |_| false) {
+        match self.custom(MetricRequest::Pods(metric)) {
             Ok(values) => MetricAnswer::Pods(values.into_iter().map(MetricValue::of_pod).collect()),
             Err(unknown) => MetricAnswer::Unread(unknown),
         }
@@ -196,9 +194,7 @@ impl Answers<'_> {
         wanted: &CrossVersionObjectReference,
         metric: &MetricIdentifier,
     ) -> MetricAnswer {
-        let values = self.values_of_object(wanted, metric);
-        let request = MetricRequest::Object(wanted, metric);
-        match self.selected(request, values, is_of(metric), object_alone, |_| false) {
+        match self.custom(MetricRequest::Object(wanted, metric)) {
             // An object has one value at a time: the first that was read.
             Ok(values) => match values.first() {
                 Some(value) => MetricAnswer::Object(vec![value.of_object()]),
@@ -207,6 +203,52 @@ impl Answers<'_> {
             },
             Err(unknown) => MetricAnswer::Unread(unknown),
         }
+    }
+
+    /// Returns the values of a metric of the target's pods or another object.
+    fn custom<'a>(
+        &'a self,
+        request: MetricRequest<'a>,
+    ) -> Result<Vec<&'a MetricValue>, UnreadCause> {
+        let metric = request.metric();
+        let values: Vec<&MetricValue> = match request {
+            MetricRequest::Object(wanted, _) => self.values_of_object(wanted, metric).collect(),
+            _ => {
+                let own = self.pod_values.iter().copied();
+                own.filter(|value| may_be_of(value, metric)).collect()
+            }
+        };
+        let values = values.into_iter();
+        self.selected(request, values, is_of(metric), object_alone, |_| false)
+    }
+
+    /// Returns notes about custom metrics of which the input has different values for one object: as in the controller,
+    /// the last one of a pod counts.
+    pub(super) fn repeated(&self) -> Vec<Note> {
+        if !self.place.index.requests.answers(self.hpa).is_empty() {
+            return Vec::new();
+        }
+        let requests = self.hpa.spec.metrics.iter().filter_map(MetricRequest::of);
+        let texts = requests.filter_map(|request| {
+            let which = match request {
+                MetricRequest::Pods(_) => "last",
+                MetricRequest::Object(..) => "first",
+                MetricRequest::External(_) => return None,
+            };
+            let mut known = HashMap::new();
+            let several = self.custom(request).ok()?.into_iter().find(|it| {
+                let ObjectReference { kind, name, .. } = &it.described_object;
+                let value = it.value.milli_value();
+                *known.entry((kind, name)).or_insert(value) != value
+            })?;
+            let ObjectReference { kind, name, .. } = &several.described_object;
+            let metric = &several.name;
+            Some(format!(
+                "the input has several values of {metric} for {kind}/{name}: the {which} one counts"
+            ))
+        });
+        let each_once: BTreeSet<String> = texts.collect();
+        each_once.into_iter().map(Note::new).collect()
     }
 
     /// Whether a value describes the object that a metric names.

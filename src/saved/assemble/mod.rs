@@ -243,6 +243,7 @@ impl<'i, 'o> Place<'i, 'o> {
             pod_values: &portion.values,
         };
         let metrics = answers.all();
+        notes.extend(answers.repeated());
         let other_hpas = portion
             .sharing
             .iter()
@@ -635,9 +636,12 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{fewer_pods, scale_in, skipped};
+    use super::{assemble, fewer_pods, scale_in, skipped};
     use crate::build;
+    use crate::saved::file::read_text;
+    use crate::saved::objects::Objects;
     use crate::snapshot::hpa::Hpa;
+    use crate::snapshot::input::Options;
     use crate::snapshot::pod::Pod;
     use crate::snapshot::{Scale, ScaleError, Snapshot};
 
@@ -679,6 +683,52 @@ mod tests {
             let hpa = Hpa::of(&json!({"scaleTargetRef": target}), json!({}));
             let scale = scale_in(&hpa, None).expect("usable input");
             assert_eq!(scale.expect_err("no scale"), want);
+        }
+    }
+
+    #[test]
+    fn several_values_of_one_metric_for_an_object_are_told() {
+        let metric = json!({"name": "rps"});
+        let service = json!({"kind": "Service", "name": "web"});
+        let object = json!({"type": "Object", "object":
+            {"metric": metric, "describedObject": service, "target": build::value("5")}});
+        let pods =
+            json!({"type": "Pods", "pods": {"metric": metric, "target": build::average("5")}});
+        let pod = json!({"kind": "Pod", "name": "web-0"});
+        let told = "the input has several values of rps for";
+        for (metric, object, values, want) in [
+            (
+                &object,
+                &service,
+                ["1", "2"],
+                Some("Service/web: the first one counts"),
+            ),
+            (
+                &pods,
+                &pod,
+                ["1", "2"],
+                Some("Pod/web-0: the last one counts"),
+            ),
+            (&object, &service, ["1", "1"], None),
+            (&object, &pod, ["1", "2"], None),
+        ] {
+            let list = |value: &str| {
+                let item = json!({"describedObject": object, "metricName": "rps", "value": value});
+                build::list_of("custom.metrics.k8s.io/v1beta1", "MetricValueList", &[item])
+            };
+            let items = [
+                build::hpa(&json!({"maxReplicas": 9, "metrics": [metric]})),
+                build::scale(1),
+                build::pod("web-0"),
+            ];
+            let text = build::list(items) + &values.map(list).concat();
+            let mut objects = Objects::default();
+            read_text(&text, "state", &mut objects).expect("objects");
+            let now = Timestamp::UNIX_EPOCH;
+            let input = assemble(objects, &Options::default(), now).expect("usable input");
+            let notes = input.notes.iter().map(|note| &*note.text);
+            let found = notes.filter_map(|text| text.strip_prefix(told)).next();
+            assert_eq!(found.map(str::trim), want, "{metric} {values:?}");
         }
     }
 

@@ -109,7 +109,11 @@ impl Words<'_> {
                     MetricResult::Proposal(proposal) => {
                         let mut formula = self.formula(metric, proposal);
                         if proposal.replicas == i32::MIN {
-                            formula += ", because the value overflows 32 bits";
+                            formula += if proposal.ratio.is_nan() {
+                                ", because 0 divided by 0 is no number"
+                            } else {
+                                ", because the value overflows 32 bits"
+                            };
                         }
                         let is_told = matches!(
                             proposal.because,

@@ -346,6 +346,11 @@ impl Words<'_> {
                 "{label} proposes {highest}, the current number{}",
                 self.adds_above(winner).unwrap_or_default()
             ),
+            _ if highest == i32::MIN && proposal.ratio.is_nan() => {
+                format!(
+                    "{label} divides 0 by a target of 0, which is no number and counts as {highest}"
+                )
+            }
             _ if highest == i32::MIN => {
                 format!(
                     "{label} proposes more than fits into 32 bits, which overflows to {highest}"

@@ -269,7 +269,7 @@ impl Assumptions {
         values.check_unread(snapshot, &chosen)?;
         values.share(snapshot);
         if let Some(had) = had {
-            mark_missing(snapshot, &had);
+            mark_missing(snapshot, &had, &self.runs);
         }
         let metrics = &snapshot.hpa.spec.metrics;
         // A value of whole pods also applies to the container.
@@ -308,12 +308,13 @@ fn measured(snapshot: &Snapshot) -> Vec<Names<Box<str>>> {
         .collect()
 }
 
-/// Marks each pod with the metrics that have lost their value of it. Of a metric of which nothing was read, a pod that was
-/// put in the state lacks the value that others have, or that a trace may give them.
-fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>]) {
+/// Marks each pod with the metrics that have lost their value of it. Of a metric without any values, a pod that was put in
+/// the state lacks the value that others have, or that the load of a run may give them.
+fn mark_missing(snapshot: &mut Snapshot, had: &[Names<Box<str>>], runs: &[OtherRun]) {
     let has = measured(snapshot);
     let metrics = &snapshot.metrics;
-    let is_open = |place: usize| !has[place].is_empty() || metrics[place].is_unread();
+    let may_follow = |place: usize| !runs.is_empty() || metrics[place].is_unread();
+    let is_open = |place: usize| !has[place].is_empty() || may_follow(place);
     for pod in &mut snapshot.pods {
         let name = &pod.name;
         let is_put = |place: usize| {

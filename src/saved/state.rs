@@ -21,6 +21,7 @@ use crate::snapshot::metric::{Milli, PodMetrics};
 use crate::snapshot::past::Past;
 use crate::snapshot::settings::StatedSettings;
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::ManifestReplicas;
 
 /// The group and version of this program's documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -83,6 +84,12 @@ pub struct ControllerState<'a> {
         deserialize_with = "null_as_default"
     )]
     pub hpas: Vec<String>,
+    /// The replicas in the manifests of the targets, by HPA.
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub manifests: BTreeMap<String, ManifestReplicas>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,

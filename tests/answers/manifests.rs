@@ -705,8 +705,8 @@ fn hpas_for_one_target_without_a_scale_are_saved() {
     assert_eq!(count, 2, "{saved}");
 }
 
-/// What is saved is read and saved again as it is: also of a target that two HPAs name in different versions, and the
-/// answers beside an HPA without its target.
+/// What is saved is read and saved again as it is, with the same findings: also of a target that two HPAs name in
+/// different versions, and the answers beside an HPA without its target.
 #[test]
 fn what_is_saved_is_saved_again_as_it_is() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -726,10 +726,18 @@ fn what_is_saved_is_saved_again_as_it_is() {
         format!("{hpa}---\n{older}---\n{workload}"),
         format!("{}{values}{state}", hpa_with(depth)),
     ] {
-        for (file, saved) in [("-", first), (first, second)] {
+        let findings = [("-", first), (first, second)].map(|(file, saved)| {
             let args = ["explain", "-n", "shop", "-f", file, "--save", saved];
-            run(program().args(args).write_stdin(&*text));
-        }
+            let args = args.into_iter().chain(["-o", "json"]);
+            let list = run(program().args(args).write_stdin(&*text)).stdout;
+            let list: Value = serde_json::from_str(&list).expect("JSON");
+            let items = list["items"].as_array().expect("items");
+            Vec::from_iter(items.iter().map(|item| item["findings"].clone()))
+        });
+        assert_eq!(findings[0], findings[1], "{text}");
+        let has_manifest = text.contains("replicas: 2");
+        let found = findings[1][0].to_string().contains("other-writer");
+        assert_eq!(found, has_manifest, "{findings:?}");
         let [first, second] = paths
             .each_ref()
             .map(|it| std::fs::read_to_string(it).expect("a file"));

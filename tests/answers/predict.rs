@@ -6,9 +6,12 @@
 use crate::common::ran::{Ran, program, run};
 use crate::common::{self, build, recorded};
 
+use std::sync::Arc;
+
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::{Format, Quantity};
 use kubectl_hpa::args::Validate;
+use kubectl_hpa::backtest::Plan;
 use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
@@ -29,6 +32,7 @@ use kubectl_hpa::snapshot::pod::{Phase, Pod};
 use kubectl_hpa::snapshot::{Documents, MetricAnswer, PodValue, Snapshot, UnreadCause};
 use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate, Override};
+use kubectl_hpa::whatif::timeline::{JoinTimes, TimelineOptions, Trace};
 use recorded::Case;
 use serde_json::{Value, json};
 
@@ -983,6 +987,26 @@ fn running_pods_get_values_where_there_are_none() {
     let mut failed = web();
     failed.snapshot.metrics[0] = MetricAnswer::Failed("down".to_owned());
     for input in [nothing, failed] {
+        // A load gives none to those that are assumed to have none.
+        let missing = common::assumed(&["--missing=1".to_owned()]).expect("assumptions");
+        let trace = Trace::read(b"time,cpu\n0s,400m\n1m,400m\n", "load.csv").expect("a trace");
+        let options = TimelineOptions {
+            others: Vec::new(),
+            span: None,
+            trace: Some(Arc::new(trace)),
+            times: JoinTimes {
+                ready: SignedDuration::from_secs(10),
+                measured: SignedDuration::from_secs(30),
+            },
+        };
+        let plan = Plan::new(options, input.clone(), true);
+        let plan = plan.beside(std::iter::once(&missing), None);
+        let run = plan.run(&missing, &[]).expect("a run").expect("a run");
+        let first = run.replay.pass.decision;
+        let proposal = first.metrics().next().and_then(|step| step.proposal());
+        let counted = proposal.and_then(|it| it.counted).expect("counts");
+        assert_eq!((counted.ready, counted.missing), (3, 1));
+
         assert_eq!(decide(&input).replicas_after(), Some(4));
         assert_eq!(
             predict(&input, &flags).map(|d| d.replicas_after()),

@@ -266,7 +266,12 @@ impl<'i, 'o> Place<'i, 'o> {
             hpa,
         };
         let mut surroundings = self.around(own, &snapshot);
-        surroundings.manifest_replicas = manifest.and_then(WorkloadManifest::replicas);
+        let saved = || {
+            let state = objects.state.as_ref()?;
+            state.manifests.get(&snapshot.hpa.key()).cloned()
+        };
+        let of_manifest = manifest.and_then(WorkloadManifest::replicas);
+        surroundings.manifest_replicas = of_manifest.or_else(saved);
         notes.extend(self.remarks(own, &snapshot, &surroundings));
         let counted = snapshot.scale.as_ref().ok().and_then(|scale| {
             let of_scale = target.counted(&snapshot.hpa, scale, *now);

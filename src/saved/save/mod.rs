@@ -168,6 +168,13 @@ impl Saved<'_> {
             flags: known.flags,
             feature_gates: gates(controller, &known.gates),
             hpas: keys.collect(),
+            manifests: inputs
+                .iter()
+                .filter_map(|input| {
+                    let replicas = input.surroundings.manifest_replicas.clone()?;
+                    Some((input.snapshot.hpa.key(), replicas))
+                })
+                .collect(),
             errors: inputs
                 .iter()
                 .flat_map(failed)

@@ -127,7 +127,8 @@ impl ApiResourceList {
 }
 
 /// The replicas in a manifest.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ManifestReplicas {
     /// The file or directory.
     pub origin: String,

